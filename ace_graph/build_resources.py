@@ -50,7 +50,7 @@ logger = logging.getLogger("ace_graph")
 def build_resources(
     *,
     settings: Settings | None = None,
-    model: BaseChatModel | None = None,
+    model: BaseChatModel | str | None = None,
     store: Store | str | None = None,
     tools: Sequence[BaseTool | Callable[..., object]] = (),
     embeddings: Embeddings | None = None,
@@ -69,9 +69,19 @@ def build_resources(
 ) -> Resources:
     """Return the resources of one graph or worker; what is left out comes from the settings.
 
-    Arguments as of `build_ace_graph`; with `needs_model` a missing one raises now. Raises ConfigurationError.
+    Arguments as of `build_ace_graph`, `model` a chat model or its name; with `needs_model` a missing one
+    raises now. Raises ConfigurationError.
     """
-    settings = _checked_settings(settings, needs_model=needs_model and model is None)
+    settings = settings or Settings.load()
+    given: object = model  # a caller without types may pass anything
+    if isinstance(model, str):
+        settings, model, needs_model = settings.model_copy(update={"model": model}), None, True
+    elif given is not None and not isinstance(given, BaseChatModel):
+        raise ConfigurationError(
+            f"model is a {type(given).__name__}: pass a LangChain chat model, or its name as in ACE_MODEL "
+            '("openai:gpt-5", "offline")'
+        )
+    _check_settings(settings, needs_model=needs_model and model is None)
     opened = open_store(store, settings=settings) if store is None or isinstance(store, str) else store
     own = [made if isinstance(made, BaseTool) else tool(made) for made in tools]
     every = (calculator, web_search(settings), *memory_tools(opened), *playbook_tools(), *own)
@@ -105,13 +115,11 @@ def _checked(resources: Resources) -> Resources:
     return resources
 
 
-def _checked_settings(settings: Settings | None, *, needs_model: bool) -> Settings:
-    """Return the settings, with the tables read. Raises now what a missing model would in the first turn."""
+def _check_settings(settings: Settings, *, needs_model: bool) -> None:
+    """Read the tables. Raises now what a missing model would in the first turn."""
     preload(PACKAGES)  # the first turn must not read files on the event loop
-    settings = settings or Settings.load()
     if needs_model:
         choose_model(settings)
-    return settings
 
 
 def find_meaning(

@@ -14,6 +14,7 @@
     │   ├── ModelNotAllowed
     │   ├── PromptError                a prompt lacks a variable, or has one that nobody fills
     │   └── StoreUrlError
+    ├── DailyTokensUsed                the learner has had the tokens of a day; says when there are more
     ├── ModelError                     a model call failed for good; carries the status where there was one
     ├── StoreError                     reading or writing memory failed; nothing was overwritten
     │   ├── StoreUnavailable           the server is down, the disk is full, the file is read-only
@@ -49,6 +50,9 @@ Errors of other libraries are turned into one of these where they are raised.
 
 from __future__ import annotations
 
+from datetime import datetime
+from math import ceil
+
 __all__ = [
     "AceError",
     "AdaptationError",
@@ -58,6 +62,7 @@ __all__ = [
     "CommitTooOld",
     "ConfigurationError",
     "CorruptPayload",
+    "DailyTokensUsed",
     "DatasetError",
     "EnvironmentFailed",
     "FormatError",
@@ -91,7 +96,15 @@ __all__ = [
     "ToolServerError",
     "UnknownKind",
     "UsageError",
+    "how_to_install",
 ]
+
+
+def how_to_install(extra: str) -> str:
+    """Return how to get the packages of an extra. No index has this project, so a name is not enough."""
+    return (
+        f"pip install '.[{extra}]' in the folder of the repository, or 'WHEEL[{extra}]' with the wheel's file"
+    )
 
 
 class AceError(Exception):
@@ -148,6 +161,20 @@ class PromptError(ConfigurationError):
 
 class StoreUrlError(ConfigurationError):
     """The store URL has no known scheme."""
+
+
+class DailyTokensUsed(AceError):
+    """The learner has had the tokens of a day (ACE_DAILY_TOKENS); `seconds` until there are more."""
+
+    def __init__(self, limit: int, now: datetime, until: datetime) -> None:
+        self.until = until
+        self.seconds = max(1, ceil((until - now).total_seconds()))
+        hours, minutes = divmod(ceil(self.seconds / 60), 60)
+        wait = f"{hours} h {minutes} min" if hours else f"{minutes} min"
+        super().__init__(
+            f"That was all for today: {limit:,} tokens a day are used up. "
+            f"We can go on after {until:%Y-%m-%d %H:%M} UTC, in {wait}; what I remember stays"
+        )
 
 
 class ModelError(AceError):

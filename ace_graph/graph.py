@@ -70,7 +70,7 @@ def draw(resources: Resources) -> StateGraph[ACEState, ACEContext, ACEInput, ACE
 
 def build_ace_graph(
     *,
-    model: BaseChatModel | None = None,
+    model: BaseChatModel | str | None = None,
     store: Store | str | None = None,
     tools: Sequence[BaseTool | Callable[..., object]] = (),
     embeddings: Embeddings | None = None,
@@ -90,14 +90,15 @@ def build_ace_graph(
 ) -> ACEGraph:
     """Return the compiled graph. Build it once; it serves all learners, threads and event loops.
 
-    What is left out comes from the settings. `model` is a chat model for all roles, `store` a store or its
-    URL (see open_store). `tools` join the built-in ones. `embeddings` find bullets by meaning, too.
-    `evaluator` judges (question, answer, context). `mode_router` chooses the mode instead of the rules.
-    `system_prompt` says who the agent is; files in `prompts_dir` replace prompts. `base_playbook` is every
-    learner's, read only. `directory` names a learner's teams instead of the store's table. `learning` is the
-    default of runs: "inline", "background" (see build_worker) or "off". With a `checkpointer` threads keep
-    their messages. `count_tokens`, `clock` and `new_id` replace token estimate, time and ids. `snapshots`,
-    which a worker may share, keeps playbooks between turns. No I/O but files. Raises ConfigurationErrors.
+    What is left out comes from the settings. `model` is a chat model for all roles, or its name as in
+    ACE_MODEL; `store` a store or its URL (see open_store). `tools` join the built-in ones. `embeddings` find
+    bullets by meaning, too. `evaluator` judges (question, answer, context). `mode_router` chooses the mode
+    instead of the rules. `system_prompt` says who the agent is; files in `prompts_dir` replace prompts.
+    `base_playbook` is every learner's, read only. `directory` names a learner's teams instead of the store's
+    table. `learning` is the default of runs: "inline", "background" (see build_worker) or "off". With a
+    `checkpointer` threads keep their messages. `count_tokens`, `clock` and `new_id` replace token estimate,
+    time and ids. `snapshots`, which a worker may share, keeps playbooks between turns. No I/O but files.
+    Raises ConfigurationErrors.
     """
     resources = build_resources(
         settings=settings,

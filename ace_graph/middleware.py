@@ -26,7 +26,7 @@ from langgraph.types import Command
 from typing_extensions import TypedDict  # pydantic refuses the one of typing before Python 3.12
 
 from ace_graph.context import ACEContext, LearningMode
-from ace_graph.errors import InvalidContext
+from ace_graph.errors import InvalidContext, how_to_install
 from ace_graph.host_agents.functions import build_memory
 from ace_graph.host_agents.host_context import context_of
 from ace_graph.host_agents.turn import (
@@ -57,7 +57,7 @@ try:
         PrivateStateAttr,
     )
 except ImportError as error:
-    raise ImportError("ACEMemory needs LangChain: pip install 'ace-graph[providers]'") from error
+    raise ImportError(f"ACEMemory needs LangChain: {how_to_install('providers')}") from error
 
 __all__ = ["ACEMemory", "MemoryState", "TurnMemory"]
 
@@ -92,11 +92,21 @@ class MemoryState(AgentState[Any]):  # Any: the agent's own structured response
 
 @dataclass
 class _OpenTurn:
-    """What was recalled for a turn, and what the agent answers it with."""
+    """What was recalled for a turn, the live parts of it, and what the agent answers it with."""
 
     recalled: Recall
+    run: Run
+    memory: Memory
     model: BaseChatModel | None = None
     tools: Sequence[BaseTool] = ()
+
+
+_TurnKey: TypeAlias = tuple[str | None, str, str]
+"""The learner, the turn and its question: hosts choose turn ids, so two learners may have the same ones."""
+
+
+def _key(turn: Turn) -> _TurnKey:
+    return turn["learner_id"], turn["turn_id"], turn["question_id"]
 
 
 _CALLER: ContextVar[_OpenTurn | None] = ContextVar("ace_calling_turn", default=None)
@@ -121,7 +131,7 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
         self,
         store: Resources | Store | str | None = None,
         *,
-        model: BaseChatModel | None = None,
+        model: BaseChatModel | str | None = None,
         learning: LearningMode | None = None,
         defaults: ACEContext | None = None,
     ) -> None:
@@ -129,7 +139,7 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
         made = store if isinstance(store, Resources) else build_memory(store, model=model, learning=learning)
         self.resources = made
         self._defaults = defaults or ACEContext()
-        self._open = OrderedDict[str, _OpenTurn]()
+        self._open = OrderedDict[_TurnKey, _OpenTurn]()
         self.tools = []
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -148,14 +158,13 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
             return {"ace_turn": None, "ace_memory": None}
         before, turn = _held(state), new_turn(question, run)
         caller = _CALLER.get()
-        if caller is not None and _same_memory(caller.recalled.run, run):
-            memory = caller.recalled.memory
-            self._keep(await recall_turn(state["messages"], turn, run, memory, own=False))
+        if caller is not None and _same_memory(caller.run, run):
+            await self._recall(state["messages"], turn, run, caller.memory, own=False)
             return {"ace_turn": HeldTurn(turn=turn, status="part"), "ace_memory": None}
         memory = await load_memory(run)
         if before is not None and before["status"] == "open" and before["turn"]["turn_id"] != turn["turn_id"]:
             memory = await self._store_unfinished(before["turn"], state["messages"], question, run, memory)
-        self._keep(await recall_turn(state["messages"], turn, run, memory))
+        await self._recall(state["messages"], turn, run, memory)
         again = before is not None and before["turn"]["question_id"] == turn["question_id"]
         status = "part" if again and before is not None and before["status"] == "closed" else "open"
         return {"ace_turn": {"turn": turn, "status": status}, "ace_memory": None}
@@ -219,17 +228,19 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
             return None
         turn_id = held["turn"]["turn_id"]
         if held["status"] != "open":
-            self._open.pop(turn_id, None)
+            self._open.pop(_key(held["turn"]), None)
             return None
         opened = await self._opened(state, runtime)
         if opened is None:
             return None
         before, since = turn_messages(state["messages"], held["turn"])
         answered = _ended(answered_by(since, opened.tools), state)
-        recalled = _with_model(opened)
+        recalled = opened.recalled
         attempt_id = operation_id(turn_id, self._run(runtime, held["turn"]).new_try_id())
-        _, learning, usage = await learn_turn(recalled, answered, attempt_id, before)
-        self._open.pop(turn_id, None)
+        _, learning, usage = await learn_turn(
+            recalled, answered, attempt_id, _with_model(opened), opened.memory, before
+        )
+        self._open.pop(_key(held["turn"]), None)
         told: TurnMemory = {
             "turn_id": turn_id,
             "injected": list(recalled.bullet_ids),
@@ -251,9 +262,11 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
         begun_with = run.context.model_copy(update={"learner_id": turn["learner_id"]})
         return replace(run, context=begun_with, learner_id=turn["learner_id"])
 
-    def _keep(self, recalled: Recall) -> _OpenTurn:
-        opened = _OpenTurn(recalled)
-        self._open[recalled.turn["turn_id"]] = opened
+    async def _recall(
+        self, messages: Sequence[BaseMessage], turn: Turn, run: Run, memory: Memory, *, own: bool = True
+    ) -> _OpenTurn:
+        recalled = await recall_turn(messages, turn, run, memory, own=own)
+        self._open[_key(turn)] = opened = _OpenTurn(recalled, run, memory)
         while len(self._open) > MOST_OPEN:
             self._open.popitem(last=False)
         return opened
@@ -266,15 +279,15 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
         if held is None:
             return None
         turn = held["turn"]
-        opened = self._open.get(turn["turn_id"])
+        run = self._run(Runtime(context=runtime.context), turn)
+        opened = self._open.get(_key(turn))
         if opened is not None:
             return opened
         before, _ = turn_messages(cast("list[BaseMessage]", state["messages"]), turn)
         own = held["status"] == "open"
         caller = _CALLER.get()
-        memory = caller.recalled.memory if caller is not None and not own else None
-        run = self._run(Runtime(context=runtime.context), turn)
-        return self._keep(await recall_turn(before, turn, run, memory, own=own))
+        memory = caller.memory if caller is not None and not own else await load_memory(run)
+        return await self._recall(before, turn, run, memory, own=own)
 
     async def _store_unfinished(
         self,
@@ -295,7 +308,7 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
         recalled = await recall_turn(before, turn, quiet, memory)
         answered = replace(answered_by(since), problem=ENDED_EARLY)
         attempt_id = operation_id(turn["turn_id"], "unfinished")
-        await learn_turn(recalled, answered, attempt_id, before)
+        await learn_turn(recalled, answered, attempt_id, quiet, memory)
         logger.info("[ACE Memory] the turn %s had no end: what was stated in it is stored", turn["turn_id"])
         stored = run.resources.cache.get(run.learner_id or "")
         return Memory(stored or memory.snapshot, memory.problem, memory.read_only, memory.playbooks)
@@ -349,11 +362,9 @@ def _ended(answered: Answered, state: State | AgentState[Any]) -> Answered:
     return replace(answered, answer=str(structured)) if structured is not None else answered
 
 
-def _with_model(opened: _OpenTurn) -> Recall:
-    """What was recalled, with the agent's model to reflect with where the memory has none of its own."""
-    recalled = opened.recalled
-    run = recalled.run
+def _with_model(opened: _OpenTurn) -> Run:
+    """The run, with the agent's model to reflect with where the memory has none of its own."""
+    run = opened.run
     if run.resources.injected_model is not None or opened.model is None:
-        return recalled
-    resources = replace(run.resources, injected_model=opened.model)
-    return replace(recalled, run=replace(run, resources=resources))
+        return run
+    return replace(run, resources=replace(run.resources, injected_model=opened.model))

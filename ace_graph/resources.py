@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 from uuid import uuid4
 from weakref import WeakKeyDictionary
@@ -14,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 
 from ace_graph.context import ACEContext, LearningMode
+from ace_graph.daily_tokens import DailyTokens
 from ace_graph.embeddings.meaning import Meaning
 from ace_graph.errors import ConfigurationError
 from ace_graph.memory.clock import utc_now
@@ -85,6 +87,11 @@ class Resources:
     attached: SnapshotCache = field(default_factory=SnapshotCache)
     schemas: Schemas = field(default_factory=Schemas)
     _models: _ModelsByLoop = field(default_factory=_ModelsByLoop)
+
+    @cached_property
+    def daily_tokens(self) -> DailyTokens:
+        """What learners have cost today, as the graph knows it."""
+        return DailyTokens(self.store, self.settings.daily_tokens, self.clock)
 
     def model(self, context: ACEContext) -> BaseChatModel:
         """Return the model for a run; one made from the settings is kept per event loop.

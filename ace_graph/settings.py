@@ -31,7 +31,15 @@ from ace_graph.memory.retention import Retention
 from ace_graph.memory.trajectory import Tracing
 from ace_graph.prices import Price, read_prices
 
-__all__ = ["LogFormat", "LogLevel", "Settings", "export_others", "unknown_names", "variable_names"]
+__all__ = [
+    "LogFormat",
+    "LogLevel",
+    "Settings",
+    "export_others",
+    "unknown_in_environment",
+    "unknown_names",
+    "variable_names",
+]
 
 LogFormat = Literal["text", "json"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
@@ -39,8 +47,10 @@ LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 _PREFIX = "ACE_"
 _ENCODING = "utf-8-sig"  # with or without the byte order mark that some editors write
 _OWN_PREFIXES = ("ACE_", "NEO4J_", "GEMINI_")
+_TEST_PREFIX = "ACE_TEST_"
 _TEST_NAMES = frozenset(
     {
+        "ACE_REQUIRE_BROWSER",
         "ACE_REQUIRE_NEO4J",
         "ACE_REQUIRE_POSTGRES",
         "ACE_SKIP_NEO4J",
@@ -83,7 +93,8 @@ class Settings(BaseSettings):
 
     `llm_timeout` is in seconds per attempt, `llm_temperature` in [0, 2], `curator_similarity` in [0, 1].
     The decay rates may lie outside [0, 1]; the memory clamps them. `learning` and `log_content` are None
-    if unset, because their default depends on the command. 0 days mean for ever, 0 conversations any number.
+    if unset, because their default depends on the command. 0 days mean for ever, 0 conversations or tokens
+    any number.
     """
 
     model_config = SettingsConfigDict(
@@ -99,6 +110,7 @@ class Settings(BaseSettings):
     llm_temperature: float = Field(default=0.2, ge=0, le=2)
     llm_timeout: float = Field(default=60.0, gt=0, le=3600)
     allowed_models: Names = ()
+    daily_tokens: int = Field(default=0, ge=0)
     prices: Prices = ()
 
     store: str | None = Field(default=None, repr=False)
@@ -238,16 +250,32 @@ def unknown_names(env_file: Path) -> list[tuple[str, str | None]]:
     A name looks like a typo if it has one of this project's prefixes or is close to a known name. Names of
     other libraries are ignored. Raises ConfigurationError when the file can't be read.
     """
-    known = variable_names()
-    found: list[tuple[str, str | None]] = []
-    for name in _read(env_file):
-        folded = name.upper()
-        if folded in known or folded in _TEST_NAMES:
-            continue
-        near = difflib.get_close_matches(folded, known, n=1, cutoff=0.82)
-        if near or folded.startswith(_OWN_PREFIXES):
-            found.append((name, near[0] if near else None))
-    return found
+    found = ((name, _nearest(name)) for name in _read(env_file) if not _is_known(name))
+    return [each for each in found if each[1] or each[0].upper().startswith(_OWN_PREFIXES)]
+
+
+def unknown_in_environment(environ: Mapping[str, str]) -> list[tuple[str, str | None]]:
+    """Return the variables that look like typos, each with the nearest known name, or None.
+
+    Only those that begin with ACE_, and those of our other prefixes that are close to a known name: the rest
+    of the environment is other programs'.
+    """
+    found = (
+        (name, _nearest(name))
+        for name, value in environ.items()
+        if value and name.upper().startswith(_OWN_PREFIXES) and not _is_known(name)
+    )
+    return sorted(each for each in found if each[1] or each[0].upper().startswith(_PREFIX))
+
+
+def _is_known(name: str) -> bool:
+    folded = name.upper()
+    return folded in variable_names() or folded in _TEST_NAMES or folded.startswith(_TEST_PREFIX)
+
+
+def _nearest(name: str) -> str | None:
+    near = difflib.get_close_matches(name.upper(), variable_names(), n=1, cutoff=0.82)
+    return near[0] if near else None
 
 
 def export_others(env_file: Path, environ: MutableMapping[str, str]) -> list[str]:

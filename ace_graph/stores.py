@@ -9,7 +9,7 @@ import logging
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from ace_graph.errors import ConfigurationError, StoreUnavailable, StoreUrlError
+from ace_graph.errors import ConfigurationError, StoreUnavailable, StoreUrlError, how_to_install
 from ace_graph.memory.policy import DecayRates, Policy, VersionRetention
 from ace_graph.memory.screening.secrets import redact_query
 from ace_graph.memory.stores.base import PendingStore, Store
@@ -128,7 +128,7 @@ def _postgres(url: str, policy: Policy, settings: Settings) -> PendingStore:
         from ace_graph.memory.stores.postgres.store import PostgresStore
     except ImportError as error:
         raise ConfigurationError(
-            f"{redacted_url(url)} needs the driver of PostgreSQL: pip install 'ace-graph[postgres]'"
+            f"{redacted_url(url)} needs the driver of PostgreSQL: {how_to_install('postgres')}"
         ) from error
     return PostgresStore(
         url,

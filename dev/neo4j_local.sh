@@ -15,7 +15,8 @@ fail() { printf '%s\n' "$*" >&2; exit 1; }
 docker_answers() { docker info >/dev/null 2>&1 && docker compose version >/dev/null 2>&1; }
 server_pid() { # of the server that start.sh left running here, if it still runs
     pid=$(sed -n 's/^NEO4J_PID=//p' "$home/server.env" 2>/dev/null)
-    [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null && echo "$pid"
+    # After a restart of the machine another program may have its number.
+    [ -n "$pid" ] && ps -ww -p "$pid" -o args= 2>/dev/null | grep -qF -- "--home-dir=$(cd "$home" && pwd -P)" && echo "$pid"
 }
 
 start() {
@@ -27,16 +28,19 @@ start() {
     elif command -v java >/dev/null 2>&1 && command -v mvn >/dev/null 2>&1; then
         echo "No Docker engine answers: putting a server together with Java and Maven (123 MB, the first time only)."
         jars=$(bash dev/neo4j/get.sh)
-        bash dev/neo4j/start.sh "$jars" "$home" "$port" >/dev/null
+        bash dev/neo4j/start.sh "$jars" "$home" "$port" >/dev/null ||
+            fail "No Neo4j was started. Another port: NEO4J_BOLT_PORT=7688 make neo4j"
     else
         fail "A local Neo4j needs a Docker engine that answers, or Java 17 or newer with Maven."
     fi
-    cat <<EOF
-Neo4j answers. For ace-graph, in the shell or in .env:
-  NEO4J_URI=bolt://127.0.0.1:$port
-  NEO4J_USERNAME=neo4j
-  NEO4J_PASSWORD=$NEO4J_PASSWORD
-EOF
+    echo "Neo4j answers. For ace-graph, in the shell or in .env:"
+    echo "  NEO4J_URI=bolt://127.0.0.1:$port"
+    if docker_answers; then
+        echo "  NEO4J_USERNAME=neo4j"
+        echo "  NEO4J_PASSWORD=$NEO4J_PASSWORD"
+    else
+        echo "It has no password, and only this machine reaches it."
+    fi
 }
 
 stop() {

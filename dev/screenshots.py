@@ -86,7 +86,7 @@ def shoot(page: Page, url: str, conversation: str, theme: str) -> None:
     for name, path in views.items():
         if page.goto(f"{url}/page{path}").status == 200:  # type: ignore[union-attr]  # pyright: ignore[reportOptionalMemberAccess]  # it is a new page
             if name == "chat":
-                page.locator("#latest .receipt").scroll_into_view_if_needed()
+                page.locator("#latest .receipt summary").click()
                 page.mouse.wheel(0, 2_000)
             page.screenshot(path=PICTURES / f"page-{name}-{theme}.png")
     page.goto(f"{url}/page/playbooks/default")

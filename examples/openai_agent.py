@@ -1,4 +1,7 @@
-"""The memory in an agent of the OpenAI Agents SDK, by `recall` and `learn`."""
+"""The memory in an agent of the OpenAI Agents SDK, by `recall` and `learn`.
+
+It needs one more package: pip install openai-agents
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -47,7 +50,7 @@ async def main() -> None:
         instructions = f"You help in a kitchen.\n\n{recalled.text}"
         agent = Agent(name="kitchen", instructions=instructions, model=KitchenModel())
         answer = recalled.answer or str((await Runner.run(agent, text)).final_output)
-        learning = await learn(recalled, answer + recalled.asked)
+        learning = await learn(memory, recalled, answer + recalled.asked)
         print(f"{answer} shown {list(recalled.bullet_ids)}, learned {learning['added']}")
 
 

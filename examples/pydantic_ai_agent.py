@@ -1,4 +1,7 @@
-"""The memory in an agent of pydantic-ai, by `recall` and `learn`."""
+"""The memory in an agent of pydantic-ai, by `recall` and `learn`.
+
+It needs one more package: pip install pydantic-ai-slim
+"""
 
 import asyncio
 
@@ -28,7 +31,7 @@ async def main() -> None:
         recalled = await recall(memory, text, ADA)
         agent = Agent(FunctionModel(reply), instructions=f"You help in a kitchen.\n\n{recalled.text}")
         answer = (await agent.run(text)).output if recalled.answer is None else recalled.answer
-        learning = await learn(recalled, answer + recalled.asked)
+        learning = await learn(memory, recalled, answer + recalled.asked)
         print(f"{answer} shown {list(recalled.bullet_ids)}, learned {learning['added']}")
 
 

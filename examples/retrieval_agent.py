@@ -1,4 +1,7 @@
-"""A retrieval agent: documents come by a tool, what the learner wants comes from the memory."""
+"""A retrieval agent: documents come by a tool, what the learner wants comes from the memory.
+
+It needs one more package: pip install langchain (the extra `providers` of ace-graph has it)
+"""
 
 import asyncio
 

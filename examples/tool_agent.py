@@ -1,4 +1,7 @@
-"""A tool agent made by `create_agent`: told something in one thread, it uses it in the next."""
+"""A tool agent made by `create_agent`: told something in one thread, it uses it in the next.
+
+It needs one more package: pip install langchain (the extra `providers` of ace-graph has it)
+"""
 
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]  # its checkpointer
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from ace_graph.memory.clock import utc_now
-from ace_graph.memory.search.normal_form import normal_form
+from ace_graph.memory.search.normal_form import is_within, normal_form
 from ace_graph.memory.search.source_words import MAX_SOURCE_WORDS, MAX_WORD_CHARS
 from ace_graph.memory.text import clean_line, encodable
 
@@ -25,9 +26,12 @@ __all__ = [
     "MAX_CONTEXT_CHARS",
     "MAX_DISTINCT",
     "MAX_EXAMPLES",
+    "MAX_TAGS",
     "MEMORY_TYPES",
     "PROFILE_SECTIONS",
+    "PROFILE_SLOTS",
     "Barred",
+    "Bounded",
     "Bullet",
     "BulletTag",
     "Count",
@@ -59,16 +63,26 @@ AVOID = "AVOID: "
 MAX_CONTENT_CHARS = 2_000
 MAX_CONTEXT_CHARS = 500
 MAX_KEYWORDS = 32
+MAX_TAGS = 256
 MAX_EXAMPLES = 64
 """The most trajectories that a bullet names, the newest; `evidence_count` counts the others too."""
 MAX_DISTINCT = 64
 """The most bullets that a bullet names as distinct from itself, the newest."""
+PROFILE_SLOTS = frozenset({"name", "age", "grade", "home", "language", "native_language", "persona"})
+"""Slots of what a learner says about themselves."""
 PROFILE_SECTIONS = frozenset({"profile", "preferences", "misconceptions"})
 """Sections whose bullets are core. They hold only explicit statements of the learner or the host."""
 
 EPOCH_START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def _bounded(text: str | None) -> str | None:
+    if text is not None and not is_within(MAX_CONTENT_CHARS, text):
+        raise ValueError(f"may have at most {MAX_CONTENT_CHARS} characters, ligatures counted in letters")
+    return text
+
+
+@lru_cache(maxsize=4_096)  # a plan compares each text with all that are alike
 def content_hash(text: str) -> str:
     """Return the hash two texts share when they differ in case, spacing or Unicode form only.
 
@@ -92,6 +106,8 @@ def _cleaned(value: object) -> object:
 Text = Annotated[str, BeforeValidator(encodable)]
 """Any text that can be stored."""
 # Limits stand before the cleaning, where pydantic checks them itself: after it, each is a call of Python.
+Bounded = AfterValidator(_bounded)
+"""For a text that is to become a bullet's: what counts is its length in NFKC, as it is compared."""
 ShortLine = Annotated[str, Field(max_length=256), BeforeValidator(_cleaned)]
 Context = Annotated[str, Field(max_length=MAX_CONTEXT_CHARS), BeforeValidator(_cleaned)]
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]

@@ -18,7 +18,7 @@ from ace_graph.errors import CommitTooOld, HistoryTooShort, LearnerForgotten, Pl
 from ace_graph.memory.catalogue.label import Label
 from ace_graph.memory.delta.effect import Cleared, Effect, Report, Rewound, apply
 from ace_graph.memory.delta.operations import Add, Delta, Update
-from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.delta.stamps import Touches, mark_after
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.pending import Pending
@@ -26,6 +26,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Access, Snapshot, Version, touch, touches_of
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.off_loop import Steps, finish
 
 __all__ = [
     "Commit",
@@ -41,6 +42,7 @@ __all__ = [
     "is_current",
     "operation_id",
     "plan",
+    "planning",
     "playbook_at",
     "references",
     "touched",
@@ -200,8 +202,20 @@ def plan(
     `n` and the etag change with the content only, the access clock with every commit (a clear sets it to 0).
     Raises PlaybookChanged when the delta is for another version than `current`.
     """
+    return finish(planning(current, delta, policy, record, new_token, unknown))
+
+
+def planning(
+    current: Snapshot,
+    delta: Delta,
+    policy: Policy,
+    record: TurnRecord | None,
+    new_token: NewToken,
+    unknown: Collection[str] = (),
+) -> Steps[CommitPlan]:
+    """Do what `plan` does, in steps."""
     check_expected(delta.expected_etag, current.version)
-    effect = resolve(current, delta, policy, unknown)
+    effect = yield from resolving(current, delta, policy, unknown)
     changed = bool(effect.changes)
     playbook = apply(current.playbook, effect)
     today = delta.now.astimezone(UTC).date()

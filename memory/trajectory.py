@@ -28,6 +28,7 @@ __all__ = [
     "deleted",
     "effective_score",
     "sampled",
+    "with_cost",
     "with_feedback",
     "with_reflections",
     "with_step",
@@ -192,6 +193,24 @@ def with_reflections(turn: TurnRecord, reflections: Sequence[TurnReflection]) ->
     names = {each.reflection_id for each in reflections}
     kept = (*(each for each in turn.reflections if each.reflection_id not in names), *reflections)
     return turn.model_copy(update={"reflections": kept[-_REFLECTIONS_KEPT:]})
+
+
+def with_cost(turn: TurnRecord, calls: int, tokens: tuple[int, int], cost: float | None) -> TurnRecord:
+    """Return the record with what learning from the turn cost later: calls, tokens in and out, and the price.
+
+    Without a price of both parts the price of the whole is unknown.
+    """
+    if not calls:
+        return turn
+    both = turn.cost is not None and cost is not None
+    return turn.model_copy(
+        update={
+            "calls": turn.calls + calls,
+            "input_tokens": turn.input_tokens + tokens[0],
+            "output_tokens": turn.output_tokens + tokens[1],
+            "cost": (turn.cost or 0) + (cost or 0) if both else None,
+        }
+    )
 
 
 def with_feedback(turn: TurnRecord, feedback: TurnFeedback) -> TurnRecord:

@@ -79,9 +79,9 @@ class TurnReflection(BaseModel):
 
     `reflection_id` names it, for curation; where none is given it follows from the turn, the moment, the
     author and the insight, so that records of 0.1 have one, too. `lessons` are what it teaches, each of them
-    a line of the lists as well. `trajectory_ids` are the runs that it is about, where that is not the one
-    turn: the newest 64 of `frequency`. `fallback`: no model gave a usable reply, and the result follows from
-    the record by rules.
+    a line of the lists as well; the other lines analyse the run, and no bullet is made of them.
+    `trajectory_ids` are the runs that it is about, where that is not the one turn: the newest 64 of
+    `frequency`. `fallback`: no model gave a usable reply, and the result follows from the record by rules.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -200,6 +200,7 @@ class TurnRecord(BaseModel):
     `verdict` follows from the evidence about the answer. `agent` is the graph, or an agent of the host.
     `playbooks` are the named ones that the answer was given with, whether or not a bullet of them was shown.
     `steps_left_out` counts steps beyond the limit; `steps_dropped` says why there are none any more.
+    `unattributed`: it is not sure who said what in it, so what it teaches goes to quarantine for a review.
     A deleted record is in no list and has no content; it remains as the key of its commit.
     """
 
@@ -238,6 +239,7 @@ class TurnRecord(BaseModel):
     steps_dropped: Literal["sampled", "retention"] | None = None
     reflections: tuple[TurnReflection, ...] = ()
     feedback: tuple[TurnFeedback, ...] = ()
+    unattributed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
     deleted: bool = False
     started_at: Moment
     completed_at: Moment | None = None

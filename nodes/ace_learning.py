@@ -38,7 +38,11 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
     """Learn from the turn and store it. Raises nothing that the model or the store may raise."""
     attempt = state["attempt"]
     retry = None if attempt is None else partial(answer_again, state, attempt, run)
-    return await learn_from_turn(state, run, retry)
+    update = await learn_from_turn(state, run, retry)
+    if run.learner_id is not None:
+        spent = total_usage(update["usage"]).tokens
+        run.resources.daily_tokens.spent(run.learner_id, state["turn"]["turn_id"], spent)
+    return update
 
 
 async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain | None) -> LearningUpdate:

@@ -55,8 +55,8 @@ _GENERIC_TOOL_WORDS = frozenset(
 async def router(state: ACEState, run: Run) -> RouterUpdate:
     """Load the memory, choose the mode, mint the turn.
 
-    Raises InvalidMode, InvalidMessage; a StoreError when the memory can't be read and `on_memory_error`
-    is `fail`.
+    Raises InvalidMode, InvalidMessage; DailyTokensUsed where the learner has none left; a StoreError when the
+    memory can't be read and `on_memory_error` is `fail`.
     """
     question = last_question(state["messages"])
     if question is None or not (question.text.strip() or not isinstance(question.content, str)):
@@ -65,6 +65,8 @@ async def router(state: ACEState, run: Run) -> RouterUpdate:
     mode = _checked(forced) if forced else await _chosen(question.text, run)
     logger.info("[ACE Graph] received: mode=%s question=%s", mode, log_text(run.resources, question.text))
     memory = await load_memory(run)
+    if run.learner_id is not None and memory.snapshot is not None and run.listener is None:
+        await run.resources.daily_tokens.check(run.learner_id)  # a server did so before it took the message
     turn: Turn = {
         "turn_id": run.new_turn_id(),
         "step": run.step,

@@ -7,9 +7,9 @@ from dataclasses import replace
 from ace_graph.evidence import quotes_truth
 from ace_graph.learning.statements.notice import notice_of
 from ace_graph.models.usage import add_usage
-from ace_graph.off_loop import read_text
+from ace_graph.off_loop import off_loop, read_text
 from ace_graph.prompts import data_block
-from ace_graph.reasoning.attempt import REASONING, attempt_of
+from ace_graph.reasoning.attempt import REASONING, answer_id_of, attempt_of
 from ace_graph.reasoning.prompt import prompt_for
 from ace_graph.reasoning.recall import Injection, ensure_memory, inject
 from ace_graph.reasoning.solution import Solution
@@ -30,17 +30,16 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     """
     memory, plan, turn = await ensure_memory(state, run), state["plan"], state["turn"]
     earlier = state.get("attempt")
-    size = len(turn["question"])
-    notice = await read_text(size, notice_of, state, memory, run)
+    notice = await off_loop(notice_of, state, memory, run)
     own, asked = notice.answer, f"\n\n{notice.question}" if notice.question else ""
     injection = await inject(turn, plan, memory, run) if own is None else Injection()
-    answer_id = earlier["answer_id"] if earlier else f"answer-{turn['turn_id']}"
+    answer_id = earlier["answer_id"] if earlier else answer_id_of(turn["turn_id"])
     model = await run.resources.ready_model(run.context)
     session = ModelSession(run, model, answer_id, memory, hold=plan["max_revisions"] > 0)
     if own is None:
         parts = (notice.prompt, _critique(state, earlier, run))
         instructions = "\n\n".join(part for part in parts if part)
-        prompt = await read_text(size, prompt_for, state, injection, run, instructions)
+        prompt = await read_text(len(turn["question"]), prompt_for, state, injection, run, instructions)
         solution = await REASONING[plan["mode"]](prompt, plan, session)
         solution = replace(solution, answer=solution.answer + asked)
         if session.streamed:

@@ -54,7 +54,7 @@ class AdaptationOptions:
     gives the time.
     """
 
-    model: BaseChatModel | None = None
+    model: BaseChatModel | str | None = None
     settings: Settings = field(default_factory=Settings.load)
     mode: str = "cot"
     context: ACEContext = field(default_factory=ACEContext)

@@ -57,7 +57,7 @@ async def learn_pending(
     learner_id: str,
     pending_id: str,
     *,
-    model: BaseChatModel | None = None,
+    model: BaseChatModel | str | None = None,
     store: Store | str | None = None,
     prompts_dir: Path | str | None = None,
     terms: RetryPolicy = RetryPolicy(),  # noqa: B008  a frozen value

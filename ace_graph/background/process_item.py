@@ -21,12 +21,16 @@ from ace_graph.errors import AceError, LearnerForgotten, StoreError
 from ace_graph.learning.pipeline import LearningResult, learn_from
 from ace_graph.learning.report import committed
 from ace_graph.learning.tasks import PendingWork, read_work
+from ace_graph.learning.turn_record import model_name
 from ace_graph.memory.consolidation.schedule import RUN, read_consolidation
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.trajectory import TrajectoryFilter, with_reflections
+from ace_graph.memory.trajectory import TrajectoryFilter, with_cost, with_reflections
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.models.usage import Usage
+from ace_graph.prices import cost_of
 from ace_graph.resources import Resources
 from ace_graph.runtime import Run, logger
 from ace_graph.state import Learning
@@ -165,13 +169,21 @@ async def _commit(
         source=item.turn_id,
         origin="turn",
     )
-    reflections = result.reflections
-    amend = Amend(item.turn_id, lambda turn: with_reflections(turn, reflections), missing_ok=True)
+    model = model_name(run)  # here, because a store may amend in a thread of its own
+    amend = Amend(item.turn_id, lambda turn: _learned_from(turn, result, run, model), missing_ok=True)
     newest = run.resources.cache.newest(item.learner_id, base)
     commit = await store.commit(item.learner_id, delta, newest, amend, item)
     run.resources.cache.put(item.learner_id, commit.snapshot)
     learning = committed(item.turn_id, commit, result, run)
     return _ended(item, "learned" if commit.status == "applied" else "repeated", learning)
+
+
+def _learned_from(turn: TurnRecord, result: LearningResult, run: Run, model: str | None) -> TurnRecord:
+    """Return the turn's record with what came of learning from it, and what that cost."""
+    spent = sum(result.usage.values(), Usage())
+    tokens = spent.input_tokens, spent.output_tokens
+    cost = cost_of(model, *tokens, run.resources.settings.prices)
+    return with_cost(with_reflections(turn, result.reflections), spent.calls, tokens, cost)
 
 
 async def _is_counted(item: PendingItem, store: PendingStore, base: Snapshot) -> bool:

@@ -42,7 +42,7 @@ _MAX_BACKOFF_STEPS = 16
 
 def learning_resources(
     *,
-    model: BaseChatModel | None = None,
+    model: BaseChatModel | str | None = None,
     store: Store | str | None = None,
     prompts_dir: Path | str | None = None,
     clock: Callable[[], datetime] | None = None,
@@ -70,7 +70,7 @@ def learning_resources(
 
 def build_worker(
     *,
-    model: BaseChatModel | None = None,
+    model: BaseChatModel | str | None = None,
     store: Store | str | None = None,
     prompts_dir: Path | str | None = None,
     concurrency: int = 4,

@@ -150,7 +150,7 @@ def serve(
     curl localhost:8000/api/ai/chat -H 'Content-Type: application/json' \\
          -d '{"message": "What is 1/2 + 1/3?"}'
 
-    It needs a model (GEMINI_API_KEY, or ACE_MODEL), and pip install 'ace-graph\\[server]'. Without
+    It needs a model (GEMINI_API_KEY, or ACE_MODEL), and the extra of pip install '.\\[server]'. Without
     ACE_JWT_SECRET or ACE_JWKS it is in development mode: no token is asked for, it listens on this
     machine only, and everybody is the learner `local`. With one of them the learner is the token's
     subject. GET /openapi.json describes all routes; docs/deploy.md tells how to run it for others.
@@ -159,6 +159,31 @@ def serve(
     from ace_graph.cli.commands.serve import run_server
 
     raise typer.Exit(run_server(host, port, base))
+
+
+@app.command()
+def token(
+    learner: Learner = DEFAULT_LEARNER,
+    expires: Annotated[
+        str, typer.Option("--expires", metavar="TIME", help="How long it holds: 15m, 12h, 30d.")
+    ] = "1d",
+    operator: Annotated[
+        bool, typer.Option("--operator", help="Its holder may also name other learners (X-ACE-Learner).")
+    ] = False,
+) -> None:
+    """Print a bearer token for the web backend, the page and MCP over HTTP, signed with ACE_JWT_SECRET.
+
+    \b
+    ace-graph token --learner ada
+    curl localhost:8000/api/playbook -H "Authorization: Bearer $(ace-graph token --learner ada)"
+    ace-graph token --learner root --operator --expires 12h
+
+    Whoever has it is that learner until it expires; only another ACE_JWT_SECRET ends it before. --operator
+    sets the claim that ACE_JWT_OPERATOR_CLAIM names.
+    """
+    from ace_graph.cli.commands.token import print_token
+
+    print_token(learner, expires, operator=operator)
 
 
 @app.command()
@@ -175,7 +200,7 @@ def mcp(
     {"mcpServers": {"memory": {"command": "ace-graph", "args": ["mcp", "--learner", "ada"]}}}
 
     Its tools reach the memory of --learner alone; with --http that of the bearer token's subject, as in
-    `ace-graph serve`. It needs pip install 'ace-graph\\[mcp]'. The log is at WARNING, or at
+    `ace-graph serve`. It needs the extra of pip install '.\\[mcp]'. The log is at WARNING, or at
     ACE_LOG_LEVEL.
     """
     from ace_graph.cli.commands.mcp import run_mcp
@@ -353,12 +378,16 @@ def feedback(
 @app.command()
 def doctor(
     ask: Annotated[
-        bool, typer.Option("--ask", help="Also ask the model one short question; may cost a few tokens.")
+        bool, typer.Option("--ask", help="Also call the model six times, and say what failed and the cost.")
     ] = False,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Check model, store, settings and versions; say what is missing and how to fix it."""
+    """Check model, store, settings and versions; say what is missing and how to fix it.
+
+    --ask tries what turns need of the model: an answer, a stream, a reflection, a tool call, a reply that is
+    cut, a refusal. It costs about a thousand tokens; ACE_PRICES makes a price of them.
+    """
     from ace_graph.cli.commands.doctor import run_doctor
 
     raise typer.Exit(run_doctor(store, ask=ask, as_json=as_json))

@@ -7,20 +7,24 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+from uuid import uuid4
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from ace_graph.cli.store_access import commit
 from ace_graph.context import ACEContext
+from ace_graph.daily_tokens import DailyTokens
 from ace_graph.errors import ChangeRefused
 from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.learning.curator import judge_bullets
+from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.models import ModelChoice, choose_model, close_model, make_model
+from ace_graph.models.usage import total_usage
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput, ACEOutput
 
@@ -29,11 +33,12 @@ __all__ = ["Agent", "ChatSession", "open_agent"]
 
 @dataclass(frozen=True)
 class Agent:
-    """A graph, its store, and which model it uses."""
+    """A graph, its store, which model it uses, and what the learner's temporary chats cost today."""
 
     graph: ACEGraph
     store: Store
     choice: ModelChoice
+    daily_tokens: DailyTokens
 
 
 @asynccontextmanager
@@ -51,7 +56,8 @@ async def open_agent(
             graph = build_ace_graph(
                 model=model, store=store, settings=settings, base_playbook=base, snapshots=snapshots
             )
-            yield Agent(graph, store, choose_model(settings))
+            tokens = DailyTokens(store, settings.daily_tokens, utc_now)
+            yield Agent(graph, store, choose_model(settings), tokens)
         finally:
             await close_model(model)
 
@@ -88,6 +94,8 @@ class ChatSession:
 
         Raises AceError when there is no answer.
         """
+        if self.temporary:  # the graph knows no learner then
+            await self.agent.daily_tokens.check(self.learner)
         turn_input: ACEInput = {"messages": [*self._messages, HumanMessage(question)]}
         if self._mode is not None:
             turn_input["mode"] = self._mode
@@ -103,6 +111,10 @@ class ChatSession:
                 else:
                     out = event
         done = cast("ACEOutput", out)
+        if self.temporary:
+            self.agent.daily_tokens.spent(
+                self.learner, uuid4().hex, total_usage(done.get("usage", {})).tokens
+            )
         if not shown:
             show(done["messages"][-1].text)
         self._messages, self._last = list(done["messages"]), done

@@ -25,7 +25,7 @@ from ace_graph.errors import (
 from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.stores.whole import CopyableStore, WholeMemory, WholeStore
 
-__all__ = ["CopyResult", "Key", "Mode", "Problem", "Step", "copy_store"]
+__all__ = ["CopyResult", "Key", "Mode", "Problem", "Step", "copy_store", "pages", "store_of"]
 
 T = TypeVar("T")
 Mode = Literal["copy", "dry run", "verify"]
@@ -35,9 +35,12 @@ _OF_ONE_KEY = (CorruptPayload, NewerFormat, CommitContention, PlaybookExists)
 
 
 class Key(NamedTuple):
-    """What is written in one transaction: a learner's memory, or a named playbook by its id."""
+    """What is written in one transaction: a learner's memory, or a named playbook by its id.
 
-    kind: Literal["learner", "playbook"]
+    Where a store is checked, it is also a list of the store, or the store itself.
+    """
+
+    kind: Literal["learner", "playbook", "list", "store"]
     name: str
 
     def __str__(self) -> str:
@@ -52,9 +55,9 @@ class Problem(NamedTuple):
 
 
 class Step(NamedTuple):
-    """How far a phase of the copy is."""
+    """How far a phase of a copy or of a check is."""
 
-    phase: Literal["compared", "copied"]
+    phase: Literal["compared", "copied", "read"]
     done: int
     of: int
 
@@ -163,12 +166,12 @@ async def _noted(work: _Work, key: Key, job: Awaitable[None]) -> None:
 
 async def _compare(source: CopyableStore, target: CopyableStore, key: Key, work: _Work, mode: Mode) -> None:
     """Find out how a key stands in the target."""
-    there = await _of(target, key).whole(key.name)
+    there = await store_of(target, key).whole(key.name)
     if there is None and mode == "copy":
         work.held[key] = None
         work.add(missing=1)
         return
-    here = await _of(source, key).whole(key.name)
+    here = await store_of(source, key).whole(key.name)
     if here is None:
         return  # forgotten since it was listed
     here.snapshot()
@@ -206,21 +209,21 @@ def _why_different(here: WholeMemory, there: WholeMemory) -> str:
 
 async def _copy(source: CopyableStore, target: CopyableStore, key: Key, work: _Work) -> None:
     """Write a key's memory in place of what was compared, and read it back."""
-    here = await _of(source, key).whole(key.name)
+    here = await store_of(source, key).whole(key.name)
     if here is None:
         return  # forgotten since it was compared
     here.snapshot()
     if work.held[key] is None:
         work.add_memory(here)
-    if not await _of(target, key).put_whole(key.name, here, work.held[key]):
+    if not await store_of(target, key).put_whole(key.name, here, work.held[key]):
         work.fail(key, "was written to in the target meanwhile: stop what writes there, and copy again")
-    elif await _of(target, key).whole(key.name) != here:
+    elif await store_of(target, key).whole(key.name) != here:
         work.fail(key, "reads back from the target as something else: copy again, or report it as an error")
     else:
         work.add(copied=1)
 
 
-def _of(store: CopyableStore, key: Key) -> WholeStore:
+def store_of(store: CopyableStore, key: Key) -> WholeStore:
     return store if key.kind == "learner" else store.playbooks
 
 
@@ -232,9 +235,9 @@ async def _stamps(store: CopyableStore, learner: str | None) -> _Stamps:
     if learner is not None:
         return await _stamps_of(store, learner)
     found = dict[Key, tuple[int, datetime]]()
-    async for each in _pages(store.learners, lambda last: last.learner_id):
+    async for each in pages(store.learners, lambda last: last.learner_id):
         found[Key("learner", each.learner_id)] = (each.version, each.changed_at)
-    async for each in _pages(store.playbooks.learners, lambda last: last.learner_id):
+    async for each in pages(store.playbooks.learners, lambda last: last.learner_id):
         found[Key("playbook", each.learner_id)] = (each.version, each.changed_at)
     return found
 
@@ -247,7 +250,7 @@ async def _stamps_of(store: CopyableStore, learner: str) -> _Stamps:
     memory = await store.whole(learner)
     if memory is not None:
         found[Key("learner", learner)] = (memory.head.version.n, memory.updated_at)
-    async for each in _pages(owned, lambda last: last.name_key):
+    async for each in pages(owned, lambda last: last.name_key):
         found[Key("playbook", each.playbook_id)] = (each.version.n, each.updated_at)
     if not found and not await store.teams_of(learner):
         raise ConfigurationError(f"nothing is stored about learner {learner} there: check --learner")
@@ -258,7 +261,7 @@ async def _copy_teams(
     source: CopyableStore, target: CopyableStore, learner: str | None, work: _Work, mode: Mode
 ) -> None:
     """Add the members of the source's teams, or one learner to the learner's teams; or compare them."""
-    names = [team async for team in _pages(source.teams, str)]
+    names = [team async for team in pages(source.teams, str)]
     if learner is not None:
         names = list(await source.teams_of(learner))
     for team in names:
@@ -274,10 +277,10 @@ async def _members(store: CopyableStore, team: str) -> set[str]:
     async def listed(limit: int, after: str) -> Sequence[str]:
         return await store.members(team, limit, after)
 
-    return {member async for member in _pages(listed, str)}
+    return {member async for member in pages(listed, str)}
 
 
-async def _pages(
+async def pages(
     read: Callable[[int, str], Awaitable[Sequence[T]]], place: Callable[[T], str]
 ) -> AsyncIterator[T]:
     """Yield all that a list has, page by page; `place` is where the next page begins."""

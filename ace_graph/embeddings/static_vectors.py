@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from langchain_core.embeddings import Embeddings
 from pydantic import BaseModel, Field, ValidationError
 
-from ace_graph.errors import ConfigurationError
+from ace_graph.errors import ConfigurationError, how_to_install
 
 if TYPE_CHECKING:
     import numpy
@@ -34,7 +34,7 @@ playbook is better off without its own."""
 
 PACKAGE = "wordllama"
 INSTALL = (
-    "pip install 'ace-graph[embeddings]' (Python 3.11 to 3.13; the package has no files for later ones), "
+    f"{how_to_install('embeddings')} (Python 3.11 to 3.13; the package has no files for later ones), "
     "or set ACE_EMBEDDINGS=off"
 )
 

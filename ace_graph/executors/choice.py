@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from ace_graph.errors import ConfigurationError, UsageError
+from ace_graph.errors import ConfigurationError, UsageError, how_to_install
 from ace_graph.executors.base import Executor, InProcess
 
 __all__ = ["open_executor"]
@@ -40,7 +40,7 @@ def open_executor(on: str | None, store_url: str | None = None) -> Generator[Exe
             "use postgresql:// or neo4j://, or sqlite:// where all nodes are on this machine"
         )
     if find_spec("ray") is None:
-        raise ConfigurationError("--on ray needs Ray: pip install 'ace-graph[ray]'")
+        raise ConfigurationError(f"--on ray needs Ray: {how_to_install('ray')}")
     from ace_graph.executors.ray_cluster import connected
 
     with connected(None if on == _RAY else on) as cluster:

@@ -3,10 +3,11 @@
     memory = build_memory(store="sqlite:///ace.db", model=model)
     recalled = await recall(memory, messages, ACEContext(learner_id="ada"))
     answer = ...                      # your agent, with recalled.text in its system prompt
-    await learn(recalled, answer)
+    await learn(memory, recalled, answer)
 
-They load, retrieve, gather evidence, learn and commit by the functions of the graph's own nodes.
-`ace_graph.middleware` calls them for LangChain's `create_agent`.
+What is recalled is plain data, so the two may be nodes of a graph with a checkpointer. They load, retrieve,
+gather evidence, learn and commit by the functions of the graph's own nodes. `ace_graph.middleware` calls
+them for LangChain's `create_agent`.
 """
 
 from ace_graph.host_agents.functions import build_memory, learn, recall

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -10,19 +10,22 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import MessageLikeRepresentation, convert_to_messages
 from langgraph.runtime import Runtime
+from pydantic import ValidationError
 
 from ace_graph.build_resources import build_resources
 from ace_graph.context import ACEContext, LearningMode
-from ace_graph.errors import InvalidMessage
+from ace_graph.errors import InvalidMessage, StoreError
 from ace_graph.host_agents.host_context import context_of
 from ace_graph.host_agents.turn import Answered, Recall, learn_turn, new_question, new_turn, recall_turn
+from ace_graph.learning.report import skipped
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.directory import Directory
 from ace_graph.reasoning.prompt import last_question
+from ace_graph.reasoning.recall import load_memory
 from ace_graph.resources import Evaluator, Resources
-from ace_graph.runtime import run_for
+from ace_graph.runtime import logger, run_for
 from ace_graph.settings import Settings
 from ace_graph.state import Learning
 
@@ -32,7 +35,7 @@ __all__ = ["build_memory", "learn", "recall"]
 def build_memory(
     store: Store | str | None = None,
     *,
-    model: BaseChatModel | None = None,
+    model: BaseChatModel | str | None = None,
     learning: LearningMode | None = None,
     embeddings: Embeddings | None = None,
     evaluator: Evaluator | None = None,
@@ -45,8 +48,9 @@ def build_memory(
 ) -> Resources:
     """Return what `recall` and ACEMemory work with. Build it once; it serves all learners and event loops.
 
-    The arguments are those of `build_ace_graph`. `model` reflects on turns; without one, and without one in
-    the settings, only what the learner states and judges is learned. Raises ConfigurationError.
+    The arguments are those of `build_ace_graph`. `model`, a chat model or its name, reflects on turns;
+    without one, and without one in the settings, only what the learner states and judges is learned. Raises
+    ConfigurationError.
     """
     return build_resources(
         store=store,
@@ -82,16 +86,37 @@ async def recall(
         raise InvalidMessage("there is no question: the messages must have one of the user")
     at = next(n for n, message in enumerate(given) if message is question)
     run = run_for(memory, (chosen := context_of(context, ACEContext())), Runtime(context=chosen))
-    return await recall_turn(given[: at + 1], new_turn(question, run), run)
+    return await recall_turn(given[: at + 1], new_turn(question, run), run, await load_memory(run))
 
 
-async def learn(recalled: Recall, answer: str | Answered) -> Learning:
+async def learn(
+    memory: Resources, recalled: Recall | Mapping[str, object], answer: str | Answered
+) -> Learning:
     """Learn from the turn and store it in one commit; return what changed.
 
-    `answer` is what the learner was shown, or an Answered with the tool calls, too. The same call again
-    changes nothing. Raises nothing that the model or the store may raise: `error` in the result says so.
+    `recalled` is what `recall` returned, or the dict that JSON or a checkpointer made of it; `answer` is what
+    the learner was shown, or an Answered with the tool calls, too. The same call again changes nothing.
+    Raises InvalidMessage for a dict that is no Recall, and nothing that the model or the store may raise:
+    `error` in the result says so.
     """
+    known = recalled if isinstance(recalled, Recall) else _read_recall(recalled)
     answered = Answered(answer) if isinstance(answer, str) else answer
-    attempt_id = operation_id(recalled.turn["turn_id"], "answer")
-    _, learning, _ = await learn_turn(recalled, answered, attempt_id)
+    turn_id = known.turn["turn_id"]
+    run = run_for(memory, known.context, Runtime(context=known.context))
+    try:
+        loaded = await load_memory(run)
+    except StoreError as error:
+        logger.exception("[ACE Memory] could not be read, so nothing was learned from the turn %s", turn_id)
+        outcome = skipped(turn_id, "the memory could not be read: call learn again with the same arguments")
+        outcome["error"] = f"{type(error).__name__}: {error}"
+        return outcome
+    _, learning, _ = await learn_turn(known, answered, operation_id(turn_id, "answer"), run, loaded)
     return learning
+
+
+def _read_recall(given: Mapping[str, object]) -> Recall:
+    try:
+        return Recall.model_validate(given)
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))
+        raise InvalidMessage(f"this is not what recall returned ({where}): pass it unchanged") from error

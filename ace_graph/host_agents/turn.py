@@ -6,26 +6,36 @@ and the learning node do, by calling the same functions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.tools import BaseTool
+from pydantic import BaseModel, ConfigDict
 
+from ace_graph.context import ACEContext
 from ace_graph.errors import AceError
 from ace_graph.learning.statements.notice import Notice, notice_of
 from ace_graph.memory.text import truncate
+from ace_graph.memory.turn import Arm, PlaybookRead
 from ace_graph.models.usage import Usage, add_usage, usage_of
 from ace_graph.nodes.ace_learning import learn_from_turn
 from ace_graph.nodes.critic import critic
 from ace_graph.nodes.planner import plan_turn
-from ace_graph.off_loop import read_text
-from ace_graph.reasoning.attempt import attempt_of
+from ace_graph.off_loop import off_loop, read_text
+from ace_graph.reasoning.attempt import answer_id_of, attempt_of
 from ace_graph.reasoning.prompt import memory_parts
 from ace_graph.reasoning.react import tool_evidence
-from ace_graph.reasoning.recall import Injection, inject, load_memory
+from ace_graph.reasoning.recall import Injection, inject
 from ace_graph.reasoning.solution import Solution
 from ace_graph.runtime import Run
 from ace_graph.state import ACEState, Learning, Memory, Plan, Result, Turn, UsageJSON
@@ -43,36 +53,32 @@ __all__ = [
 
 MAX_ANSWER_CHARS = 100_000
 
+_Read = HumanMessage | AIMessage | SystemMessage | ToolMessage
 
-@dataclass(frozen=True)
-class Recall:
-    """What the memory gives to a turn.
+
+class Recall(BaseModel):
+    """What the memory gives to a turn: plain data, for a checkpointer, a queue or another process.
 
     `text` goes at the end of the system prompt, '' for nothing. Where `answer` is not None the program
     answers itself and no model is asked (a request to forget everything). `asked` is a question of the
     program that ends the agent's answer, '' for none. `bullet_ids` are the bullets in the text, `why_shown`
-    says why each is there. The rest is for `learn`.
+    says why each is there, as plain JSON. The rest is for `learn`.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     text: str
     answer: str | None
     asked: str
+    bullet_ids: tuple[str, ...]
+    why_shown: dict[str, dict[str, object]]
     turn: Turn
     plan: Plan
-    injection: Injection
-    memory: Memory
-    run: Run
-    messages: tuple[BaseMessage, ...]
-
-    @property
-    def bullet_ids(self) -> tuple[str, ...]:
-        """The ids of the bullets in the text."""
-        return self.injection.ids
-
-    @property
-    def why_shown(self) -> Mapping[str, dict[str, object]]:
-        """Of each id why it is in the text, as plain JSON."""
-        return self.injection.why_shown
+    context: ACEContext
+    messages: tuple[AnyMessage, ...]
+    arm: Arm | None
+    playbooks: tuple[PlaybookRead, ...]
+    words_only: str | None
 
 
 @dataclass(frozen=True)
@@ -103,34 +109,51 @@ def new_turn(question: HumanMessage, run: Run) -> Turn:
 
 
 async def recall_turn(
-    messages: Sequence[BaseMessage], turn: Turn, run: Run, memory: Memory | None = None, *, own: bool = True
+    messages: Sequence[BaseMessage], turn: Turn, run: Run, loaded: Memory, *, own: bool = True
 ) -> Recall:
     """Return what the memory gives to `turn`, whose question is the newest message of the user.
 
-    `memory` is one that was loaded already. Without `own` the question was written by another agent: nothing
-    in it is taken for the learner's word. Raises what loading the memory raises.
+    Without `own` the question was written by another agent: nothing in it is taken for the learner's word.
     """
-    loaded = memory or await load_memory(run)
     size = len(turn["question"])
     plan = await read_text(size, plan_turn, turn, run.context, ())
     state = _state(messages, turn, plan)
-    notice = await read_text(size, notice_of, state, loaded, run) if own else Notice()
+    notice = await off_loop(notice_of, state, loaded, run) if own else Notice()
     silent = notice.answer is not None
     injection = Injection() if silent else await inject(turn, plan, loaded, run, announced=False)
     parts = [*memory_parts(injection.text, injection.insights), *([notice.prompt] if notice.prompt else [])]
     text = "\n\n".join([run.resources.prompts.render("host"), *parts]) if parts else ""
     asked = f"\n\n{notice.question}" if notice.question else ""
-    return Recall(text, notice.answer, asked, turn, plan, injection, loaded, run, tuple(messages))
+    return Recall(
+        text=text,
+        answer=notice.answer,
+        asked=asked,
+        bullet_ids=injection.ids,
+        why_shown=dict(injection.why_shown),
+        turn=turn,
+        plan=plan,
+        context=run.context,
+        messages=tuple(each for each in messages if isinstance(each, _Read)),
+        arm=injection.arm,
+        playbooks=injection.playbooks,
+        words_only=injection.words_only,
+    )
 
 
 async def learn_turn(
-    recalled: Recall, answered: Answered, attempt_id: str, messages: Sequence[BaseMessage] | None = None
+    recalled: Recall,
+    answered: Answered,
+    attempt_id: str,
+    run: Run,
+    memory: Memory,
+    messages: Sequence[BaseMessage] | None = None,
 ) -> tuple[Result, Learning, dict[str, UsageJSON]]:
     """Gather the evidence on the answer, learn from the turn, commit it once; return what came of it.
 
-    Raises nothing that the model or the store may raise.
+    `messages` are the conversation up to the question, where it has changed since `recall_turn`. Raises
+    nothing that the model or the store may raise.
     """
-    run, turn = await _teachable(recalled.run), recalled.turn
+    run, turn = await _teachable(run), recalled.turn
     answer = truncate(answered.answer, MAX_ANSWER_CHARS)
     solution = Solution(
         answer=answer,
@@ -141,12 +164,19 @@ async def learn_turn(
         tool_evidence=tuple(tool_evidence(answered.tools, answered.trace)),
         problem=answered.problem,
     )
-    answer_id = f"answer-{turn['turn_id']}"
-    attempt = attempt_of(solution, recalled.injection, run, attempt_id, answer_id, None, streamed=True)
+    answer_id = answer_id_of(turn["turn_id"])
+    injection = Injection(
+        ids=recalled.bullet_ids,
+        arm=recalled.arm,
+        playbooks=recalled.playbooks,
+        words_only=recalled.words_only,
+        why_shown=recalled.why_shown,
+    )
+    attempt = attempt_of(solution, injection, run, attempt_id, answer_id, None, streamed=True)
     if recalled.asked and answer.endswith(recalled.asked):
         attempt["asked"] = recalled.asked
     state = _state(recalled.messages if messages is None else messages, turn, recalled.plan)
-    state["memory"], state["attempt"] = recalled.memory, attempt
+    state["memory"], state["attempt"] = memory, attempt
     state["usage"] = add_usage({}, "solver", answered.usage)
     result = (await critic(state, run))["result"]
     state["result"] = result

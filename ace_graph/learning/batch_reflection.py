@@ -19,7 +19,7 @@ from typing import Literal
 from langchain_core.embeddings import Embeddings
 
 from ace_graph.errors import UsageError
-from ace_graph.learning.recurring import RecurringPattern, Vectors, extract_patterns, lines_of
+from ace_graph.learning.recurring import RecurringPattern, Vectors, extract_patterns
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Delta
@@ -123,7 +123,7 @@ async def batch_reflect(
         return NotEnough(len(runs), min_trajectories)
     reflections = _reflections_on(runs)
     vectors = await _vectors(reflections, embeddings)
-    size = sum(len(line.content) for each in reflections for line in lines_of(each))
+    size = sum(len(line.content) for each in reflections for line in each.lessons)
     patterns = await read_text(
         size, extract_patterns, reflections, similarity=store.policy.similarity, vectors=vectors
     )
@@ -173,7 +173,7 @@ async def _vectors(reflections: Iterable[TurnReflection], embeddings: Embeddings
     """Return the embeddings of the lines; None without any, also where the service fails."""
     if embeddings is None:
         return None
-    texts = list(dict.fromkeys(line.content for each in reflections for line in lines_of(each)))
+    texts = list(dict.fromkeys(line.content for each in reflections for line in each.lessons))
     if not 0 < len(texts) <= MAX_EMBEDDED:
         return None
     try:

@@ -20,7 +20,7 @@ from langgraph.runtime import Runtime
 
 from ace_graph.context import ACEContext
 from ace_graph.errors import LearnerForgotten, UsageError
-from ace_graph.learning.curator import lessons_to_operations
+from ace_graph.learning.curator import for_review, lessons_to_operations
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import Reflection
 from ace_graph.learning.reflections import StoredReflection, find_reflections
@@ -36,9 +36,10 @@ from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.views.diff import diff
 from ace_graph.models import Usage
-from ace_graph.off_loop import read_text
+from ace_graph.off_loop import Steps, in_slices, read_text
 from ace_graph.playbooks.content import unknown_examples
 from ace_graph.playbooks.target import Target, not_found, owned_target
 from ace_graph.playbooks.versions import content_at, drop_old_versions
@@ -142,11 +143,12 @@ async def curate_target(
         return CuratedReflections("repeated", base.version)
     sensitive = "ask" if resources is None else resources.settings.sensitive_facts
     lessons = await _adds(store, owner, found, sensitive if target.named is None else None)
-    size = sum(len(add.content) for add in lessons)
-    adds = await read_text(size, _news, lessons, base, target.store.policy, clock())
-    curated = await _curated(adds, found, base, owner, resources, progress)
+    adds = await in_slices(_news(lessons, base, target.store.policy, clock()))
+    held = [add for add in adds if add.status == "quarantined"]
+    decidable = [add for add in adds if add.status == "active"]
+    curated = await _curated(decidable, found, base, owner, resources, progress)
     allowed = tuple(_allowed(curated.decided.proposals, base))
-    operations = (*curated.decided.lessons, *allowed)
+    operations = (*curated.decided.lessons, *held, *allowed)
     if not operations:
         return CuratedReflections("unchanged", base.version, problem=curated.error)
     delta = Delta(
@@ -183,8 +185,12 @@ async def _adds(
 ) -> list[Add]:
     """Return an Add for each lesson. Trajectories that were cleaned since are no examples any more.
 
-    With `sensitive`, for the owner's memory, a lesson of one trajectory names it and has its words.
+    With `sensitive`, for the owner's memory, a lesson of one trajectory names it and has its words. What
+    comes from an unattributed trajectory is for a review.
     """
+    runs = frozenset(name for each in found for name in each.reflection.runs)
+    stored = await store.find_turns(owner, TrajectoryFilter(turn_ids=runs), limit=len(runs) * 4)
+    unattributed = {turn.turn_id for turn in stored if turn.unattributed}
     adds = list[Add]()
     for each in found:
         made = lessons_to_operations(
@@ -200,7 +206,8 @@ async def _adds(
         }
         if sensitive is not None and len(each.reflection.runs) == 1:
             made = await read_text(len(each.turn.task), from_trajectory, made, each.turn, sensitive)
-        adds += [add.model_copy(update=behind) for add in made]
+        made = [add.model_copy(update=behind) for add in made]
+        adds += made if unattributed.isdisjoint(each.reflection.runs) else for_review(made)
     gone = await unknown_examples(store, owner, adds)
     return [_without_examples(add, gone) for add in adds]
 
@@ -209,9 +216,14 @@ def _without_examples(add: Add, gone: Collection[str]) -> Add:
     return add.model_copy(update={"examples": tuple(name for name in add.examples if name not in gone)})
 
 
-def _news(adds: Sequence[Add], base: Snapshot, policy: Policy, now: datetime) -> list[Add]:
-    """Return the lessons that say something new, or that a new trajectory supports."""
-    return [add for add in adds if not _is_known(add, base, policy, now)]
+def _news(adds: Sequence[Add], base: Snapshot, policy: Policy, now: datetime) -> Steps[list[Add]]:
+    """Return in steps the lessons that say something new, or that a new trajectory supports."""
+    news = list[Add]()
+    for add in adds:
+        if not _is_known(add, base, policy, now):
+            news.append(add)
+        yield
+    return news
 
 
 def _is_known(add: Add, base: Snapshot, policy: Policy, now: datetime) -> bool:

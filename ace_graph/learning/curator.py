@@ -7,7 +7,7 @@ resolved, against the newest state.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ace_graph.learning.reflection import BulletVerdict, Lesson
 from ace_graph.memory.bullet import PROFILE_SECTIONS
@@ -15,7 +15,17 @@ from ace_graph.memory.classify import infer_memory_type, infer_topic
 from ace_graph.memory.delta.operations import Add, Judge, Operation, Touch, Update
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, tag_of, verdict_of
 
-__all__ = ["credit_lessons", "failed_advice", "judge_bullets", "lessons_to_operations"]
+__all__ = [
+    "UNATTRIBUTED",
+    "credit_lessons",
+    "failed_advice",
+    "for_review",
+    "judge_bullets",
+    "lessons_to_operations",
+]
+
+UNATTRIBUTED = "it is not sure who said this: release it if it is right"
+"""Why what an unattributed trajectory says is in quarantine."""
 
 _SECTION_CHARS = 100
 
@@ -53,6 +63,12 @@ def lessons_to_operations(
         )
         for n, lesson in enumerate(lessons, start)
     ]
+
+
+def for_review(adds: Iterable[Add]) -> list[Add]:
+    """Return the operations so that no prompt holds what they add until a person releases it."""
+    held = {"status": "quarantined", "quarantine_reason": UNATTRIBUTED}
+    return [add.model_copy(update=held) for add in adds]
 
 
 def _kinds(evidence: Sequence[Evidence]) -> tuple[str, ...]:

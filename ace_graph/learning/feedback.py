@@ -2,7 +2,7 @@
 
 Found by the rules in this file, and in other languages than English by the tables (feedback_forms.py). Never
 feedback: a question, a quotation, a story about somebody else, and a "no" or a value that answers what the
-assistant had asked. A plain "thanks" judges nothing.
+assistant had asked. A plain "thanks" judges nothing, and "no, it should be in decimals" only asks for a form.
 
 The turn is found by the hash of the answer that stands before the message, among those of the last 20 turns,
 which the learner's access part remembers. So the messages must hold that answer, from a checkpointer or from
@@ -20,6 +20,7 @@ from itertools import islice
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from ace_graph.languages.detection import likely_languages
+from ace_graph.languages.forms import form_wished
 from ace_graph.languages.tables import FIRST, languages
 from ace_graph.learning.feedback_forms import asks_if_right, correction_in, objects, verdict_of
 from ace_graph.learning.statements.sentences import Sentence, sentences, skip
@@ -35,6 +36,7 @@ __all__ = [
     "find_judged_turn",
     "last_exchange",
     "read_feedback",
+    "turn_before",
 ]
 
 
@@ -163,6 +165,8 @@ def _other_languages(sentence: str) -> Iterator[str]:
 
 
 def _verdict(sentence: str, *, answers_a_question: bool) -> Verdict | None:
+    if form_wished(sentence) is not None:
+        return None
     begin = skip(_FILLER, sentence)
     after_no = skip(_NO, sentence, begin)
     if any(_WRONG.match(sentence, at) for at in (begin, after_no)):
@@ -251,6 +255,11 @@ def last_exchange(messages: Sequence[BaseMessage]) -> Exchange | None:
     return Exchange(question, answer, messages[positions[-1]].text)
 
 
+def turn_before(last: Exchange, access: Access) -> RecentTurn | None:
+    """Return the turn that gave the answer before a message; None where it is not one of the learner's."""
+    return {turn.answer_hash: turn for turn in access.recent_turns}.get(answer_hash(last.answer))
+
+
 def find_judged_turn(messages: Sequence[BaseMessage], access: Access) -> JudgedTurn | None:
     """Return the earlier turn that the newest user message judges; None where it judges none we know."""
     last = last_exchange(messages)
@@ -269,7 +278,7 @@ def find_doubted_turn(messages: Sequence[BaseMessage], access: Access) -> Judged
 def _known_turn(
     last: Exchange, feedback: Feedback, messages: Sequence[BaseMessage], access: Access
 ) -> JudgedTurn | None:
-    known = {turn.answer_hash: turn for turn in access.recent_turns}.get(answer_hash(last.answer))
+    known = turn_before(last, access)
     if known is None:
         return None
     return JudgedTurn(known, last.question, last.answer, feedback, tuple(_asked_before(messages)))

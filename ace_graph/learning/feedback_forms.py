@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from ace_graph.languages.forms import any_of, form_pattern
+from ace_graph.languages.forms import any_of, form_pattern, form_wished
 from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases, words
 from ace_graph.learning.statements.sentences import skip
 from ace_graph.memory.evidence import Verdict
@@ -47,6 +47,8 @@ def verdict_of(sentence: str, language: str, *, answers_a_question: bool) -> Ver
     A "no" before a value judges only where the answer had asked nothing.
     """
     forms, said = _forms(language), sentence.replace("’", "'")
+    if form_wished(said) is not None:
+        return None
     if language in SPACELESS and said.rstrip(_MARKS).endswith(
         tuple(words(language, "persons", "question_ends"))
     ):

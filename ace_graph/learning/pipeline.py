@@ -16,6 +16,7 @@ from ace_graph.errors import AceError, LearningError
 from ace_graph.learning.curator import (
     credit_lessons,
     failed_advice,
+    for_review,
     judge_bullets,
     lessons_to_operations,
 )
@@ -176,7 +177,7 @@ async def learn_from(
     adds = _lessons(task, reflected, votes, first_ref)
     curated = Curated(Decided(tuple(adds)), Usage())
     reflection = reflected.reflection if reflected else None
-    if adds and run.resources.settings.curator_use_llm:
+    if adds and run.resources.settings.curator_use_llm and not task.unattributed:
         curated = await curate_with_model(adds, task.subject.question, reflection, snapshot, run)
         count("curator", curated.usage)
         votes = _votes(task, reflected, curated.decided.tags, late=late)
@@ -213,7 +214,7 @@ def _withheld(reflected: ReflectionResult | None, facts: Wanted) -> tuple[str, .
 
 
 def _insight(task: LearningTask, reflected: ReflectionResult | None) -> tuple[Reflect, ...]:
-    said = reflected.insight if reflected is not None else ""
+    said = reflected.insight if reflected is not None and not task.unattributed else ""
     return (Reflect(insight=said, topic=task.subject.topic),) if said else ()
 
 
@@ -301,5 +302,7 @@ def _lessons(
         start=first_ref,
         contests=failed_advice(failed, task.known),
     )
+    if task.unattributed:
+        return for_review(adds)
     helped = reflected.helped if reflected else ()
     return [add.model_copy(update={"helpful": 1}) if add.content in helped else add for add in adds]

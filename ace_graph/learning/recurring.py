@@ -1,8 +1,10 @@
-"""Patterns across trajectories: what several reflections say, however each of them words it.
+"""Patterns across trajectories: the lessons that several reflections teach, however each of them words it.
 
-Pure: it reads reflections and returns patterns. Two lines are one pattern when the comparison of bullets
-calls them the same, or when their vectors are close and no guard finds another number, unit, negation,
-opposite, direction or order. Strategies, anti-patterns and observations are never mixed. Document 004, 3.1.
+Pure: it reads reflections and returns patterns. What a reflection says of an error and its cause analyses
+one run and is no advice: only its lessons are compared. Two lessons are one pattern when the comparison of
+bullets calls them the same, or when their vectors are close and no guard finds another number, unit,
+negation, opposite, direction or order. Strategies, anti-patterns and observations are never mixed.
+Document 004, 3.1.
 
 `patterns` finds advice in the order of one run's tool calls; this module counts what runs have in common.
 """
@@ -11,19 +13,21 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from ace_graph.learning.reflection import says_nothing
 from ace_graph.memory.bullet import Bullet, Polarity
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.similarity.claim import parse_claim
 from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.similarity.guards import check_claims
+from ace_graph.memory.text import clean_line
 from ace_graph.memory.turn import ReflectedLesson, TurnReflection
 
-__all__ = ["NEAR", "RecurringPattern", "Vectors", "extract_patterns", "lines_of"]
+__all__ = ["NEAR", "RecurringPattern", "Vectors", "extract_patterns"]
 
 NEAR = 0.85
 """The cosine similarity from which two lines may be one pattern (document 004, similarity_threshold)."""
@@ -85,8 +89,10 @@ def extract_patterns(
     runs: dict[_Line, dict[str, None]] = {}
     lessons: dict[_Line, ReflectedLesson] = {}
     for reflection in ordered:
-        for lesson in lines_of(reflection):
-            line = _Line(lesson.polarity, lesson.content)
+        for lesson in reflection.lessons:
+            line = _Line(lesson.polarity, clean_line(lesson.content))
+            if says_nothing(line.text):
+                continue
             runs.setdefault(line, {}).update(dict.fromkeys(reflection.runs))
             lessons.setdefault(line, lesson)
     units = {text: _unit(vector) for text, vector in (vectors or {}).items()}
@@ -98,20 +104,6 @@ def extract_patterns(
 
 def _runs(reflections: Iterable[TurnReflection]) -> dict[str, None]:
     return dict.fromkeys(run for reflection in reflections for run in reflection.runs)
-
-
-def lines_of(reflection: TurnReflection) -> Iterator[ReflectedLesson]:
-    """Yield what a reflection says, line by line: its lessons with all their fields, then its other lines."""
-    known = {(lesson.polarity, lesson.content): lesson for lesson in reflection.lessons}
-    lines: tuple[tuple[Polarity, tuple[str, ...]], ...] = (
-        ("strategy", (*reflection.successes, *reflection.recommendations)),
-        ("anti_pattern", reflection.failures),
-        ("observation", reflection.observations),
-    )
-    for polarity, texts in lines:
-        for text in texts:
-            known.setdefault((polarity, text), ReflectedLesson(content=text, polarity=polarity))
-    yield from (lesson for lesson in known.values() if lesson.content.strip())
 
 
 def _grouped(

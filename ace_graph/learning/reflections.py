@@ -26,12 +26,7 @@ class StoredReflection:
 
     @property
     def lessons(self) -> tuple[Lesson, ...]:
-        """What it teaches, in the order of the reflection.
-
-        Records of 0.1 hold lines only: then these are what went well and what was observed. What failed is
-        mixed there with the analysis of the error, which is no advice.
-        """
-        known = self.reflection
+        """What it teaches, in the order of the reflection. Reflections of 0.1 name no lessons."""
         noted = [
             Lesson(
                 content=each.content,
@@ -40,11 +35,8 @@ class StoredReflection:
                 memory_type=each.memory_type,
                 polarity=each.polarity,
             )
-            for each in known.lessons
+            for each in self.reflection.lessons
         ]
-        if not noted and not known.fallback:
-            noted = [Lesson(content=line) for line in known.successes if line]
-            noted += [Lesson(content=line, polarity="observation") for line in known.observations if line]
         return tuple(
             each for each in noted if not says_nothing(each.content) and not is_platitude(each.content)
         )

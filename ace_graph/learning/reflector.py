@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from ace_graph.errors import AceError, LearningError, ModelError
@@ -20,7 +21,8 @@ from ace_graph.learning.reflection import Lesson, Reflection, copies, says_nothi
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.models import OnUsage, Structured, Usage, structured_call
+from ace_graph.models import OnUsage, Structured, Usage, call_model, finish_problem, structured_call
+from ace_graph.models.structured import NO_OBJECT
 from ace_graph.off_loop import read_text
 from ace_graph.prompts import data_block, preview
 from ace_graph.reasoning.attempt import AnswerAgain, Retry
@@ -164,21 +166,60 @@ async def reflect(
 async def _ask(
     messages: Sequence[BaseMessage], run: Run, count: OnUsage, *, needed: bool
 ) -> Structured[Reflection]:
-    """Ask once. Raises ModelError where the reply is needed; else the lessons of the round before stand."""
+    """Ask once. Raises ModelError where the reply is needed; else the lessons of the round before stand.
+
+    A model without structured output of its own that answers in prose is asked for plain lines instead, from
+    then on at once.
+    """
     try:
-        return await structured_call(
-            await run.resources.ready_model(run.context),
-            messages,
-            Reflection,
-            timeout=run.resources.settings.llm_timeout,
-            config=run.call_config("reflector"),
-            on_usage=count,
-            schemas=run.resources.schemas,
-        )
+        model, schemas = await run.resources.ready_model(run.context), run.resources.schemas
+        if not schemas.in_prose(model):
+            reply = await structured_call(
+                model,
+                messages,
+                Reflection,
+                timeout=run.resources.settings.llm_timeout,
+                config=run.call_config("reflector"),
+                on_usage=count,
+                schemas=schemas,
+            )
+            prose = reply.problem == NO_OBJECT and reply.raw_text.strip() and "{" not in reply.raw_text
+            if not prose or schemas.bound(model, Reflection) is not None:
+                return reply
+            schemas.note_prose(model)
+            logger.warning(
+                "[ACE Reflector] this model writes no JSON: from now on its lessons are read from plain "
+                "lines, without votes on bullets"
+            )
+        return await _ask_for_lines(model, messages, run, count)
     except ModelError as error:
         if needed:
             raise
         return Structured(None, str(error), "")
+
+
+_LINES = (
+    "Reply in plain text: one line for each lesson, beginning with '- ', and no other line. "
+    "Each lesson is one sentence. Where there is nothing to learn, reply with the word none."
+)
+_LINE = re.compile(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+(\S.*)$", re.MULTILINE)
+
+
+async def _ask_for_lines(
+    model: BaseChatModel, messages: Sequence[BaseMessage], run: Run, count: OnUsage
+) -> Structured[Reflection]:
+    message = await call_model(
+        model,
+        [*messages, HumanMessage(_LINES)],
+        timeout=run.resources.settings.llm_timeout,
+        config=run.call_config("reflector"),
+        on_usage=count,
+    )
+    text, problem = message.text, finish_problem(message)
+    if problem is not None:
+        return Structured(None, problem, text)
+    lessons = [Lesson(content=line.strip()) for line in _LINE.findall(text)]
+    return Structured(Reflection(lessons=lessons), None, text)
 
 
 def _replayed(found: ReflectionResult, evidence: Sequence[Evidence], retry: Retry | None) -> ReflectionResult:

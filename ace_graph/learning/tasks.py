@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ace_graph.errors import LearningError
 from ace_graph.evidence import from_json
-from ace_graph.learning.feedback import JudgedTurn, find_judged_turn, last_exchange
+from ace_graph.learning.feedback import JudgedTurn, find_judged_turn, last_exchange, turn_before
 from ace_graph.learning.objection import check_objection, corrects_form
 from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflection import Lesson
@@ -73,7 +73,10 @@ def tasks_of(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) ->
     if clearing is not None:
         return _clearing_tasks(clearing, finished, snapshot)
     sensitive = run.resources.settings.sensitive_facts
-    stated = explicit_operations(turn["question"], snapshot.playbook, turn["turn_id"], sensitive)
+    last = turn_before(before, snapshot.access) if before is not None else None
+    stated = explicit_operations(
+        turn["question"], snapshot.playbook, turn["turn_id"], sensitive, last.turn_id if last else None
+    )
     if sensitive == "ask":
         confirmed = confirmed_statements(turn["question"], before, snapshot)
         stated += [each.operation for each in confirmed if each.operation is not None]
@@ -186,6 +189,7 @@ class LearningTask(BaseModel):
     is called. `found` are lessons from patterns, which need no reflector. `blames`: a failure counts against
     every bullet that the answer cites; where the form alone was wrong, those that the reflector tags.
     `own_message`: the question is the learner's new message, in which they may speak of themselves.
+    `unattributed`: who said what is not sure, so its lessons are quarantined until a person releases them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -197,6 +201,7 @@ class LearningTask(BaseModel):
     found: tuple[Lesson, ...] = ()
     blames: bool = True
     own_message: bool = False
+    unattributed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
 
     @property
     def known(self) -> tuple[Evidence, ...]:
@@ -239,7 +244,12 @@ def task_of(
         trace=tuple(lines),
         conversation_id=turn.conversation_id,
     )
-    return LearningTask(subject=finished, evidence=tuple(evidence), standing=tuple(standing))
+    return LearningTask(
+        subject=finished,
+        evidence=tuple(evidence),
+        standing=tuple(standing),
+        unattributed=turn.unattributed,
+    )
 
 
 class PendingWork(BaseModel):

@@ -72,25 +72,27 @@ def stored_reflection(
 ) -> TurnReflection:
     """Return the reflection as it is stored: what went well, what failed, what to do next time.
 
-    Its id follows from the turn and from `attempt`, the try in which it was made. Where the reflector failed
-    (`result` is None) it follows from the evidence, and is marked as a fallback.
+    A strategy that a failed run taught did not go well in it: it is a recommendation. The id follows from the
+    turn and from `attempt`, the try in which it was made. Where the reflector failed (`result` is None) the
+    reflection follows from the evidence, and is marked as a fallback.
     """
     if result is None:
         return _reflection_from_evidence(task, error, run, attempt)
     reflection = result.reflection
     lessons = {kind: [x.content for x in result.lessons if x.polarity == kind] for kind in _POLARITIES}
+    failed = verdict_of(task.evidence) in ("failure", "partial")
     return TurnReflection(
         turn_id=task.subject.turn_id,
         reflection_id=_reflection_id(task, attempt),
         at=run.resources.clock(),
         by=model_name(run) or "",
         insight=_line(result.insight),
-        successes=_lines(lessons["strategy"]),
+        successes=() if failed else _lines(lessons["strategy"]),
         failures=_lines(
             [*lessons["anti_pattern"], reflection.error_identification, reflection.root_cause_analysis]
         ),
         observations=_lines(lessons["observation"]),
-        recommendations=_lines([reflection.correct_approach]),
+        recommendations=_lines([reflection.correct_approach, *(lessons["strategy"] if failed else ())]),
         lessons=tuple(map(_noted, (*task.found, *result.lessons))),
     )
 

@@ -18,27 +18,27 @@ from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Operation
-from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.bullets import change_bullets
-from ace_graph.playbooks.target import Target, target_of
+from ace_graph.playbooks.target import Target, check_owner, target_of
 from ace_graph.reasoning.find_bullets import BulletFinder
 from ace_graph.resources import Resources
+from ace_graph.server.auth import Act, Identity
 
 __all__ = ["AUTHOR", "Call", "MemoryAccess", "WhoCalls", "one_learner"]
 
 AUTHOR = "mcp"
 Call = Context[ServerSession, Any, Request]  # Any: the lifespan's value, of which there is none
-WhoCalls = Callable[[Call], Awaitable[Caller | str]]
-"""Returns the learner of a call, with teams where the token names them."""
+WhoCalls = Callable[[Call], Awaitable[Identity]]
+"""Returns whose memory a call is about, and who sends it."""
 
 
 def one_learner(learner: str) -> WhoCalls:
     """Return what says that every call is this learner's: the client runs the server for one person."""
 
-    async def who(_: Call) -> str:
-        return learner
+    async def who(_: Call) -> Identity:
+        return Identity(learner)
 
     return who
 
@@ -55,25 +55,33 @@ class MemoryAccess:
     clock: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = lambda: uuid4().hex
 
-    async def user(self, call: Call) -> Caller | str:
-        """Return who calls. Raises RequestRefused without a valid token."""
-        return await self.who_calls(call)
+    async def sender(self, call: Call, act: Act = "read") -> Identity:
+        """Return who calls. Raises RequestRefused without a valid token, and for what they may not do."""
+        found = await self.who_calls(call)
+        found.check(act)
+        return found
 
     async def learner(self, call: Call) -> str:
         """Return the learner whose call it is. Raises RequestRefused without a valid token."""
-        found = await self.who_calls(call)
-        return found if isinstance(found, str) else found.user or ""
+        return (await self.sender(call)).learner
 
     async def playbook(self, call: Call, name: str) -> Target:
-        """Return where a playbook is that the caller may read. Raises PlaybookNotFound, InvalidPlaybook."""
-        user = await self.user(call)
-        learner = user if isinstance(user, str) else user.user
-        return await target_of(self.store, name, learner, user)
+        """Return where a playbook is that the caller may read.
 
-    async def change(self, target: Target, operation: Operation, reason: str) -> Commit:
+        Raises PlaybookNotFound, PlaybookForbidden, InvalidPlaybook.
+        """
+        sender = await self.sender(call)
+        target = await target_of(self.store, name, sender.learner, sender.user)
+        if not sender.may("share"):
+            check_owner(target)
+        return target
+
+    async def change(self, call: Call, target: Target, operation: Operation, reason: str) -> Commit:
         """Commit one operation onto a playbook. Raises ChangeRefused, PlaybookForbidden."""
+        sender = await self.sender(call, "change")
         base = await target.store.load(target.key)
-        change = Change(author=AUTHOR, reason=reason, now=self.clock())
+        author = AUTHOR if sender.operator is None else sender.author
+        change = Change(author=author, reason=reason, now=self.clock())
         return await change_bullets(target, base, [operation], change, refused)
 
 

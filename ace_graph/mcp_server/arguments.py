@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded
 from ace_graph.memory.catalogue.name import MAX_NAME_CHARS
 from ace_graph.memory.text import without_surrogates
 
@@ -32,7 +32,9 @@ Text = Annotated[str, BeforeValidator(_storable)]
 Id = Annotated[Text, Field(min_length=1, max_length=128)]
 BulletId = Annotated[Text, Field(min_length=1, max_length=128, description="Such as les-00042.")]
 Statement = Annotated[
-    Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="One sentence that stands alone.")
+    Text,
+    Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="One sentence that stands alone."),
+    Bounded,
 ]
 PlaybookName = Annotated[
     Text,

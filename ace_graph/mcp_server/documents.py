@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import quote, unquote
 
+from pydantic import SkipValidation
+
 from ace_graph.errors import UsageError
 from ace_graph.mcp_server.access import Call, MemoryAccess
 from ace_graph.memory.catalogue.name import DEFAULT
@@ -14,6 +16,8 @@ from ace_graph.reasoning.recall import format_context
 __all__ = ["PLAYBOOK_URI", "Documents", "playbook_uri"]
 
 PLAYBOOK_URI = "playbook:///{name}"
+# Of resources and prompts pydantic would validate the call as well, and copy it without its request.
+Requested = SkipValidation[Call]
 _MOST_BULLETS, _PROMPT_TOKENS, _MOST_QUESTION = 1_000, 4_000, 100_000
 
 
@@ -28,20 +32,20 @@ class Documents:
     def __init__(self, memory: MemoryAccess) -> None:
         self._memory = memory
 
-    async def playbook(self, name: str, call: Call) -> str:
+    async def playbook(self, name: str, call: Requested) -> str:
         """The bullets of a playbook as Markdown, the first 1,000 of them; playbook_show has all."""
         lines, left = await self._lines(call, unquote(name), _MOST_BULLETS)
         more = [f"\n{left} more: call playbook_show"] if left else []
         return "\n".join([f"# Playbook {unquote(name)}\n", *lines, *more])
 
-    async def with_memory(self, question: str, call: Call) -> str:
+    async def with_memory(self, question: str, call: Requested) -> str:
         """Ask a question with what is remembered about the learner that helps with it."""
         if len(question) > _MOST_QUESTION:
             raise UsageError(f"question may have at most {_MOST_QUESTION} characters")
         found = await self._memory.finder.find(await self._memory.learner(call), question)
         return _asked_with(format_context(found), question)
 
-    async def with_playbook(self, question: str, call: Call, playbook: str = DEFAULT) -> str:
+    async def with_playbook(self, question: str, call: Requested, playbook: str = DEFAULT) -> str:
         """Ask a question with a whole playbook, as far as it fits into 4,000 tokens."""
         if len(question) > _MOST_QUESTION:
             raise UsageError(f"question may have at most {_MOST_QUESTION} characters")

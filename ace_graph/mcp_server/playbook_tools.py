@@ -39,18 +39,21 @@ class PlaybookTools:
 
     async def playbook_list(self, call: Call, cursor: Cursor = None, limit: PageSize = 50) -> PlaybookPage:
         """List the playbooks that this learner may read: their own, then those shared with them."""
-        user, learner = await self._memory.user(call), await self._memory.learner(call)
+        sender = await self._memory.sender(call)
+        learner = sender.learner
         if cursor is None or cursor.startswith(_OWN):
             after = (cursor or _OWN).removeprefix(_OWN)
             own = await list_playbooks(self._memory.store, learner, limit=limit, after=after)
             rows = [_row(entry, learner) for entry in own]
-            return PlaybookPage(
-                playbooks=rows, next_cursor=_OWN + own[-1].name_key if len(own) == limit else _SHARED
-            )
+            others = _SHARED if sender.may("share") else None
+            following = _OWN + own[-1].name_key if len(own) == limit else others
+            return PlaybookPage(playbooks=rows, next_cursor=following)
         if not cursor.startswith(_SHARED):
             raise UsageError("cursor is not the next_cursor of a page: leave it out")
+        sender.check("share")
         after = cursor.removeprefix(_SHARED)
-        found = [each.entry for each in await shared_with(self._memory.store, user, limit=limit, after=after)]
+        shared = await shared_with(self._memory.store, sender.user, limit=limit, after=after)
+        found = [each.entry for each in shared]
         following = _SHARED + found[-1].playbook_id if len(found) == limit else None
         return PlaybookPage(playbooks=[_row(entry, learner) for entry in found], next_cursor=following)
 

@@ -15,6 +15,7 @@ __all__ = [
     "BulletRow",
     "FeedbackKept",
     "Forgotten",
+    "HeldBack",
     "Learned",
     "PlaybookPage",
     "PlaybookRow",
@@ -86,16 +87,25 @@ class FeedbackKept(_Reply):
     version: int
 
 
+class HeldBack(_Reply):
+    """One bullet that is in quarantine: no prompt holds it until a person releases it."""
+
+    id: str
+    content: str
+    why: str
+
+
 class Learned(_Reply):
-    """The trajectory of a transcript, and what was learned from it.
+    """The trajectory of a conversation, and what was learned from it.
 
     `pending` is work that a worker (`ace-graph worker`) still has to do, `stated` what the learner's own
-    words said.
+    words said, `quarantined` what is in no prompt until a person has released it.
     """
 
     trajectory_id: str
     stated: list[BulletRow]
     learned: list[BulletRow]
+    quarantined: list[HeldBack]
     pending: str | None
     error: str | None = None
 

@@ -6,39 +6,49 @@ learner's session can't be taken over, and any number of servers may answer.
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ace_graph.errors import ConfigurationError, RequestRefused
 from ace_graph.mcp_server.access import Call
 from ace_graph.mcp_server.open_memory import open_memory
 from ace_graph.mcp_server.run_stdio import quiet_protocol_log
 from ace_graph.mcp_server.server import build_server
-from ace_graph.memory.sharing.asked import Caller
-from ace_graph.server.auth import make_authenticator
+from ace_graph.off_loop import read_text
+from ace_graph.server.auth import Identity, make_authenticator
 from ace_graph.server.clock import SystemClock
 from ace_graph.server.connection_limits import bounded_protocol, socket_limits
+from ace_graph.server.errors import http_exception_response
 from ace_graph.server.listen import bound_sockets
-from ace_graph.server.middleware.access_control import AccessControl, is_loopback, user_of
+from ace_graph.server.middleware.access_control import AccessControl, is_loopback, sender_of
 from ace_graph.server.middleware.rate_limit import TokenBucket
 from ace_graph.settings import Settings
 
 __all__ = ["http_app", "serve_http"]
 
+MAX_DEPTH = 64
+"""How deep arrays and objects of a request may be nested; beyond some depth a parser has no stack left."""
+
+_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+
 logger = logging.getLogger("ace_graph")
 
 
-async def token_subject(call: Call) -> Caller | str:
-    """Return the learner of the token that came with this request. Raises RequestRefused."""
+async def token_subject(call: Call) -> Identity:
+    """Return who sent the request of this call, by its token. Raises RequestRefused."""
     request = call.request_context.request
     if request is None:
         raise RequestRefused(401, "no_token", "send a bearer token: Authorization: Bearer ...")
-    return await user_of(request)
+    return await sender_of(request)
 
 
 @asynccontextmanager
@@ -52,12 +62,77 @@ async def http_app(settings: Settings, store: str | None = None) -> AsyncGenerat
         quiet_protocol_log()
         async with server.session_manager.run():
             yield AccessControl(
-                inner,
+                OnlyPosts(ReadableJson(inner)),
                 authenticator=authenticator,
                 rate=rate,
                 max_bytes=settings.server_body_bytes,
                 prefix="/mcp",
             )
+
+
+class OnlyPosts:
+    """ASGI middleware that answers 405 for other methods than POST.
+
+    Nothing is pushed to a client, so a stream for that, which a GET asks for, would stay open for nothing.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a POST, and refuse others."""
+        if scope["type"] == "http" and scope["method"] != "POST":
+            refused = HTTPException(405, headers={"Allow": "POST"})
+            await http_exception_response(refused)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+class ReadableJson:
+    """ASGI middleware that answers 400 for a body that can't be read; the protocol would answer 500.
+
+    It reads the body first. What is only not JSON is left to the protocol, which says so in its own form.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on one request with its body, or refuse it. Raises RequestRefused."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await Request(scope, receive).body()
+        except HTTPException as error:
+            await http_exception_response(error)(scope, receive, send)
+            return
+        if not await read_text(len(body), _is_readable, body):
+            told = f"the body is no JSON that can be read: nest it at most {MAX_DEPTH} deep"
+            raise RequestRefused(400, "invalid", told)
+        whole: Message | None = {"type": "http.request", "body": body, "more_body": False}
+
+        async def replay() -> Message:
+            nonlocal whole
+            message, whole = whole, None
+            return await receive() if message is None else message
+
+        await self._app(scope, replay, send)
+
+
+def _is_readable(body: bytes) -> bool:
+    depth = 0
+    for found in _STRING_OR_BRACKET.finditer(body):
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found.group(), 0)
+        if depth > MAX_DEPTH:
+            return False
+    try:
+        json.loads(body)
+    except json.JSONDecodeError:
+        return True
+    except ValueError:  # not UTF-8, or a number of thousands of digits
+        return False
+    return True
 
 
 async def serve_http(settings: Settings, host: str, port: int, store: str | None) -> None:

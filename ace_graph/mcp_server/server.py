@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ from ace_graph.mcp_server.learn_tool import LearnTool
 from ace_graph.mcp_server.memory_tools import MemoryTools
 from ace_graph.mcp_server.playbook_tools import PlaybookTools
 from ace_graph.mcp_server.replies import PlaybookRow
+from ace_graph.server.auth import Act
 from ace_graph.server.errors import error_location, http_error_for, validation_message
 
 __all__ = ["MemoryServer", "build_server"]
@@ -46,7 +47,7 @@ _DELETES = ToolAnnotations(
 class MemoryServer(FastMCP[None]):
     """FastMCP whose errors are one sentence that says what to do, and nothing of the inside."""
 
-    def __init__(self, playbooks: PlaybookTools) -> None:
+    def __init__(self, memory: MemoryAccess) -> None:
         super().__init__(
             "ace-graph",
             instructions=INSTRUCTIONS,
@@ -54,12 +55,22 @@ class MemoryServer(FastMCP[None]):
             stateless_http=True,
             transport_security=_ELSEWHERE,
         )
-        self._playbooks = playbooks
+        self._memory, self._playbooks = memory, PlaybookTools(memory)
+        self._acts = dict[str, Act]()
         self._mcp_server.version = version("ace-graph")
+
+    def offer(self, tool: Callable[..., object], act: Act, hints: ToolAnnotations) -> None:
+        """Add a tool, and say what it does with a memory: who may not do that may not call it."""
+        self.add_tool(tool, annotations=hints)
+        self._acts[tool.__name__] = act
 
     # Any: FastMCP's signature
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> Result:
         """Call a tool. Raises ToolError, which the client gets as the result of the call."""
+        try:
+            await self._memory.sender(self.get_context(), self._acts.get(name, "read"))
+        except AceError as error:
+            raise ToolError(sentence(error)) from error
         try:
             return await super().call_tool(name, arguments)
         except ToolError as error:
@@ -72,7 +83,9 @@ class MemoryServer(FastMCP[None]):
         try:
             pages = self._playbooks.playbook_list
             own = await pages(self.get_context(), limit=100)
-            others = await pages(self.get_context(), cursor=own.next_cursor, limit=100)
+            others = own.model_copy(update={"playbooks": []})
+            if own.next_cursor is not None:
+                others = await pages(self.get_context(), cursor=own.next_cursor, limit=100)
         except AceError as error:
             raise ResourceError(sentence(error)) from error
         return [_resource(row) for row in (*own.playbooks, *others.playbooks)]
@@ -136,19 +149,19 @@ def _resource(row: PlaybookRow) -> Resource:
 def build_server(memory: MemoryAccess) -> MemoryServer:
     """Return the server over this memory; which transport it speaks is decided when it is run."""
     own, playbooks, documents = MemoryTools(memory), PlaybookTools(memory), Documents(memory)
-    server = MemoryServer(playbooks)
-    server.add_tool(own.recall, annotations=_READS)
-    server.add_tool(own.remember, annotations=_ADDS)
-    server.add_tool(own.forget, annotations=_DELETES)
-    server.add_tool(own.feedback, annotations=_ADDS)
-    server.add_tool(LearnTool(memory).learn, annotations=_ADDS)
+    server = MemoryServer(memory)
+    server.offer(own.recall, "read", _READS)
+    server.offer(own.remember, "change", _ADDS)
+    server.offer(own.forget, "change", _DELETES)
+    server.offer(own.feedback, "judge", _ADDS)
+    server.offer(LearnTool(memory).learn, "record", _ADDS)
     for read in (
         playbooks.playbook_list,
         playbooks.playbook_show,
         playbooks.playbook_search,
         playbooks.playbook_history,
     ):
-        server.add_tool(read, annotations=_READS)
+        server.offer(read, "read", _READS)
     server.resource(PLAYBOOK_URI, name="playbook", mime_type="text/markdown")(documents.playbook)
     for prompt in (documents.with_memory, documents.with_playbook):
         server.prompt()(prompt)

@@ -1,18 +1,27 @@
-"""A transcript as text: who said what, line by line.
+"""A conversation as messages with roles, or as text: who said what.
 
     User: What is 1/2 + 1/3?
     Assistant: 2/5.
     User: That's wrong, it is 5/6.
 
-A line that begins with nobody's name belongs to the one before. A text without such lines is one task.
+In a text, a line that begins with nobody's name belongs to the one before. A text without such lines is one
+task. Whatever an agent read stands in such a text, too, and may hold a line that begins with `User:`: so
+nothing in it is certainly the learner's word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, NamedTuple
 
-__all__ = ["Exchange", "Line", "last_exchange", "read_transcript"]
+from pydantic import BaseModel, Field
+
+from ace_graph.mcp_server.arguments import Text
+
+__all__ = ["MAX_CHARS", "Exchange", "Line", "Message", "last_exchange", "lines_of", "read_transcript"]
+
+MAX_CHARS = 200_000
+"""Of a transcript, or of all messages together."""
 
 Speaker = Literal["learner", "agent"]
 _SPEAKERS: Mapping[str, Speaker] = {
@@ -20,6 +29,13 @@ _SPEAKERS: Mapping[str, Speaker] = {
     **dict.fromkeys(("assistant", "agent", "ai", "bot", "tool", "system"), "agent"),
 }
 _LONGEST_NAME = 12
+
+
+class Message(BaseModel):
+    """One message of a conversation. Other fields that an agent's messages have are ignored."""
+
+    role: Literal["user", "assistant", "tool", "system"]
+    content: Annotated[Text, Field(max_length=MAX_CHARS)] = ""
 
 
 class Line(NamedTuple):
@@ -35,6 +51,12 @@ class Exchange(NamedTuple):
     question: str
     answer: str
     before: tuple[Line, ...]
+
+
+def lines_of(messages: Iterable[Message]) -> list[Line]:
+    """Return what was said, in order; what the role `user` says is the learner's."""
+    said = (Line("learner" if each.role == "user" else "agent", each.content.strip()) for each in messages)
+    return [line for line in said if line.text]
 
 
 def read_transcript(text: str) -> list[Line]:

@@ -10,7 +10,10 @@ from typing import cast
 from langchain_core.messages import AIMessage, AIMessageChunk
 from pydantic import JsonValue
 
-__all__ = ["find_json_object", "finish_problem", "joined"]
+__all__ = ["CUT", "FILTERED", "find_json_object", "finish_problem", "joined"]
+
+CUT = "the reply was cut at the model's token limit"
+FILTERED = "the provider's safety filter stopped the reply"
 
 _CUT = frozenset({"MAX_TOKENS", "LENGTH", "MODEL_LENGTH", "MODEL_CONTEXT_WINDOW_EXCEEDED"})
 _BLOCKED = frozenset(
@@ -62,10 +65,10 @@ def finish_problem(message: AIMessage) -> str | None:
     """
     reason = _finish_reason(message)
     if reason in _CUT:
-        return "the reply was cut at the model's token limit"
+        return CUT
     blocked = reason if reason in _BLOCKED else _block_reason(message)
     if blocked:
-        return f"the provider's safety filter stopped the reply ({blocked})"
+        return f"{FILTERED} ({blocked})"
     if reason not in _FINE:
         return f"the reply ended before it was complete ({reason})"
     if not message.text.strip() and not message.tool_calls:

@@ -24,7 +24,10 @@ from ace_graph.models.reply import find_json_object, finish_problem
 from ace_graph.models.usage import usage_of
 from ace_graph.off_loop import read_text
 
-__all__ = ["Bound", "Schemas", "Structured", "structured_call"]
+__all__ = ["NO_OBJECT", "Bound", "Schemas", "Structured", "structured_call"]
+
+NO_OBJECT = "the reply holds no complete JSON object"
+"""The problem of a finished reply in prose."""
 
 
 Bound = Runnable[Sequence[BaseMessage], Mapping[str, object]]
@@ -34,10 +37,22 @@ _KEPT = 8
 
 
 class Schemas:
-    """A cache of the last bound models; a model is compared by identity. Safe to use from any thread."""
+    """The last bound models, and those that answer in prose; a model is compared by identity.
+
+    Safe to use from any thread.
+    """
 
     def __init__(self) -> None:
         self._held: dict[tuple[int, type[BaseModel]], tuple[object, Bound | None]] = {}
+        self._prose: tuple[object, ...] = ()
+
+    def in_prose(self, model: object) -> bool:
+        """Whether this model was found to answer in prose where JSON was asked for."""
+        return any(each is model for each in self._prose)
+
+    def note_prose(self, model: object) -> None:
+        """Note that this model writes no JSON."""
+        self._prose = (*self._prose, model)[-_KEPT:]
 
     def bound(
         self, model: BaseChatModel | Runnable[LanguageModelInput, AIMessage], schema: type[BaseModel]
@@ -132,7 +147,7 @@ def _read(raw: AIMessage, parsed: object, schema: type[M]) -> Structured[M]:
         return Structured(parsed, None, text)
     found = find_json_object(text)
     if found is None:
-        return Structured(None, "the reply holds no complete JSON object", text)
+        return Structured(None, NO_OBJECT, text)
     try:
         return Structured(schema.model_validate(found), None, text)
     except ValidationError as error:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ace_graph.arithmetic import NoValue
+from ace_graph.languages.forms import form_wished
 from ace_graph.offline_tutor.parser import Problem, find_problem, unanswered
 from ace_graph.offline_tutor.pictures import draw
-from ace_graph.offline_tutor.preferences import find_restatement, format_as, read_preferences
+from ace_graph.offline_tutor.preferences import (
+    find_restatement,
+    format_as,
+    read_preferences,
+    why_no_form,
+)
 from ace_graph.offline_tutor.prompt_reader import Prompt, statements
 from ace_graph.offline_tutor.small_talk import (
     checked_calculation,
@@ -55,7 +61,8 @@ def problem_of(prompt: Prompt) -> Problem | None:
     if problem is not None:
         return problem
     lost = _LOST.search(question) is not None
-    if len(question.split()) > _GOES_ON_WORDS or not (lost or _GOES_ON.search(question)):
+    wish = any(form_wished(item.text) for item in statements(question))
+    if len(question.split()) > _GOES_ON_WORDS or not (lost or wish or _GOES_ON.search(question)):
         return None
     if leaves_problem(question) and asked_number(question) is None and not lost:
         return None
@@ -101,9 +108,8 @@ class _Writer:
         elif not text:
             text, ids = reply_without_problem(self._prompt, self._wishes)
             self._used += ids
-        greeting = [] if "forgotten" in changes else self._greeting()
         return self._answer(
-            [*greeting, text, *self._language], "There is nothing to calculate in this message."
+            [*self._welcome(changes), text, *self._language], "There is nothing to calculate in this message."
         )
 
     def without_value(self, reason: str) -> Answer:
@@ -152,11 +158,22 @@ class _Writer:
         """Whether a wish was stated just now, or this is the first answer of a conversation."""
         return not self._prompt.earlier_questions or not self._wishes.source_of(wish)
 
+    @property
+    def _named_now(self) -> bool:
+        return self._wishes.name is not None and not self._wishes.source_of("name")
+
+    def _welcome(self, changes: Mapping[str, str]) -> list[str]:
+        """Stands before what is no solution: a hello to who has just given a name, or the voice's own."""
+        if changes.keys() & {"forgotten", "not_forgotten"}:
+            return []
+        if self._wishes.voice is not None:
+            return self._greeting()
+        return [f"Hello, {self._wishes.name}!"] if self._named_now else []
+
     def _greeting(self) -> list[str]:
         """Stands before the first answer of a conversation, and where the learner has just given a name."""
         name, voice = self._wishes.name, self._wishes.voice
-        named_now = name is not None and not self._wishes.source_of("name")
-        if (name is None and voice is None) or (self._prompt.earlier_questions and not named_now):
+        if (name is None and voice is None) or (self._prompt.earlier_questions and not self._named_now):
             return []
         self._used += self._wishes.source_of("name")
         if voice is None:
@@ -185,7 +202,10 @@ class _Writer:
         return [picture]
 
     def _result(self, solution: WorkedSolution, *, follows_up: bool) -> tuple[str, list[str]]:
-        """The result in the form that is wanted, and a line where the learner corrected that form."""
+        """The result in the form that is wanted, and a line about that form where there is one to say."""
+        form, wished_now = self._wishes.form, not self._wishes.source_of("form")
+        if self._wishes.unknown_form:
+            return solution.answer, [reply_text("no_form")]
         if solution.symbol is None:  # a comparison, or a conversion, which names its form itself
             return solution.answer, []
         corrected = find_restatement(self._prompt.question, solution.value) if follows_up else None
@@ -196,10 +216,10 @@ class _Writer:
         ):
             line = f"You are right, {solution.answer} should be written {corrected.written} here."
             return corrected.written, [line]
-        form = self._wishes.form
         wanted = format_as(solution.value, form) if form is not None else None
         if wanted is None:
-            return solution.answer, []
+            why = why_no_form(solution.value, form, wished_now=wished_now)
+            return solution.answer, [why] if why is not None else []
         self._used += self._wishes.source_of("form")
         return wanted, []
 

@@ -10,9 +10,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from typing import TypeVar
 
 from ace_graph.arithmetic import format_number
+from ace_graph.languages.forms import form_pattern, form_value, form_wished
+from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
 from ace_graph.numerals import Form, Numeral, numerals
 from ace_graph.offline_tutor.explain import format_mixed
 from ace_graph.offline_tutor.prompt_reader import Item
@@ -45,11 +48,21 @@ _NAME = re.compile(
     r"\b(?i:calls? me|called me|my name(?: is|'s)|i am called|i'?m called|goes by|name (?:is|:)|name:"
     r"|(?:wants|likes|prefers) to be called)\s+[\"'“]?([^\W\d_][\w'’-]*(?:\s[A-Z][\w'’-]*)?)"
 )
+_CALLED = re.compile(r"[\"'“„«]?([^\W\d_][\w'’-]*(?:\s[A-Z][\w'’-]*)?)")
+_HAN = re.compile(r"([^\W\d_]{1,10})")
+_SELF = re.compile(rf"\b(?i:i'?m|i am|it'?s)\s+{_CALLED.pattern}")
 _FORM = re.compile(
     r"\b(?:as|prefers?|wants?)\s+(?:an?\s+)?(?:plain |improper )?(mixed|decimal|percent|fraction)"
     r"(?:\s+number|age)?s?\b(?! (?:circle|bar|strip))",
     re.IGNORECASE,
 )
+_FORM_NAMES: dict[Form, str] = {"percent": "percentage"}
+_FORMS: dict[str, Form] = {
+    "decimal": "decimal",
+    "percent": "percent",
+    "mixed": "mixed",
+    "fraction": "fraction",
+}
 _NO_NAMES = {"a", "an", "back", "by", "if", "in", "later", "not", "on", "that", "the", "this", "when"}
 _MISCONCEPTION = _words(
     r"mix(?:es|ing|ed)?(?: them)? up|confus\w+|mess(?:es|ing|ed)? up|struggl\w+|trouble with",
@@ -67,6 +80,8 @@ _LANGUAGE = re.compile(
 class Preferences:
     """How the learner wants to be answered.
 
+    `unknown_form`: the message asks for a form of the result that there is none of here.
+
     `sources` holds, for name, voice, pictures, short, steps and form, the id of the playbook item that says
     so; a wish of the message at hand has none.
     """
@@ -77,14 +92,15 @@ class Preferences:
     short: bool = False
     language: str | None = None
     form: Form | None = None
+    unknown_form: bool = False
     misconceptions: list[Item] = field(default_factory=list[Item])
     sources: dict[str, str] = field(default_factory=dict[str, str])
 
     def read(self, item: Item) -> None:
         """Take up what `item` says."""
         text = item.text
-        if (name := _NAME.search(text)) is not None and name[1].casefold() not in _NO_NAMES:
-            self.name = self._from(item, "name", name[1].strip())
+        if (name := _name_in(item)) is not None:
+            self.name = self._from(item, "name", name)
         if _VOICE.search(text) and (voice := _voice_in(text)) is not None:
             self.voice = self._from(item, "voice", None if _AGAINST.search(text) else voice)
         if (picture := _PICTURES.search(text)) is not None:
@@ -95,6 +111,9 @@ class Preferences:
             self.short = self._from(item, "steps", False)
         if (form := requested_form(text)) is not None:
             self.form = self._from(item, "form", form)
+        if item.id is None and (wished := form_wished(text)) is not None:
+            self.form = self._from(item, "form", _FORMS.get(wished))
+            self.unknown_form = self.form is None
         named = (word.capitalize() for word in _LANGUAGE.findall(text))
         language = next((word for word in named if word in teaching().languages), None)
         if language is not None:
@@ -124,6 +143,32 @@ def read_preferences(items: Iterable[Item], voice_asked: str = "") -> Preference
         preferences.voice = asked
         preferences.sources.pop("voice", None)
     return preferences
+
+
+def _name_in(item: Item) -> str | None:
+    """The name that an item states, in the words of any language; None for none."""
+    patterns = (_NAME, _SELF) if item.slot == "name" else (_NAME,)
+    said = next(filter(None, (pattern.search(item.text) for pattern in patterns)), None)
+    if said is not None:
+        return said[1].strip() if said[1].casefold() not in _NO_NAMES else None
+    for language in languages("statements"):
+        value = form_value(_name_forms(language), item.text)
+        name = (_HAN if language in SPACELESS else _CALLED).match(value) if value is not None else None
+        if name is not None and name[1].casefold() not in _no_names(language):
+            return name[1]
+    return None
+
+
+@cache
+def _name_forms(language: str) -> re.Pattern[str]:
+    lines = phrases(language, "statements", "name") if language != FIRST else ()
+    return form_pattern(lines, signs={"{": "", "}": ""})
+
+
+@cache
+def _no_names(language: str) -> frozenset[str]:
+    denials = table(language, "statements").get("denials", "").split()
+    return words(language, "statements", "no_value") | frozenset(denials)
 
 
 def _voice_in(text: str) -> Voice | None:
@@ -158,6 +203,22 @@ def format_as(value: Fraction, form: Form | None) -> str | None:
             return str(value)
         case "whole" | None:
             return None
+
+
+def why_no_form(value: Fraction, form: Form | None, *, wished_now: bool) -> str | None:
+    """Return why a value can't be written in the form that is wanted; None where nothing has to be said.
+
+    A lasting wish is only answered where the form would never end.
+    """
+    if value.denominator != 1 and form in ("decimal", "percent"):
+        number, sign = (value * 100, "%") if form == "percent" else (value, "")
+        name = _FORM_NAMES.get(form, form)
+        return f"I can't write {value} as a {name}: it never ends. It is about {float(number):.4g}{sign}."
+    if not wished_now or form is None:
+        return None
+    if value.denominator == 1:
+        return f"{value} is a whole number, so it stays as it is."
+    return f"I can't write {value} as a mixed number: it is less than one." if form == "mixed" else None
 
 
 def find_restatement(text: str, value: Fraction) -> Numeral | None:

@@ -13,6 +13,8 @@ from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from ace_graph.memory.bullet import PROFILE_SLOTS
+
 __all__ = ["Item", "Prompt", "read_prompt", "statements"]
 
 Task = Literal["answer", "expand", "score", "reflect"]
@@ -25,7 +27,7 @@ _DATA = (
 # A block's tags stand at the beginning of a line; a prompt may name one in the middle of a sentence.
 _OPENING = re.compile(rf"<({_DATA})>")
 _TASK = re.compile(r"<task>\s*(\w+)\s*</task>")
-_LINE = re.compile(r"\d+\.\s+\[([^\]]+)\]\s+\[\+\d+/-\d+\]\s+(\S.*)")
+_LINE = re.compile(r"\d+\.\s+\[([^\]]+)\]\s+\[\+\d+/-\d+\]\s+(?:\(([a-z_]{1,20})\)\s)?(\S.*)")
 _ATTRIBUTION = re.compile(r"^(?:learner says|the learner (?:said|says))\s*:\s*", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\d)[^.!?\n]+)*[.!?]?")
 _REQUEST = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
@@ -36,11 +38,15 @@ _MOST_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One line of the playbook, or, without an id, a sentence of the learner's own message."""
+    """One line of the playbook, or, without an id, a sentence of the learner's own message.
+
+    `slot` names the value of the profile that it states, whatever its language.
+    """
 
     id: str | None
     text: str
     about_learner: bool = False
+    slot: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +119,20 @@ def statements(text: str) -> list[Item]:
     return [
         Item(None, sentence)
         for sentence in sentences
-        if sentence and (not sentence.endswith("?") or _REQUEST.search(sentence))
+        if sentence and (not sentence.endswith(("?", "？")) or _REQUEST.search(sentence))
     ]
 
 
 def _bullets(playbook: str) -> Iterator[Item]:
-    """The lines that hold a bullet: a number, its id, its counters, its text."""
+    """The lines that hold a bullet: a number, its id, its counters, its slot, its text."""
     about_learner = False
     for line in playbook.split("\n"):
         if line.startswith("## "):
             about_learner = line == "## About this learner"
         elif (bullet := _LINE.fullmatch(line.strip())) is not None:
-            yield Item(bullet[1], _ATTRIBUTION.sub("", bullet[2])[:_MOST_CHARS], about_learner)
+            slot = bullet[2] if bullet[2] in PROFILE_SLOTS else None
+            text = bullet[3] if slot or bullet[2] is None else f"({bullet[2]}) {bullet[3]}"
+            yield Item(bullet[1], _ATTRIBUTION.sub("", text)[:_MOST_CHARS], about_learner, slot)
 
 
 def _has_other_parts(message: BaseMessage) -> bool:

@@ -7,7 +7,7 @@ successes than failures. Nothing that fewer have found is stored, shown or count
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -21,6 +21,7 @@ from ace_graph.memory.sharing.proposal import Proposal, trust_of
 from ace_graph.memory.sharing.right import RIGHTS, Right
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import NamingStore, naming
+from ace_graph.off_loop import Steps, in_slices
 from ace_graph.playbooks.proposing import EXPIRES_DAYS, MAX_BULLETS, proposed_adds, store_proposal
 from ace_graph.playbooks.sharing import grants_target
 from ace_graph.playbooks.target import Target, User, target_of
@@ -51,7 +52,7 @@ async def collect_target(store: Store, target: Target, now: datetime | None = No
     known = (await target.store.load(target.key)).playbook.hashes
     found = defaultdict[str, dict[str, Bullet]](dict)
     for learner in learners:
-        for bullet in _found_by((await store.load(learner)).playbook):
+        for bullet in await in_slices(_found_by((await store.load(learner)).playbook)):
             found[bullet.content_hash][learner] = bullet
     common = [
         tuple(by_learner.values())
@@ -73,9 +74,14 @@ async def collect_target(store: Store, target: Target, now: datetime | None = No
     return await store_proposal(target, proposal)
 
 
-def _found_by(playbook: Playbook) -> Iterator[Bullet]:
+def _found_by(playbook: Playbook) -> Steps[list[Bullet]]:
     """The bullets that may leave a memory, and have helped."""
-    return (each for each in playbook.bullets() if each.helpful > each.harmful and leaves_owner(each))
+    found = list[Bullet]()
+    for each in playbook.bullets():
+        if each.helpful > each.harmful and leaves_owner(each):
+            found.append(each)
+        yield
+    return found
 
 
 async def _contributors(store: NamingStore, target: Target) -> list[str]:

@@ -12,7 +12,7 @@ from datetime import datetime
 from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.delta.effect import Rejection, apply
 from ace_graph.memory.delta.operations import Add, Delta, Reset
-from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.formats.json import JsonFormat
 from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
@@ -20,6 +20,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.off_loop import Steps
 
 __all__ = ["Content", "Replacement", "adds_of", "replacement", "unknown_examples", "without_turns"]
 
@@ -66,29 +67,31 @@ async def unknown_examples(store: PendingStore, owner: str | None, adds: Iterabl
 
 def replacement(
     adds: Sequence[Add], present: Playbook, policy: Policy, now: datetime, unknown: Collection[str] = ()
-) -> Replacement:
-    """Return what replaces `present` by these bullets, judged as if they were added to an empty playbook.
+) -> Steps[Replacement]:
+    """Return in steps what replaces `present`, judged as if it were added to an empty playbook.
 
     A bullet keeps the id that it asks for. What is there already, and said again, stays as it is, votes and
     all; other bullets get ids that were never used. `unknown` are trajectories that are not stored.
     """
-    known = {bullet.id: bullet for bullet in _known(adds, present)}
+    known = dict[str, Bullet]()
+    for add in adds:
+        known.update({bullet.id: bullet for bullet in _known(add, present)})
+        yield
     ids = {content_hash(bullet.content): name for name, bullet in known.items()}
     numbered = _numbered(adds, ids, present.next_id)
     delta = Delta(op_id="replacement", now=now, operations=tuple(numbered))
-    effect = resolve(Snapshot(), delta, policy, unknown)
+    effect = yield from resolving(Snapshot(), delta, policy, unknown)
     bullets = [known.get(bullet.id, bullet) for bullet in apply(Playbook(), effect).bullets()]
     return Replacement(Reset(bullets=tuple(bullets)), effect.report.rejected)
 
 
-def _known(adds: Iterable[Add], present: Playbook) -> Iterable[Bullet]:
-    """The bullets that are added again as they are: nothing that an operation says differs from them."""
-    for add in adds:
-        names = (add.id,) if add.id else present.hashes.get(content_hash(add.content), ())
-        found = present.get_bullet(names[0]) if names else None
-        said = add.model_fields_set & Bullet.model_fields.keys()
-        if found and all(getattr(add, name) == getattr(found, name) for name in said):
-            yield found
+def _known(add: Add, present: Playbook) -> Iterable[Bullet]:
+    """The bullet that is added again as it is: nothing that the operation says differs from it."""
+    names = (add.id,) if add.id else present.hashes.get(content_hash(add.content), ())
+    found = present.get_bullet(names[0]) if names else None
+    said = add.model_fields_set & Bullet.model_fields.keys()
+    if found and all(getattr(add, name) == getattr(found, name) for name in said):
+        yield found
 
 
 def _numbered(adds: Iterable[Add], ids: Mapping[str, str], next_id: int) -> Iterator[Add]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.formats.importing import ImportOutcome, batches, outcome_of
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.off_loop import Steps, in_slices, off_loop
 from ace_graph.playbooks.content import without_turns
 from ace_graph.playbooks.manage import Change
 from ace_graph.playbooks.target import Target
@@ -31,9 +33,7 @@ async def import_bullets(
     is that of the first delta; with an op id, the deltas have ids made of it. Raises what the store raises.
     """
     bullets = reading.bullets if target.named is None else without_turns(reading.bullets)
-    numbered = replace(
-        reading, bullets=tuple(b.model_copy(update={"ref": f"b{n}"}) for n, b in enumerate(bullets))
-    )
+    numbered = await in_slices(_numbered(reading, bullets))
     done = list[Commit]()
     for place, batch in enumerate(batches(numbered.bullets)):
         part = replace(
@@ -47,4 +47,14 @@ async def import_bullets(
         progress(len(batch))
     if done:
         await drop_old_versions(target, change.now or utc_now())
-    return outcome_of(numbered, [each.report for each in done], base.playbook), base
+    reports = [each.report for each in done]
+    return await off_loop(outcome_of, numbered, reports, base.playbook), base
+
+
+def _numbered(reading: Reading, bullets: Sequence[Add]) -> Steps[Reading]:
+    """The reading with a ref for each bullet."""
+    named = list[Add]()
+    for n, bullet in enumerate(bullets):
+        named.append(bullet.model_copy(update={"ref": f"b{n}"}))
+        yield
+    return replace(reading, bullets=tuple(named))

@@ -23,6 +23,7 @@ from ace_graph.memory.sharing.outgoing import outgoing_text
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.playbooks import PlaybookStore, naming
+from ace_graph.off_loop import in_slices, off_loop
 from ace_graph.playbooks.content import Content, adds_of, replacement, unknown_examples, without_turns
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.target import Target, User, not_found, target_by_id, target_of
@@ -119,10 +120,10 @@ async def create(
     change, ref = change or Change(reason="created"), PlaybookRef(_checked_owner(owner), name)
     fields = {"description": description, "scope": scope, "visibility": visibility}
     entry = checked_entry(new_id(), ref, change.now or utc_now(), **fields)
-    _check_shown(entry.name, description)
-    playbooks, adds = naming(store).playbooks, without_turns(adds_of(content))
+    await off_loop(_check_shown, entry.name, description)
+    playbooks, adds = naming(store).playbooks, without_turns(await off_loop(adds_of, content))
     unknown = await unknown_examples(naming(store), entry.owner, adds)
-    first = replacement(adds, Playbook(), store.policy, entry.created_at, unknown)
+    first = await in_slices(replacement(adds, Playbook(), store.policy, entry.created_at, unknown), owner)
     _check_any_accepted(len(adds), first.refused)
     grants = await _offered(store, entry, user)
     await playbooks.create(entry, change.delta(first.operation), grants)
@@ -229,7 +230,7 @@ async def edit_target(target: Target, description: str | None, scope: str | None
     if target.entry is None or target.named is None:
         raise InvalidPlaybook("the own memory has no description and no scope: name a playbook")
     held = target.entry
-    _check_shown("", description)
+    await off_loop(_check_shown, "", description)
     wanted = checked_entry(
         held.playbook_id,
         held.ref,
@@ -284,7 +285,7 @@ async def read(store: Store, target: Target) -> NamedPlaybook:
     if entry is None or snapshot.absent:
         raise not_found(target.ref.name)
     if target.asked is not None:
-        entry = replace(entry, description=outgoing_text(entry.description))
+        entry = replace(entry, description=await off_loop(outgoing_text, entry.description))
     return NamedPlaybook(replace(entry, version=snapshot.version), snapshot)
 
 
@@ -292,7 +293,7 @@ async def write(
     store: Store, target: Target, content: Content, *, merge: bool = True, change: Change | None = None
 ) -> Written:
     """Commit content to the playbook at a target; see `update_playbook`."""
-    change, adds = change or Change(), adds_of(content)
+    change, adds = change or Change(), await off_loop(adds_of, content)
     if target.named is not None:
         adds = without_turns(adds)
     base = await target.store.load(target.key)
@@ -302,7 +303,10 @@ async def write(
     else:
         own = target.asked is None  # examples of others are left out later, known or not
         unknown = await unknown_examples(naming(store), target.ref.owner, adds) if own else frozenset[str]()
-        new = replacement(adds, base.playbook, target.store.policy, change.now or utc_now(), unknown)
+        now = change.now or utc_now()
+        new = await in_slices(
+            replacement(adds, base.playbook, target.store.policy, now, unknown), target.ref.owner
+        )
         delta, refused = change.delta(new.operation), new.refused
         _check_any_accepted(len(adds), refused)
     try:

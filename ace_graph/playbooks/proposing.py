@@ -30,6 +30,7 @@ from ace_graph.memory.sharing.proposal import (
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import PlaybookStore
+from ace_graph.off_loop import in_slices, off_loop
 from ace_graph.playbooks.closing import LOST_RIGHT, entitling, may_still_propose
 from ace_graph.playbooks.target import Target, User, checked_playbooks, not_found, target_of
 from ace_graph.playbooks.versions import drop_old_versions
@@ -95,7 +96,7 @@ async def propose_target(
     moment = now or utc_now()
     playbooks, asked = checked_playbooks(target)
     await playbooks.check(target.key, Right.PROPOSE)
-    bullets = _proposable((await store.load(learner)).playbook, bullet_ids)
+    bullets = await off_loop(_proposable, (await store.load(learner)).playbook, bullet_ids)
     targets = dict[str, str]()
     operations: tuple[Operation, ...] = proposed_adds(bullets)
     if replaces is not None:
@@ -323,7 +324,7 @@ async def _commit(target: Target, proposal: Proposal, now: datetime, etag: str |
             return await named.commit(target.key, Delta(op_id=op_id, now=now), base)
         check_expected(etag, base.version)
         _check_targets(proposal, base.playbook)
-        wanted = permitted(proposal.delta, base.playbook)
+        wanted = await in_slices(permitted(proposal.delta, base.playbook))
         marked = (_marked(each, proposal.proposal_id) for each in wanted.operations)
         delta = Delta(
             op_id=op_id,

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from ace_graph.memory.commit import Commit, History
 from ace_graph.memory.delta.effect import Report, apply
 from ace_graph.memory.delta.operations import Rescreen
-from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
+from ace_graph.off_loop import in_slices
 from ace_graph.playbooks.manage import Change
 
 __all__ = ["Rescreened", "rescreen", "rescreened"]
@@ -36,7 +37,7 @@ async def rescreen(
     """
     operation = Rescreen(kept=_released_by_people(await store.history(key)))
     delta = replace(change, reason=REASON).delta(operation)
-    effect = resolve(base, delta, store.policy)
+    effect = await in_slices(resolving(base, delta, store.policy), key)
     if dry_run or not effect.changes:
         return _result_of(effect.report, apply(base.playbook, effect), base.version.n)
     return rescreened(await store.commit(key, delta, base))

@@ -21,7 +21,7 @@ from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.memory.stores.playbooks import PlaybookStore, StoredVersion
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.off_loop import read_text
+from ace_graph.off_loop import in_slices, off_loop
 
 __all__ = ["SharedPlaybook"]
 
@@ -45,7 +45,7 @@ class SharedPlaybook:
         """Commit what the caller may change. Raises PlaybookForbidden, PlaybookNotFound, ChangeRefused."""
         unread = Snapshot(version=Version(epoch=base.version.epoch))
         done = await self._checked.commit(learner_id, delta, unread)
-        report = reported(done.report, done.snapshot.playbook, base.playbook.entries)
+        report = await off_loop(reported, done.report, done.snapshot.playbook, base.playbook.entries)
         return replace(done, report=report, snapshot=await _seen(done.snapshot))
 
     async def history(self, learner_id: str) -> History:
@@ -60,7 +60,7 @@ class SharedPlaybook:
     async def content_at(self, key: str, n: int) -> Playbook | None:
         """Return the content of a version as others see it; None where it is not readable."""
         found = await self._checked.content_at(key, n)
-        return None if found is None else await read_text(_size(found), outgoing, found)
+        return None if found is None else await in_slices(outgoing(found))
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
         """Return nothing: a named playbook has no turns of its own."""
@@ -86,9 +86,4 @@ class SharedPlaybook:
 
 
 async def _seen(snapshot: Snapshot) -> Snapshot:
-    return await read_text(_size(snapshot.playbook), outgoing_snapshot, snapshot)
-
-
-def _size(playbook: Playbook) -> int:
-    """How many characters the screen reads."""
-    return sum(len(bullet.content) + len(bullet.context or "") for bullet in playbook.entries.values())
+    return await in_slices(outgoing_snapshot(snapshot))

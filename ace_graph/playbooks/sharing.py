@@ -15,6 +15,7 @@ from ace_graph.memory.sharing.outgoing import outgoing_text
 from ace_graph.memory.sharing.right import RIGHTS, Right
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.playbooks import NamingStore, naming
+from ace_graph.off_loop import off_loop
 from ace_graph.playbooks.closing import all_grants, close_own, close_proposals
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.target import Target, User, checked_playbooks, target_of
@@ -170,7 +171,7 @@ async def shared_with(
         for entry, granted in page:
             held = who.right(entry, granted)
             if held >= Right.READ:  # not what the user has declined
-                shown = replace(entry, description=outgoing_text(entry.description))
+                shown = replace(entry, description=await off_loop(outgoing_text, entry.description))
                 found.append(SharedEntry(shown, held))
         if len(found) >= limit or len(page) < limit:
             break

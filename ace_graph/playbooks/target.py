@@ -12,6 +12,7 @@ from ace_graph.memory.sharing.outgoing import outgoing_text
 from ace_graph.memory.sharing.right import Right, right
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import ContentStore, NamingStore, PlaybookStore, VersionedStore, naming
+from ace_graph.off_loop import off_loop
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.shared import SharedPlaybook
 from ace_graph.telemetry import audit_sharing
@@ -127,6 +128,6 @@ async def _target(
     found = await named.playbooks.asked(asked).entry(asked.playbook_id)
     if found is None:
         raise not_found(name)
-    seen = replace(found, description=outgoing_text(found.description))
+    seen = replace(found, description=await off_loop(outgoing_text, found.description))
     view = SharedPlaybook(named.playbooks, asked)
     return Target(found.ref, view, found.playbook_id, named.playbooks, seen, asked=asked)

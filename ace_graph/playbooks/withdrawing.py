@@ -15,6 +15,7 @@ from ace_graph.memory.sharing.proposal import proposal_ids, source_of
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import PlaybookStore
+from ace_graph.off_loop import off_loop
 from ace_graph.playbooks.target import Target, User, checked_playbooks, target_of
 from ace_graph.playbooks.versions import drop_old_versions
 from ace_graph.telemetry import audit_sharing
@@ -56,8 +57,7 @@ async def descendants_target(target: Target, by: str | None = None) -> tuple[Des
         ids = tuple(sorted(each for each in proposal_ids(bullet) if by is None or each in chosen))
         whose = tuple(sorted({chosen[each].by for each in ids if each in chosen} - {""}))
         came = added.issuperset(bullet.consolidated_from or (bullet.id,))
-        hidden = target.asked is not None and not leaves_owner(bullet)
-        if ids and not hidden:
+        if ids and (target.asked is None or await off_loop(leaves_owner, bullet)):
             found.append(Descendant(outgoing_bullet(bullet), ids, whose, came))
     return tuple(found)
 

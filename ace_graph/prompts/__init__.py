@@ -19,7 +19,10 @@ from pathlib import Path
 from ace_graph.errors import PromptError
 from ace_graph.memory.text import truncate
 
-__all__ = ["PROMPT_VARIABLES", "Prompts", "data_block", "preview"]
+__all__ = ["NOT_ASKED", "PROMPT_VARIABLES", "Prompts", "data_block", "preview"]
+
+NOT_ASKED = 'I keep such things only when you ask me to: say "remember that ..."'
+"""Why a statement is not kept: learning puts it into the prompt, and the offline tutor says it."""
 
 PROMPT_VARIABLES: Mapping[str, frozenset[str]] = {
     "base": frozenset(),

@@ -19,7 +19,7 @@ from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.playbooks import naming
 from ace_graph.memory.turn import PlaybookRead
-from ace_graph.off_loop import read_text
+from ace_graph.off_loop import in_slices
 from ace_graph.playbooks.directory import Directory, caller_of, listed_teams
 from ace_graph.playbooks.target import audit_denial
 from ace_graph.resources import Resources
@@ -83,8 +83,7 @@ async def _as_read(
         return held
     content = found.playbook or Playbook()
     if found.owner != caller.user:
-        size = sum(len(bullet.content) for bullet in content.entries.values())
-        content = await read_text(size, outgoing, content)
+        content = await in_slices(outgoing(content))
     prefix = foreign_prefix(ref.owner or "", found.name)
     made = Snapshot(Playbook.of(as_foreign(prefix, content.bullets())), version=found.version)
     resources.attached.put(_key(ref, caller), made)

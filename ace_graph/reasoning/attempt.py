@@ -30,7 +30,17 @@ from ace_graph.reasoning.tot import tot
 from ace_graph.runtime import Run
 from ace_graph.state import ACEState, Attempt, Mode
 
-__all__ = ["REASONING", "AnswerAgain", "Retry", "answer_again", "attempt_of", "may_retry", "prompt_for"]
+__all__ = [
+    "REASONING",
+    "AnswerAgain",
+    "Retry",
+    "answer_again",
+    "answer_id_of",
+    "attempt_of",
+    "may_retry",
+    "prompt_for",
+    "turn_of_answer",
+]
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,19 @@ def may_retry(evidence: Sequence[Evidence], run: Run) -> bool:
 MAX_RAW_CHARS = 20_000
 
 REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
+
+
+_ANSWER = "answer-"
+
+
+def answer_id_of(turn_id: str) -> str:
+    """Return the id of the message that holds a turn's answer."""
+    return f"{_ANSWER}{turn_id}"
+
+
+def turn_of_answer(message_id: str) -> str | None:
+    """Return the turn whose answer this message is; None where it is no turn's."""
+    return message_id.removeprefix(_ANSWER) if message_id.startswith(_ANSWER) else None
 
 
 def attempt_of(

@@ -40,7 +40,7 @@ async def react(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Solu
     evidence: list[Evidence] = []
     consulted: list[str] = []
     for _ in range(max_turns - 1):
-        reply = await session.stream_answer([*prompt.messages(instructions), *trace], bound)
+        reply = await session.stream_answer([*prompt.messages(instructions), *trace], bound, may_call=True)
         if not reply.message.tool_calls or (reply.parsed.answer and session.streamed):
             break
         divided = divide(reply.message, tools, prompt.done)

@@ -21,6 +21,7 @@ from ace_graph.memory.playbook import Playbook, RecentInsight
 from ace_graph.memory.retrieval.explain import why_shown
 from ace_graph.memory.retrieval.reasons import as_receipt
 from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, retrieve
+from ace_graph.memory.retrieval.selection import prompt_line
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trust import arm_of
 from ace_graph.memory.turn import Arm, PlaybookRead
@@ -215,7 +216,7 @@ async def ensure_memory(state: ACEState, run: Run) -> Memory:
 def format_context(retrieval: Retrieval) -> str:
     """Return the injected bullets as one data block; nothing to inject gives ''.
 
-    Two parts, numbered lines `1. [id] [+helpful/-harmful] content`; what to avoid is marked.
+    Two parts, numbered lines `1. [id] [+helpful/-harmful] (slot) content`; what to avoid is marked.
     """
     parts = [
         f"## {title}\n" + "\n".join(_line(n, scored) for n, scored in enumerate(group, 1))
@@ -229,8 +230,7 @@ def format_context(retrieval: Retrieval) -> str:
 
 
 def _line(number: int, scored: Scored) -> str:
-    bullet = scored.bullet
-    return f"{number}. [{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {bullet.advice}"
+    return f"{number}. {prompt_line(scored.bullet)}"
 
 
 def recent_insights(

@@ -1,8 +1,9 @@
 """Calls the model and reads its reply while it streams: final answer, scratchpad, citations.
 
-The form of a reply is fixed by prompts/answer.md: `<scratch>`, `<final>`, `<used>`. Only the text inside
-`<final>` is shown, piece by piece. A reply without the tags is an answer as a whole; it is shown at its end,
-because its beginning may still turn out to be a scratchpad.
+prompts/answer.md asks for `<scratch>`, `<final>`, `<used>`: then what is inside `<final>` is shown, piece by
+piece. Text outside of all tags is an answer as well, and is shown as it comes; while tools may still be
+called it waits, because it may be what the model says before a call. Scratchpads (`<think>`, too) are never
+shown.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, message_chunk_to_message
@@ -90,13 +91,19 @@ class ModelSession:
             config=self.run.call_config(self._role),
             on_usage=self._count,
         )
-        return ModelReply(message, await _taken_apart(message.text), finish_problem(message))
+        parsed = await read_text(len(message.text), parse_answer, message.text)
+        return ModelReply(message, parsed, finish_problem(message))
 
     async def stream_answer(
-        self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None
+        self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None, *, may_call: bool = False
     ) -> ModelReply:
-        """Call the model and show the final answer while it streams; a reply with tool calls is not shown."""
-        parser, pause = AnswerParser(), _Pause(0.0 if self.run.listener is None else _PAUSE_SECONDS)
+        """Call the model and show the final answer while it streams.
+
+        Where the model may call tools, text outside of `<final>` waits for the end of the reply, and is not
+        shown if it calls one.
+        """
+        parser = AnswerParser(plain=not may_call)
+        pause = _Pause(0.0 if self.run.listener is None else _PAUSE_SECONDS)
         chunks = list[AIMessageChunk]()
         stream = stream_model(
             model or self.model,
@@ -114,8 +121,9 @@ class ModelSession:
         if total is not None:
             self._count(usage_of(total))
         message = _whole(total)
+        answering = parser.answering
         rest, parsed = await read_text(len(message.text), parser.finish)
-        if parser.answering or not message.tool_calls:
+        if answering or not message.tool_calls:
             self.push_text(rest)
         return ModelReply(message, parsed, finish_problem(message))
 
@@ -147,12 +155,6 @@ class _Pause:
             self._next = self._clock() + self._seconds
 
 
-async def _taken_apart(text: str) -> ParsedAnswer:
-    parser = AnswerParser()
-    parser.feed(text)
-    return (await read_text(len(text), parser.finish))[1]
-
-
 def _whole(total: AIMessageChunk | None) -> AIMessage:
     if total is None:
         return AIMessage(content="")
@@ -160,18 +162,23 @@ def _whole(total: AIMessageChunk | None) -> AIMessage:
     return message if isinstance(message, AIMessage) else AIMessage(content="")
 
 
-_CLOSE = "</final>"
-_OPENING = "<scratch>"
-_TAGS = {
-    "scratch": re.compile("</scratch>", re.IGNORECASE),
-    "before": re.compile("<final>", re.IGNORECASE),
-    "inside": re.compile(_CLOSE, re.IGNORECASE),
+_State: TypeAlias = Literal["plain", "scratch", "used", "final", "after"]
+_NAMES = {"scratch": "scratch", "think": "scratch", "thinking": "scratch", "used": "used", "final": "final"}
+_TAG = re.compile(r"<(/?)(scratch|think|thinking|used|final)>", re.IGNORECASE)
+_TAGS: dict[_State, re.Pattern[str]] = {
+    "plain": _TAG,
+    "after": _TAG,
+    "scratch": re.compile(r"<(/)(scratch|think|thinking)>", re.IGNORECASE),
+    "used": re.compile(r"<(/)(used)>", re.IGNORECASE),
+    "final": re.compile(r"<(/)(final)>", re.IGNORECASE),
 }
 """What ends each part of a reply."""
-_SCRATCH = re.compile(r"<scratch>(.*?)(?:</scratch>|\Z)", re.DOTALL | re.IGNORECASE)
-_USED = re.compile(r"<used>(.*?)(?:</used>|\Z)", re.DOTALL | re.IGNORECASE)
-_FINAL = re.compile(r"<final>(.*?)(?:</final>|\Z)", re.DOTALL | re.IGNORECASE)
+_FINAL = "<final>"
+_WRITTEN = tuple(f"<{slash}{name}>" for slash in ("", "/") for name in _NAMES)
+_LONGEST_TAG = max(map(len, _WRITTEN))
 _LABEL = re.compile(r"\A(?:final\s+)?answer\s*:\s*", re.IGNORECASE)
+_LABELS = ("answer:", "finalanswer:")
+_LABEL_CHARS = 40
 
 
 @dataclass(frozen=True)
@@ -186,95 +193,120 @@ class ParsedAnswer:
 class AnswerParser:
     """Feed it the reply's text as it comes; `feed` returns what may be shown now.
 
+    Without `plain`, text outside of all tags waits for the end, and is dropped where a `<final>` follows it.
     Each piece is read once, with the few characters before it that may begin a tag.
     """
 
-    def __init__(self) -> None:
-        self._pieces = list[str]()
-        self._state: Literal["opening", "scratch", "before", "inside", "after"] = "opening"
+    def __init__(self, *, plain: bool = True) -> None:
+        self._plain = plain
+        self._state: _State = "plain"
         self._edge = ""
+        self._waiting = list[str]()
+        self._label: str | None = ""
         self._spaces = list[str]()
         self._shown = list[str]()
+        self._before: _State = "plain"
+        self._scratch = list[list[str]]()
+        self._used = list[list[str]]()
 
     @property
     def answering(self) -> bool:
         """Whether the final answer has begun."""
-        return self._state in ("inside", "after")
+        return bool(self._shown) or self._state in ("final", "after")
 
     def feed(self, text: str) -> str:
         """Take the next piece of the reply, return the next piece of the answer (often '')."""
-        self._pieces.append(text)
-        if self._state == "opening":
-            text = self._opened(text)
-        if self._state == "scratch" or self._state == "before":
-            text = self._look_for_start(text)
-        return self._take(text) if self._state == "inside" else ""
+        text, begin = self._edge + text, 0
+        shown = list[str]()
+        while (tag := _TAGS[self._state].search(text, begin)) is not None:
+            shown.append(self._take(text[begin : tag.start()]))
+            shown.append(self._enter(closing=tag[1] == "/", name=_NAMES[tag[2].lower()]))
+            begin = tag.end()
+        kept = len(text) - _held_back(text[begin:])
+        self._edge = text[kept:]
+        shown.append(self._take(text[begin:kept]))
+        return "".join(shown)
 
     def finish(self) -> tuple[str, ParsedAnswer]:
         """Return what was not shown yet, and the parts of the reply.
 
         The pieces that were shown, joined, are exactly `answer`.
         """
-        parsed = parse_answer("".join(self._pieces))
+        rest = self._take(self._edge.rstrip())
+        if self._state == "scratch":
+            # The scratchpad was never closed: the answer may stand in it.
+            inside, final, answer = "".join(self._scratch[-1]).partition(_FINAL)
+            if final:
+                self._scratch[-1], self._state, self._edge = [inside], self._before, ""
+                rest += self.feed(final + answer) + self._take(self._edge.rstrip())
         if not self.answering:
-            return parsed.answer, parsed
-        rest = self._visible("", self._edge.rstrip()) if self._state == "inside" else ""
-        return rest, ParsedAnswer("".join(self._shown), parsed.reasoning, parsed.used)
+            rest += self._visible_plain("".join(self._waiting))
+        rest += self._end_label()
+        written = (name for part in self._used for name in re.split(r"[\s,]+", "".join(part)))
+        used = tuple(name.strip("[]") for name in written if name)
+        reasoning = " ".join("".join(part).strip() for part in self._scratch)
+        return rest, ParsedAnswer("".join(self._shown), reasoning, used)
 
-    def _opened(self, text: str) -> str:
-        """Decide whether the reply begins with a scratchpad; return the text to read next."""
-        head = (self._edge + text).lstrip()
-        self._edge = ""
-        if len(head) >= len(_OPENING):
-            self._state = "scratch" if head[: len(_OPENING)].lower() == _OPENING else "before"
-            return head
-        self._edge = head
+    def _enter(self, *, closing: bool, name: str) -> str:
+        """Take a tag; return what its coming lets be shown. One that closes nothing is left out."""
+        if not closing and name == "final" and self._state == "plain":
+            self._state = "final"
+            return self._end_label()
+        if closing and self._state == "final":
+            self._state = "after"
+        elif closing and self._state in ("scratch", "used"):
+            self._state = self._before
+        elif not closing and name != "final":
+            self._before = self._state
+            self._state = "scratch" if name == "scratch" else "used"
+            (self._scratch if name == "scratch" else self._used).append([])
         return ""
 
-    def _look_for_start(self, text: str) -> str:
-        """Return what follows the tag that opens the answer, if it has come."""
-        text = self._edge + text
-        if self._state == "scratch":
-            closing = _TAGS["scratch"].search(text)
-            if closing is None:
-                self._edge = text[1 - len("</scratch>") :]
-                return ""
-            self._state, text = "before", text[closing.start() :]
-        opening = _TAGS["before"].search(text)
-        if opening is None:
-            self._edge = text[1 - len("<final>") :]
-            return ""
-        self._state, self._edge = "inside", ""
-        return text[opening.end() :]
-
     def _take(self, text: str) -> str:
-        text = self._edge + text
-        closing = _TAGS["inside"].search(text)
-        if closing is not None:
-            self._state, self._edge = "after", ""
-            return self._visible("", text[: closing.start()].rstrip())
-        kept = len(text) - _held_back(text)
-        self._edge = text[kept:]
-        piece = text[:kept].rstrip()
-        return self._visible(text[len(piece) : kept], piece)
+        """Take a text in which no tag is; return what of it may be shown."""
+        if self._state == "final":
+            return self._visible(text)
+        if self._state == "plain" and self._plain:
+            return self._visible_plain(text)
+        if self._state == "plain":
+            self._waiting.append(text)
+        elif self._state != "after":
+            (self._scratch if self._state == "scratch" else self._used)[-1].append(text)
+        return ""
 
-    def _visible(self, behind: str, piece: str) -> str:
-        """Return `piece` with the spaces that stood before it; those behind it wait for the next piece."""
+    def _visible_plain(self, text: str) -> str:
+        """Return what of a plain text may be shown, without the label that it begins with."""
+        if self._label is None:
+            return self._visible(text)
+        self._label = (self._label + text).lstrip()
+        begun = "".join(self._label[:_LABEL_CHARS].lower().split())
+        if len(self._label) < _LABEL_CHARS and any(each.startswith(begun) for each in _LABELS):
+            return ""
+        return self._end_label()
+
+    def _end_label(self) -> str:
+        """Return the beginning of a plain text that waited for a whole label."""
+        begun, self._label = self._label or "", None
+        return self._visible(_LABEL.sub("", begun))
+
+    def _visible(self, text: str) -> str:
+        """Return `text` with the spaces that stood before it; those behind it wait for the next piece."""
+        piece = text.rstrip()
         if not piece:
-            self._spaces.append(behind)
+            self._spaces.append(text)
             return ""
         before = "".join(self._spaces) if self._shown else ""
-        self._spaces = [behind]
+        self._spaces = [text[len(piece) :]]
         shown = before + (piece if self._shown else piece.lstrip())
         self._shown.append(shown)
         return shown
 
 
 def _held_back(text: str) -> int:
-    """How many characters at the end may be the beginning of the closing tag."""
-    tail = text.lower()
-    longest = min(len(tail), len(_CLOSE) - 1)
-    return next((n for n in range(longest, 0, -1) if _CLOSE.startswith(tail[-n:])), 0)
+    """How many characters at the end may be the beginning of a tag."""
+    tail = text[-_LONGEST_TAG:].lower()
+    begin = tail.rfind("<")
+    return len(tail) - begin if begin >= 0 and any(tag.startswith(tail[begin:]) for tag in _WRITTEN) else 0
 
 
 def parse_answer(text: str) -> ParsedAnswer:
@@ -282,13 +314,6 @@ def parse_answer(text: str) -> ParsedAnswer:
 
     "Answer: 5" gives 5; prose that only speaks of an answer stays as it is; nothing gives "".
     """
-    reasoning = " ".join(part.strip() for part in _SCRATCH.findall(text))
-    used = tuple(
-        name.strip("[]") for part in _USED.findall(text) for name in re.split(r"[\s,]+", part) if name
-    )
-    without_scratch = _SCRATCH.sub("", text) if "</scratch>" in text.lower() else text
-    final = _FINAL.search(without_scratch)
-    if final:
-        return ParsedAnswer(final.group(1).strip(), reasoning, used)
-    plain = _USED.sub("", _SCRATCH.sub("", text)).strip()
-    return ParsedAnswer(_LABEL.sub("", plain), reasoning, used)
+    parser = AnswerParser(plain=False)
+    parser.feed(text)
+    return parser.finish()[1]

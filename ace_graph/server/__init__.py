@@ -3,7 +3,7 @@
     app = create_app(Settings.load(), Overrides(model=chat_model, store=store))
     mount_page(app, Settings.load())    # or the page alone, in a FastAPI application of yours
 
-Needs the extra: `pip install 'ace-graph[server]'`. Names are imported when they are first used (PEP 562).
+Needs the extra `server`. Names are imported when they are first used (PEP 562).
 """
 
 from __future__ import annotations

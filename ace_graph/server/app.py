@@ -71,7 +71,7 @@ _ROUTERS: tuple[APIRouter, ...] = (
     *(consolidation.routes, sharing.routes, templates.routes),
     *(proposals.routes, proposals.own),
     *(trajectory_recording.routes, trajectories.routes, batch_reflection.routes),
-    *(feedback.routes, learner.routes, health.routes),
+    *(feedback.routes, learner.routes, learner.all_routes, health.routes),
 )
 # FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.
 _NO_TELEMETRY: TelemetryConfig = {
@@ -121,7 +121,11 @@ def create_app(
         TokenBucket(settings.server_rate, own_clock),
     )
     app.add_middleware(
-        AccessControl, authenticator=authenticator, rate=rate, max_bytes=settings.server_body_bytes
+        AccessControl,
+        authenticator=authenticator,
+        rate=rate,
+        max_bytes=settings.server_body_bytes,
+        origins=settings.server_origins,
     )
     if page:
         shown = page_app(settings, lambda: app.state.services, authenticator, rate, page_templates)

@@ -3,25 +3,37 @@
 A token with the operator claim may also name another learner, whose memory the request is then about.
 
 The algorithm is pinned by the server's key, never chosen by the token. A token must have a subject and an
-expiry, and our audience if it names one. The server issues no tokens.
+expiry, and our audience if it names one. The server issues no tokens; `ace-graph token` makes one by hand.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol, cast
+from datetime import datetime
+from typing import Literal, NamedTuple, Protocol, cast
 
 import jwt
+from pydantic import SecretStr
 
 from ace_graph.errors import ConfigurationError, InvalidContext, RequestRefused
+from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.playbooks.directory import listed_teams
 from ace_graph.server.clock import Clock
 from ace_graph.server.jwks import KeySet
 from ace_graph.settings import Settings
 
-__all__ = ["DEVELOPMENT_LEARNER", "LEARNER_AUTHOR", "Authenticator", "Identity", "make_authenticator"]
+__all__ = [
+    "DEVELOPMENT_LEARNER",
+    "LEARNER_AUTHOR",
+    "Act",
+    "Authenticator",
+    "Identity",
+    "make_authenticator",
+    "make_token",
+    "operator_may",
+]
 
 logger = logging.getLogger("ace_graph")
 
@@ -33,7 +45,23 @@ _MAX_AUTHOR_CHARS = 128
 """The longest author that a commit takes (Delta.author)."""
 MIN_SECRET_BYTES = 32
 """For HS256 (RFC 7518, 3.2)."""
+_MAKE_ONE = 'make one with python -c "import secrets; print(secrets.token_hex(32))"'
 _REQUIRED_CLAIMS = ("exp", "sub")
+
+
+Act = Literal["read", "change", "forget", "converse", "judge", "record", "share", "own", "consolidate"]
+"""What somebody does with a memory.
+
+read: all that is the learner's. change: its bullets and playbooks, under the name of who does it. forget: the
+learner. converse: the chat and its conversations. judge: a verdict on an answer. record: work, and learning
+from it again. share: what others get, give, or wait for. own: a playbook's description, scope and end.
+consolidate: a run whose versions name nobody.
+"""
+
+
+def operator_may(act: Act) -> bool:
+    """Whether an operator may do this with the memory of a learner: help, and never speak for them."""
+    return act in {"read", "change", "forget"}
 
 
 class Identity(NamedTuple):
@@ -49,9 +77,23 @@ class Identity(NamedTuple):
     operator: str | None = None
 
     @property
+    def user(self) -> Caller | str:
+        """The learner with the token's teams, or by name where the store's table is to be asked."""
+        return self.learner if self.teams is None else Caller(self.learner, self.teams)
+
+    @property
     def author(self) -> str:
         """Who is the author of what the request changes, in the history."""
         return LEARNER_AUTHOR if self.operator is None else f"{_OPERATOR_AUTHOR}{self.operator}"
+
+    def may(self, act: Act) -> bool:
+        """Whether who sends the request may do this: a learner everything, an operator what helps."""
+        return self.operator is None or operator_may(act)
+
+    def check(self, act: Act) -> None:
+        """Raise RequestRefused (403) for what an operator may not do."""
+        if not self.may(act):
+            raise RequestRefused(403, "forbidden", "only the learner can do this, and no operator for them")
 
     def operating_on(self, learner_id: str) -> Identity:
         """Return the identity of an operator's request about this learner.
@@ -150,13 +192,45 @@ def make_authenticator(settings: Settings, clock: Clock) -> Authenticator:
         return KeySetAuthenticator(KeySet(settings.jwks, clock), accepted)
     if settings.jwt_secret is None:
         return DevelopmentAuthenticator()
-    secret = settings.jwt_secret.get_secret_value()
+    return SecretAuthenticator(_checked(settings.jwt_secret), accepted)
+
+
+def _checked(configured: SecretStr) -> str:
+    secret = configured.get_secret_value()
     if len(secret.encode()) < MIN_SECRET_BYTES:
         raise ConfigurationError(
-            f"ACE_JWT_SECRET is shorter than {MIN_SECRET_BYTES} bytes and could be guessed: "
-            'make one with python -c "import secrets; print(secrets.token_hex(32))"'
+            f"ACE_JWT_SECRET is shorter than {MIN_SECRET_BYTES} bytes and could be guessed: {_MAKE_ONE}"
         )
-    return SecretAuthenticator(secret, accepted)
+    return secret
+
+
+def make_token(settings: Settings, learner: str, until: datetime, *, operator: bool = False) -> str:
+    """Return a token of a learner, or of an operator, that a server with these settings accepts.
+
+    Raises ConfigurationError where the settings hold no secret that it could be signed with, or no claim that
+    makes an operator, and InvalidContext for a learner's id that can't be one.
+    """
+    if settings.jwks is not None:
+        raise ConfigurationError(
+            "with ACE_JWKS tokens are signed by who holds the private key, and not here: "
+            "ask your identity provider for one"
+        )
+    if settings.jwt_secret is None:
+        raise ConfigurationError(
+            "there is no secret to sign a token with: set ACE_JWT_SECRET here and for the server, "
+            f"{_MAKE_ONE}; without it the server asks for no token, and everybody is the learner 'local'"
+        )
+    claims: dict[str, object] = {"sub": checked_learner_id(learner), "exp": until}
+    if settings.jwt_audience is not None:
+        claims["aud"] = settings.jwt_audience
+    if operator:
+        if settings.jwt_operator_claim is None:
+            raise ConfigurationError(
+                "no claim makes an operator: set ACE_JWT_OPERATOR_CLAIM here and for the server, "
+                "such as ace_operator"
+            )
+        claims[settings.jwt_operator_claim] = True
+    return jwt.encode(claims, _checked(settings.jwt_secret), algorithm="HS256")
 
 
 def _bearer_token(authorization: str | None) -> str:

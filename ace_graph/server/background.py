@@ -31,7 +31,11 @@ def learning_mode(settings: Settings) -> LearningMode:
 
 @asynccontextmanager
 async def background_worker(
-    settings: Settings, model: BaseChatModel, store: PendingStore, snapshots: SnapshotCache, clock: Clock
+    settings: Settings,
+    model: BaseChatModel | str,
+    store: PendingStore,
+    snapshots: SnapshotCache,
+    clock: Clock,
 ) -> AsyncGenerator[Callable[[str], None]]:
     """Run a worker until the block ends; yield the function that wakes it up for a learner.
 

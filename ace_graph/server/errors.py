@@ -21,6 +21,7 @@ from ace_graph.errors import (
     CommitContention,
     CommitTooOld,
     ConfigurationError,
+    DailyTokensUsed,
     HistoryTooShort,
     InvalidContext,
     InvalidGrant,
@@ -86,7 +87,7 @@ _VALIDATION_MESSAGES: Mapping[str, str | Callable[[_Bounds], str]] = {
     "literal_error": lambda bounds: f"must be {bounds['expected']}".replace("'", ""),
     "string_too_short": lambda bounds: _at_least(bounds["min_length"], "character"),
     "string_too_long": lambda bounds: _at_most(bounds["max_length"], "character"),
-    "too_short": lambda bounds: _at_least(bounds["min_length"], "character"),
+    "too_short": lambda bounds: _at_least(bounds["min_length"], _unit(bounds)),
     "too_long": lambda bounds: _at_most(bounds["max_length"], _unit(bounds)),
     "greater_than_equal": lambda bounds: f"must be {bounds['ge']} or more",
     "less_than_equal": lambda bounds: f"must be {bounds['le']} or less",
@@ -165,6 +166,8 @@ def http_error_for(error: BaseException) -> RequestRefused:
     """Return the HTTP error for `error`; for an unexpected one a 500 that says nothing about it."""
     if isinstance(error, RequestRefused):
         return error
+    if isinstance(error, DailyTokensUsed):
+        return RequestRefused(429, "daily_tokens", str(error), retry_after=error.seconds)
     for kind, status, code, sentence in _HTTP_ERRORS:
         if isinstance(error, kind):
             if type(error) is ChangeRefused:  # its message is for who asked, as on the command line
@@ -184,6 +187,7 @@ _BY_STATUS = {
     404: ("not_found", "there is nothing here"),
     405: ("method", "this method is not known here"),
     408: ("too_slow", "the body took too long to arrive"),
+    429: ("too_many", "too many requests: wait a moment"),
 }
 _MEANING = {
     401: "No token, or none that is valid.",
@@ -195,7 +199,7 @@ _MEANING = {
     412: "It has another version than the one that the change is for.",
     413: "The body is too large.",
     422: "The request is not as described.",
-    429: "Too many requests of this learner; see Retry-After.",
+    429: "Too many requests of this learner, or all tokens of a day; see Retry-After.",
     500: "Something went wrong inside.",
     501: "A tool asked for something that this server can't ask a person.",
     502: "The model gave no answer.",

@@ -38,7 +38,7 @@ __all__ = ["Overrides", "open_services"]
 class Overrides:
     """Objects of the embedding program that replace those made from the settings."""
 
-    model: BaseChatModel | None = None
+    model: BaseChatModel | str | None = None
     store: Store | None = None
     tools: Sequence[BaseTool | Callable[..., object]] = field(default_factory=tuple)
     system_prompt: str | None = None
@@ -70,7 +70,12 @@ async def open_services(
             clock=clock.now,
         )
         wake = await stack.enter_async_context(background_worker(settings, model, store, snapshots, clock))
-        limits = ServingLimits(settings.server_turns, settings.server_timeout, settings.conversation_messages)
+        limits = ServingLimits(
+            settings.server_turns,
+            settings.server_timeout,
+            settings.conversation_messages,
+            settings.daily_tokens,
+        )
         teams_in_tokens = settings.jwt_teams_claim is not None
         turn_resources = TurnResources(
             graph, store, snapshots, conversations, limits, clock, metrics, wake, teams_in_tokens

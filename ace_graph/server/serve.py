@@ -76,7 +76,7 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
             "[ACE Server] development mode: no token is asked for, everybody is the learner 'local'; "
             "set ACE_JWT_SECRET or ACE_JWKS to serve others"
         )
-    server = _Server(_config(app, settings), app, settings.server_grace)
+    server = _Server(_config(app, settings), app, settings.server_grace, page=settings.server_page)
     with (
         bound_sockets(host, port) as sockets,
         _ignored_signals(),
@@ -129,13 +129,14 @@ def _ignored(_number: int, _frame: FrameType | None) -> None:
 class _Server(uvicorn.Server):
     """A uvicorn that waits for turns before it closes connections."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, grace: float) -> None:
+    def __init__(self, config: uvicorn.Config, app: FastAPI, grace: float, *, page: bool) -> None:
         super().__init__(config)
+        self._page = page
         self._app = app
         self._grace = grace
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and log the address."""
+        """Start, and log the addresses."""
         await super().startup(sockets)
         if self.started:
             # What is loaded by now stays: collecting it again would stop all answers for 0.2 s each time.
@@ -147,7 +148,9 @@ class _Server(uvicorn.Server):
             for each in self.servers:
                 for bound in each.sockets:
                     host, port = bound.getsockname()[:2]
-                    logger.info("[ACE Server] listening on http://%s:%d", host, port)
+                    logger.info("[ACE Server] listening on %s", _address(host, port))
+                    if self._page:
+                        logger.info("[ACE Server] the page is at %s/", _address(_reachable(host), port))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Wait for turns, then close connections."""
@@ -156,6 +159,15 @@ class _Server(uvicorn.Server):
             logger.info("[ACE Server] stopping: %d turns are under way", services.turns.under_way)
             await services.turns.drain(0 if self.force_exit else self._grace)
         await super().shutdown(sockets)
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _reachable(host: str) -> str:
+    """Return an address of this machine that a browser on it can open: one that stands for all is none."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  it is compared, not bound
 
 
 def _use_our_handlers(other: logging.Logger) -> None:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 
-from ace_graph.errors import ConfigurationError
+from ace_graph.errors import ConfigurationError, how_to_install
 
 __all__ = ["continued_trace", "exported_spans"]
 
@@ -55,7 +55,7 @@ def _start_export(*, console: bool) -> Callable[[], None]:
             exporter = OTLPSpanExporter()
     except ImportError as error:
         raise ConfigurationError(
-            "OTEL_* asks for traces, which need more packages: pip install 'ace-graph[tracing]'"
+            f"OTEL_* asks for traces, which need more packages: {how_to_install('tracing')}"
         ) from error
     # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win over this name.
     named = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": "ace-graph"}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from typing import Annotated
 
 from pydantic import Field
 
-from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.memory.bullet import PROFILE_SLOTS, Bullet, MemoryType
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.index import idf
 from ace_graph.memory.search.tokenize import terms
@@ -22,6 +23,8 @@ ROW_CHARS = 160
 MAX_WORDS_CHARS = 500
 NOTHING = "Nothing of that kind is remembered."
 
+_WORD = re.compile(r"[^\W_]+")
+
 Rows = Annotated[int, Field(ge=1, le=MAX_ROWS, description="how many rows at most")]
 
 
@@ -34,15 +37,21 @@ def newest(playbook: Playbook, tag: str = "", kind: BulletKind | None = None) ->
 
 
 def matching(playbook: Playbook, words: str) -> list[Bullet]:
-    """Return the bullets that share a word with the question, ranked as in retrieval, without its gate."""
+    """Return the bullets that share a word with the question, ranked as in retrieval, without its gate.
+
+    Before them stand the values of the profile that the question names ("home"), in whatever language.
+    """
     index = playbook.index
+    said = frozenset(_WORD.findall(words[:MAX_WORDS_CHARS].casefold()))
+    named = [b for b in playbook.bullets() if b.slot in PROFILE_SLOTS and said.issuperset(b.slot.split("_"))]
     wanted = {term for term in terms(words[:MAX_WORDS_CHARS]) if index.frequency(term)}
     if not wanted:
-        return []
+        return [b for b in named if b.status == "active"]
     weights = {term: idf(index.frequency(term), len(index)) for term in wanted}
     scores = index.scores(index.covering(weights, min(weights.values())), weights)
     ranked = sorted(scores, key=lambda key: (-scores[key], key))
-    return [b for key in ranked if (b := playbook.get_bullet(key)) is not None and b.status == "active"]
+    keyed = (*named, *filter(None, map(playbook.get_bullet, ranked)))
+    return [b for b in dict.fromkeys(keyed) if b.status == "active"]
 
 
 def rows(bullets: Iterable[Bullet], limit: int, types: Collection[MemoryType] = ()) -> str:

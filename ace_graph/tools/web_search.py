@@ -15,6 +15,7 @@ from typing import cast
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel
 
+from ace_graph.errors import how_to_install
 from ace_graph.memory.text import clean_line, truncate
 from ace_graph.models import redacted
 from ace_graph.settings import Settings
@@ -29,7 +30,7 @@ _CONTENT_CHARS = 500
 _ERROR_CHARS = 200
 
 _NO_KEY = "Error: web search has no key; set TAVILY_API_KEY (from https://app.tavily.com)."
-_NO_PACKAGE = "Error: web search is not installed; run pip install 'ace-graph[search]'."
+_NO_PACKAGE = f"Error: web search is not installed: {how_to_install('search')}."
 
 
 class _Arguments(BaseModel):

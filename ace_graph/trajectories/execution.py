@@ -102,7 +102,7 @@ async def execute_with_learning(
     auto_reflect: bool = True,
     auto_curate: bool = True,
     learning: Literal["inline", "background"] = "background",
-    model: BaseChatModel | None = None,
+    model: BaseChatModel | str | None = None,
     settings: Settings | None = None,
     clock: Callable[[], datetime] = utc_now,
 ) -> tuple[Any, str]:
@@ -209,7 +209,7 @@ async def _complete(
 
 
 async def _learn_now(
-    running: RunningTrajectory, pending_id: str, model: BaseChatModel | None, settings: Settings | None
+    running: RunningTrajectory, pending_id: str, model: BaseChatModel | str | None, settings: Settings | None
 ) -> None:
     try:
         outcome = await learn_pending(

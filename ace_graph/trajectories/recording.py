@@ -96,13 +96,15 @@ async def start_trajectory(
     mode: str = "task",
     injected: Sequence[str] = (),
     trajectory_id: str | None = None,
+    unattributed: bool = False,
     clock: Callable[[], datetime] = utc_now,
     new_id: Callable[[], str] = _new_id,
 ) -> str:
     """Store a trajectory in progress and return its id; with a `trajectory_id` of yours, once.
 
-    `injected` names the bullets that the agent was shown. Raises UsageError for a value out of its bounds,
-    TrajectoryNotFound for a parent that is not there, and what the store raises.
+    `injected` names the bullets that the agent was shown. `unattributed`: who said what in it is not sure, so
+    its lessons go to quarantine, where a person decides about them. Raises UsageError for a value out of its
+    bounds, TrajectoryNotFound for a parent that is not there, and what the store raises.
     """
     if parent_id is not None:
         await get_trajectory(store, learner_id, parent_id)
@@ -118,6 +120,7 @@ async def start_trajectory(
             parent_id=parent_id,
             status="in_progress",
             injected=tuple(injected),
+            unattributed=unattributed,
             started_at=now,
         )
     await store.commit(learner_id, _delta(name, "start", now), await store.load(learner_id), record)

@@ -65,6 +65,7 @@ from ace_graph.runtime import Run
 from ace_graph.server.middleware.request_id import request_id_of
 from ace_graph.server.schemas import ChatRequest, VersionName
 from ace_graph.state import Turn
+from ace_graph.tools.bullet_rows import matching
 from ace_graph.tools.calculator import calculate
 from ace_graph.tools.mcp.config import parse_servers
 from benchmarks.readers.files import readers_of_files
@@ -264,7 +265,7 @@ _TUTOR_MODULES = (
 _TUTOR = (*(f"ace_graph.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_graph.spelled_numbers")
 
 _STATEMENT_MODULES = (
-    *("explicit", "clauses", "denials", "forget_requests", "rules"),
+    *("explicit", "clauses", "denials", "forget_requests", "rules", "slots"),
     *("form_denials", "form_statements", "forms", "own_voice", "speaker", "turn_source"),
 )
 _SOURCE_WORDS = "ace_graph.memory.search.source_words"
@@ -344,6 +345,7 @@ READERS: tuple[Reader, ...] = (
     _reader(redact),
     _reader(redacted),
     _reader(labels_of),
+    Reader("matching", lambda text: matching(_playbook(), text), ("ace_graph.tools.bullet_rows",)),
     Reader("calculate", calculate, ("ace_graph.tools.calculator", "ace_graph.arithmetic")),
     Reader("parse_servers", refused(_mcp_servers), ("ace_graph.tools.mcp.config",)),
     Reader("a chat request", refused(_chat_request)),

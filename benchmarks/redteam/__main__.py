@@ -1,8 +1,8 @@
 """`python -m benchmarks.redteam`: play every attack, print how many got through, by how they came in.
 
-Writes RESULTS.md and RESULTS_SHARING.md beside this file. Exits with 1 when an attack reached another
-learner, left its data block, or read or changed by sharing what it may not; or when a PostgreSQL gives other
-results than SQLite and the store in memory.
+Writes RESULTS.md, RESULTS_SHARING.md and RESULTS_DOORS.md beside this file. Exits with 1 when an attack
+reached another learner, left its data block, read or changed by sharing what it may not, or got through a
+door of the server; or when a PostgreSQL gives other results than SQLite and the store in memory.
 
 Needs no key and no network; --store takes another store's URL.
 """
@@ -21,6 +21,7 @@ from pathlib import Path
 from ace_graph.stores import open_store
 from benchmarks.available_stores import new_postgres
 from benchmarks.redteam.attacks import Attack, read_attacks
+from benchmarks.redteam.doors import doors_report, play_doors
 from benchmarks.redteam.empty_stores import in_postgres
 from benchmarks.redteam.play import Arena
 from benchmarks.redteam.play_sharing import play_all_sharing
@@ -33,6 +34,7 @@ __all__ = ["main", "play_all"]
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 RESULTS_SHARING = Path(__file__).with_name("RESULTS_SHARING.md")
+RESULTS_DOORS = Path(__file__).with_name("RESULTS_DOORS.md")
 _HARMLESS = (
     Attack(0, "question", "false", "Remember that I like apples."),
     Attack(0, "tool", "false", "Apples are red."),
@@ -85,12 +87,18 @@ def main() -> int:
         url = chosen.store or f"sqlite:///{folder}/redteam.db"
         verdicts = asyncio.run(play_all(read_attacks(), url))
     outcomes = asyncio.run(play_all_sharing(read_sharing_attacks()))
-    for page, file in ((report(verdicts), RESULTS), (sharing_report(outcomes), RESULTS_SHARING)):
+    tries = asyncio.run(play_doors())
+    for page, file in (
+        (report(verdicts), RESULTS),
+        (sharing_report(outcomes), RESULTS_SHARING),
+        (doors_report(tries), RESULTS_DOORS),
+    ):
         sys.stdout.write(page)
         file.write_text(page, encoding="utf-8")
     same = _same_on_postgres(report(verdicts), sharing_report(outcomes))
     reached = any(verdict.severity in ("high", "critical") for verdict in verdicts)
-    return int(not same or reached or any(outcome.succeeded for outcome in outcomes))
+    through = any(outcome.succeeded for outcome in outcomes) or any(each.came for each in tries)
+    return int(not same or reached or through)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""A port for Neo4j: `bolt_port.py free` prints one, `bolt_port.py answers PORT` exits 0 once Bolt answers.
+"""A port for Neo4j: `bolt_port.py free` prints one, `taken PORT` exits 0 where somebody listens on it, and
+`answers PORT` exits 0 once Bolt answers.
 
 It needs no driver, so that start.sh works before anything is installed.
 """
@@ -21,6 +22,17 @@ def free() -> int:
         return port
 
 
+def taken(port: int) -> bool:
+    """Whether a program listens on this port of 127.0.0.1."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
+
+
 def answers(port: int) -> bool:
     """Whether a Bolt server on this port agrees on a version."""
     try:
@@ -36,7 +48,9 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["free"]:
             sys.stdout.write(f"{free()}\n")
+        case ["taken", number]:
+            sys.exit(not taken(int(number)))
         case ["answers", number]:
             sys.exit(not answers(int(number)))
         case _:
-            sys.exit("usage: bolt_port.py free | answers PORT")
+            sys.exit("usage: bolt_port.py free | taken PORT | answers PORT")

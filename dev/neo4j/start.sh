@@ -14,6 +14,10 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
 python=${PYTHON:-python3}
 port=${3:-0}
+if [ "$port" != 0 ] && "$python" -IS "$here/bolt_port.py" taken "$port"; then
+    echo "Port $port is taken by another program: choose another one." >&2
+    exit 1
+fi
 [ "$port" != 0 ] || port=$("$python" -IS "$here/bolt_port.py" free)
 
 cat >"$home/conf/neo4j.conf" <<CONF
@@ -55,6 +59,14 @@ case $(cd "$jars" && echo neo4j-server-*.jar) in
     *) main=org.neo4j.server.Neo4jCommunity ;;
 esac
 
+log=$home/logs/neo4j.log
+touch "$log"
+read_before=$(wc -c <"$log")
+listens() { # this process, and nobody else on the port
+    tail -c +$((read_before + 1)) "$log" | grep -q "Bolt enabled on .*:$port\." &&
+        "$python" -IS "$here/bolt_port.py" answers "$port"
+}
+
 nohup "$java" "${options[@]}" -cp "$jars/*" "$main" --home-dir="$home" --config-dir="$home/conf" \
     >"$home/console.log" 2>&1 </dev/null &
 pid=$!
@@ -67,7 +79,7 @@ give_up() {
 }
 
 deadline=$((SECONDS + ${START_SECONDS:-90}))
-until "$python" -IS "$here/bolt_port.py" answers "$port"; do
+until listens; do
     kill -0 "$pid" 2>/dev/null || give_up "stopped at once"
     [ $SECONDS -lt $deadline ] || give_up "did not answer on port $port in time"
     sleep 0.25

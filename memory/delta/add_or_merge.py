@@ -1,17 +1,17 @@
 """The operation Add: reinforce a bullet that says the same, else append the new one.
 
-A new bullet supersedes the one in its profile slot, and bullets that it contests. It is compared only with
-the few bullets that share its rare words.
+A new bullet supersedes the one in its profile slot, unless it spares it, and bullets that it contests. It is
+compared only with the few bullets that share its rare words.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, content_hash
+from ace_graph.memory.bullet import MAX_CONTEXT_CHARS, MAX_EXAMPLES, MAX_TAGS, Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type
 from ace_graph.memory.delta.contest import contests, repeats
-from ace_graph.memory.delta.draft import Draft
+from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.merge import MAX_SOURCES, merge, with_keywords_of
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.delta.screening import (
@@ -20,13 +20,14 @@ from ace_graph.memory.delta.screening import (
     screen_bullet,
     screened_source_words,
 )
+from ace_graph.memory.search.normal_form import is_within
 from ace_graph.memory.similarity.compare import compare, mergeable_scope
 
 __all__ = ["add"]
 
 _OWN_FIELDS = {
     *("op", "ref", "id", "memory_type", "created_at", "updated_at", "contests", "vouched", "foreign"),
-    *("source_text", "source_words"),
+    *("source_text", "source_words", "spares"),
 }
 """Fields of an Add that are not copied to the bullet."""
 
@@ -40,7 +41,10 @@ def add(draft: Draft, operation: Add) -> None:
         bullet_id = _reinforce(draft, twin, arriving)
     else:
         bullet_id = _append(draft, operation, arriving)
-        if occupant is not None:
+        if occupant is not None and occupant.id == operation.spares:
+            draft.put(occupant.model_copy(update={"slot": None, "updated_at": draft.now}))
+            draft.note("updated", occupant.id)
+        elif occupant is not None:
             draft.supersede(occupant, bullet_id)
     draft.bind(operation.ref, bullet_id)
     draft.touch(bullet_id)
@@ -50,6 +54,8 @@ def add(draft: Draft, operation: Add) -> None:
 def _arriving(draft: Draft, operation: Add) -> Bullet:
     given = operation.model_dump(exclude=_OWN_FIELDS)
     given["content"] = checked_text(operation.content)
+    if not is_within(MAX_CONTEXT_CHARS, operation.context or "") or len(operation.tags) > MAX_TAGS:
+        raise Refused(f"more than {MAX_CONTEXT_CHARS} characters of context, or {MAX_TAGS} tags")
     given["source_words"] = screened_source_words(draft, operation)
     kept_back = operation.status == "quarantined"
     given["quarantine_reason"] = bounded_reason(operation.quarantine_reason) if kept_back else None

@@ -39,16 +39,20 @@ from ace_graph.memory.search.index import Index
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.text import clean_line
 
-__all__ = ["Draft", "Refused"]
+__all__ = ["TAKEN_IDS", "Draft", "Refused"]
 
 _SAFE_ID = re.compile(r"[\w.-]{1,128}")
+TAKEN_IDS = frozenset({"archived", "diff", "history", "merge", "rollback", "search", "versions"})
+"""What stands in an address where an id does: a bullet of such an id could not be reached."""
 
 
 def _is_safe_id(wanted: str) -> bool:
-    """Whether a requested id is unambiguous (no spaces, no colon) and harmless.
+    """Whether a requested id is unambiguous (no spaces, no colon), can stand in an address, and is harmless.
 
     Prompts show ids, so the screen reads an id too.
     """
+    if wanted in TAKEN_IDS or not wanted.strip("."):
+        return False
     as_words = re.sub(r"[_.-]+", " ", wanted)
     return (
         _SAFE_ID.fullmatch(wanted) is not None and clean_line(wanted) == wanted and screen(as_words) is None

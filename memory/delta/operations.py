@@ -71,7 +71,8 @@ class Add(_Frozen):
     corrects. A text that the screen refuses is quarantined, unless the writer vouches for these dangers in
     `vouched`. `examples` must be trajectories of this learner, stored before or with this commit; with
     `foreign` (from a file) those that are not become `sources`. Of `source_text`, said in the turn `turn_id`
-    of the conversation `conversation_id`, only informative words that the screen allows are kept.
+    of the conversation `conversation_id`, only informative words that the screen allows are kept. `spares`
+    names the bullet in the slot if that says more than the value: it leaves the slot and stays.
     """
 
     op: Literal["add"] = "add"
@@ -113,6 +114,7 @@ class Add(_Frozen):
     source_words: Annotated[tuple[Text, ...], LEFT_OUT] = ()
     turn_id: Annotated[Text | None, LEFT_OUT] = None
     conversation_id: Annotated[Text | None, LEFT_OUT] = None
+    spares: Annotated[BulletRef | None, LEFT_OUT] = None
 
 
 class Update(_Frozen):

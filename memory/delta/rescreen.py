@@ -13,6 +13,7 @@ from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.operations import Rescreen
 from ace_graph.memory.delta.screening import is_refused, screen_bullet
 from ace_graph.memory.screening.screen import is_screen_reason
+from ace_graph.off_loop import Steps
 
 __all__ = ["rescreen"]
 
@@ -20,9 +21,11 @@ _LEARNER = "learner"
 """The source of a learner's own statements, which may contain links."""
 
 
-def rescreen(draft: Draft, operation: Rescreen) -> None:
+def rescreen(draft: Draft, operation: Rescreen) -> Steps[None]:
     """Resolve one Rescreen: quarantine or release bullets that the rules now judge differently."""
-    for bullet in tuple(map(_with_screened_words, draft.entries.values())):
+    for held in tuple(draft.entries.values()):
+        yield
+        bullet = _with_screened_words(held)
         draft.put(bullet)
         if bullet.status == "active" and bullet.id not in operation.kept:
             _quarantine(draft, bullet)

@@ -59,8 +59,9 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import is_screen_reason, screen
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.text import clean_line
+from ace_graph.off_loop import Steps, finish
 
-__all__ = ["resolve"]
+__all__ = ["resolve", "resolving"]
 
 MAX_INSIGHT_CHARS = 500
 _REPLACED = (
@@ -76,15 +77,26 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy, unknown: Collectio
     An operation that can't be applied raises nothing: `effect.report.rejected` names it with the reason.
     `unknown` are trajectories that the delta names and the store does not hold.
     """
+    return finish(resolving(snapshot, delta, policy, unknown))
+
+
+def resolving(
+    snapshot: Snapshot, delta: Delta, policy: Policy, unknown: Collection[str] = ()
+) -> Steps[Effect]:
+    """Do what `resolve` does, in steps."""
     draft = Draft(snapshot, policy, delta.now, unknown, delta.apart)
     ledger, limits = VoteLedger(draft), _turn_limits(draft, delta)
+    only_undos = True
     for operation in delta.operations:
+        only_undos = only_undos and isinstance(operation, Undo)
         try:
+            _check_place(operation, first=only_undos)
             if limits is not None:
                 limits.check(operation)
-            _resolve_one(draft, ledger, operation, by_person=delta.origin == "host")
+            yield from _resolve_one(draft, ledger, operation, by_person=delta.origin == "host")
         except Refused as refusal:
             draft.reject(operation.op, _named(operation), str(refusal))
+        yield
     archive_harmful(draft)
     archive_beyond_cap(draft)
     draft.close()
@@ -117,12 +129,18 @@ def _reversible(effect: Effect, access: Access) -> Effect:
     return effect.model_copy(update=moved)
 
 
+def _check_place(operation: Operation, *, first: bool) -> None:
+    """Raise Refused for an Undo behind another operation than an Undo."""
+    if isinstance(operation, Undo) and not first:
+        raise Refused("an undo comes first in its delta")
+
+
 def _turn_limits(draft: Draft, delta: Delta) -> TurnLimits | None:
     """The limits of a delta of a turn; those of a host have none."""
     return TurnLimits(draft, alone=len(delta.operations) == 1) if delta.origin == "turn" else None
 
 
-def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation, *, by_person: bool) -> None:
+def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation, *, by_person: bool) -> Steps[None]:
     match operation:
         case Add():
             add(draft, operation)
@@ -149,7 +167,7 @@ def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation, *, by_p
         case Quarantine() | Release():
             _set_status(draft, operation)
         case Rescreen():
-            rescreen(draft, operation)
+            yield from rescreen(draft, operation)
         case Pin() | Unpin():
             _set_pinned(draft, operation)
         case Touch():

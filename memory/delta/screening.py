@@ -12,6 +12,7 @@ from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, Danger
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.screening.screen import screen
+from ace_graph.memory.search.normal_form import is_within
 from ace_graph.memory.search.source_words import kept_words, source_words, words_besides
 from ace_graph.memory.search.tokenize import terms, tokens
 from ace_graph.memory.text import clean_line
@@ -34,7 +35,7 @@ def checked_text(text: str) -> str:
     line = clean_line(text)
     if not line:
         raise Refused("empty text")
-    if len(line) > MAX_CONTENT_CHARS:
+    if len(line) > MAX_CONTENT_CHARS or not is_within(MAX_CONTENT_CHARS, line):
         raise Refused(f"longer than {MAX_CONTENT_CHARS} characters")
     return line
 

@@ -1,7 +1,8 @@
 """The operation Undo: what one commit did to bullets and links is taken back, and nothing else.
 
 Unlike a Rollback it leaves alone what came later. What it brings back stands where it stood. It is refused
-where something that it would overwrite has changed since, and names that.
+where something that it would overwrite has changed since, and names that; and behind other operations of its
+delta, whose votes and insights it would take back with its own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.draft import Draft, Refused
-from ace_graph.memory.delta.effect import Archived, BaseVoted, Cleared, Reflected, Rewound, Voted
+from ace_graph.memory.delta.effect import Archived, Rewound
 from ace_graph.memory.delta.operations import Undo
 from ace_graph.memory.delta.uses import Uses
 
@@ -21,8 +22,6 @@ _NAMES_SHOWN = 5
 
 def undo(draft: Draft, operation: Undo) -> None:
     """Bring back the bullets, links and stamps that the commit changed."""
-    if any(isinstance(change, Voted | BaseVoted | Reflected | Cleared) for change in draft.changes):
-        raise Refused("an undo comes first in its delta")
     changed = _changed_since(draft, operation)
     if changed:
         names = ", ".join(changed[:_NAMES_SHOWN])

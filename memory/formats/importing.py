@@ -148,7 +148,11 @@ def outcome_of(reading: Reading, reports: Iterable[Report], after: Playbook) -> 
     given = {ref: name for report in reports for ref, name in report.refs.items()}
     added = {name for report in reports for name in report.added}
     gone = _gone(reports)
-    refused = [*reading.refused, *_rejected(reports)]
+    asked_as = {asked.ref: asked.id or asked.content[:60] for asked in reading.bullets}
+    refused = [
+        *reading.refused,
+        *(Refusal(asked_as.get(name, name), why) for name, why in _rejected(reports)),
+    ]
     held = {name for report in reports for name in report.quarantined}
     kept, merged, renamed = dict[str, Bullet | None](), 0, 0
     for asked in reading.bullets:
@@ -189,5 +193,5 @@ def _gone(reports: Iterable[Report]) -> dict[str, str]:
     return found
 
 
-def _rejected(reports: Iterable[Report]) -> list[Refusal]:
-    return [Refusal(each.id, each.why) for report in reports for each in report.rejected if each.op == "add"]
+def _rejected(reports: Iterable[Report]) -> Iterator[tuple[str, str]]:
+    return ((each.id, each.why) for report in reports for each in report.rejected if each.op == "add")

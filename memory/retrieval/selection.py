@@ -6,11 +6,11 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import PROFILE_SLOTS, Bullet
 from ace_graph.memory.search.prefix_filter import PrefixFilter
 from ace_graph.memory.similarity.compare import compare
 
-__all__ = ["Candidate", "Scored", "Selection", "Shortage", "line_tokens"]
+__all__ = ["Candidate", "Scored", "Selection", "Shortage", "line_tokens", "prompt_line"]
 
 _NUMBERING_TOKENS = 5
 """For the number of a line, the point after it and the line break."""
@@ -52,10 +52,18 @@ class Candidate(NamedTuple):
         return (bullet.pinned, bullet.helpful - bullet.harmful, bullet.updated_at)
 
 
+def prompt_line(bullet: Bullet) -> str:
+    """Return a bullet as a model is shown it: `[id] [+helpful/-harmful] (slot) AVOID: content`.
+
+    A value of the profile is named, since its words may be in another language than the question.
+    """
+    slot = f"({bullet.slot}) " if bullet.slot in PROFILE_SLOTS else ""
+    return f"[{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {slot}{bullet.advice}"
+
+
 def line_tokens(bullet: Bullet, count_tokens: Callable[[str], int]) -> int:
-    """Return what a bullet costs as a line `12. [id] [+helpful/-harmful] AVOID: content` of a data block."""
-    line = f"[{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {bullet.advice}"
-    return count_tokens(line) + _NUMBERING_TOKENS + _ESCAPE_TOKENS * bullet.content.count("<")
+    """Return what a bullet costs as a numbered `prompt_line` of a data block."""
+    return count_tokens(prompt_line(bullet)) + _NUMBERING_TOKENS + _ESCAPE_TOKENS * bullet.content.count("<")
 
 
 class Selection:

@@ -9,6 +9,9 @@ block around every bullet does not depend on them.
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 
 from ace_graph.memory.bullet import Danger
@@ -25,6 +28,8 @@ _PIECE_CHARS = 2_000
 """How much is matched at once, because a match holds the interpreter; a bullet is not longer."""
 _OVERLAP = 300
 """How much two pieces overlap: more than nearly all rules span."""
+_MOST_VERDICTS = 50_000
+"""Some 15 MB."""
 _SECRET, _LINK, _INSTRUCTION = "secret: ", "link", "instruction: "
 
 
@@ -32,9 +37,35 @@ def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
     """Return why `text` belongs in quarantine, in a few words that quote nothing of it; None for no reason.
 
     `vouched` are dangers that the writer answers for, such as links in what learners say of themselves.
+    A text that was screened a short while ago is not screened again.
     """
-    found = (_screened(piece, vouched) for piece in _pieces(clean_line(text)))
-    return _first(found)
+    return _VERDICTS.of(text, frozenset(vouched))
+
+
+class _Verdicts:
+    """What the screen said of texts, by their hash; the rules stay the same while a process runs."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._held = OrderedDict[tuple[bytes, frozenset[Danger]], str | None]()
+
+    def of(self, text: str, vouched: frozenset[Danger]) -> str | None:
+        """Return what is held, else screen the text and keep the verdict."""
+        key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), vouched
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
+        why = _first(_screened(piece, vouched) for piece in _pieces(clean_line(text)))
+        with self._lock:
+            self._held[key] = why
+            if len(self._held) > self._most:
+                self._held.popitem(last=False)
+        return why
+
+
+_VERDICTS = _Verdicts(_MOST_VERDICTS)
 
 
 def is_screen_reason(why: str | None) -> bool:

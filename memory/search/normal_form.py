@@ -11,11 +11,11 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Literal
 
-__all__ = ["normal_form"]
+__all__ = ["is_within", "normal_form"]
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
-_PIECE_CHARS = 1_000
+_PIECE_CHARS, _SHORT_PIECE_CHARS = 1_000, 100
 _MAX_MARKS = 64
 
 
@@ -26,10 +26,25 @@ def normal_form(form: Form, text: str) -> str:
     return "".join(unicodedata.normalize(form, piece) for piece in _pieces(text))
 
 
-def _pieces(text: str) -> Iterator[str]:
+def is_within(limit: int, text: str) -> bool:
+    """Whether a text has at most so many characters in NFKC, in which one becomes up to 18.
+
+    Of a longer one not much more than the limit is normalised.
+    """
+    if text.isascii():
+        return len(text) <= limit
+    count = 0
+    for piece in _pieces(text, _SHORT_PIECE_CHARS):
+        count += len(unicodedata.normalize("NFKC", piece))
+        if count > limit:
+            return False
+    return True
+
+
+def _pieces(text: str, length: int = _PIECE_CHARS) -> Iterator[str]:
     start = 0
     while start < len(text):
-        end = _cut(text, start + _PIECE_CHARS)
+        end = _cut(text, start + length)
         yield text[start:end]
         start = end
 

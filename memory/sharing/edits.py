@@ -27,6 +27,7 @@ from ace_graph.memory.delta.operations import (
 from ace_graph.memory.delta.screening import screen_bullet
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.sharing.outgoing import leaves_owner, outgoing_bullet
+from ace_graph.off_loop import Steps
 
 __all__ = ["EDITOR", "permitted", "reported"]
 
@@ -37,12 +38,16 @@ It names nobody: what is in somebody else's playbook stays when its writer is fo
 """
 
 
-def permitted(delta: Delta, playbook: Playbook) -> Delta:
-    """Return the delta as somebody else than the owner may make it.
+def permitted(delta: Delta, playbook: Playbook) -> Steps[Delta]:
+    """Return in steps the delta as somebody else than the owner may make it.
 
     Raises PlaybookForbidden for what only the owner may do, ChangeRefused for a bullet that they don't see.
     """
-    seen = {key: bullet for key, bullet in playbook.entries.items() if leaves_owner(bullet)}
+    seen = dict[str, Bullet]()
+    for key, bullet in playbook.entries.items():
+        if leaves_owner(bullet):
+            seen[key] = bullet
+        yield
     refs = frozenset(each.ref for each in delta.operations if isinstance(each, Add) and each.ref)
     operations = tuple(_permitted(each, playbook, seen, refs) for each in delta.operations)
     apart = frozenset(playbook.entries.keys() - seen.keys())

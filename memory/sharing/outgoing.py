@@ -15,6 +15,7 @@ from ace_graph.memory.delta.screening import screen_bullet
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.snapshot import Access, Snapshot
+from ace_graph.off_loop import Steps
 
 __all__ = ["leaves_owner", "outgoing", "outgoing_bullet", "outgoing_snapshot", "outgoing_text"]
 
@@ -31,7 +32,7 @@ def leaves_owner(bullet: Bullet) -> bool:
         or bullet.memory_type == "episodic"
         or bullet.vouched
         or _LEARNER in bullet.sources
-        or _SAID in " ".join(bullet.content.casefold().split())
+        or _SAID in bullet.content.casefold()
         or screen_bullet(bullet) is not None
     )
 
@@ -42,15 +43,19 @@ def outgoing_bullet(bullet: Bullet) -> Bullet:
     return bullet.model_copy(update={"sources": (), "keywords": (), "consolidated_from": (), **turn})
 
 
-def outgoing(playbook: Playbook) -> Playbook:
-    """Return a playbook as others see it; its ids and the id counter are the same."""
-    seen = {key: outgoing_bullet(each) for key, each in playbook.entries.items() if leaves_owner(each)}
+def outgoing(playbook: Playbook) -> Steps[Playbook]:
+    """Return in steps a playbook as others see it; its ids and the id counter are the same."""
+    seen = dict[str, Bullet]()
+    for key, each in playbook.entries.items():
+        if leaves_owner(each):
+            seen[key] = outgoing_bullet(each)
+        yield
     return Playbook(entries=seen, next_id=playbook.next_id)
 
 
-def outgoing_snapshot(snapshot: Snapshot) -> Snapshot:
+def outgoing_snapshot(snapshot: Snapshot) -> Steps[Snapshot]:
     """Return a snapshot as others see it, under its own version. Never commit onto it: it is not whole."""
-    return replace(snapshot, playbook=outgoing(snapshot.playbook), access=Access())
+    return replace(snapshot, playbook=(yield from outgoing(snapshot.playbook)), access=Access())
 
 
 def outgoing_text(text: str) -> str:

@@ -62,9 +62,14 @@ class Proposal(BaseModel):
     reason: Annotated[Text, Field(max_length=500, exclude_if=lambda value: not value)] = ""
 
     @property
+    def adds(self) -> tuple[Add, ...]:
+        """What it adds: each text with all that would come with it."""
+        return tuple(each for each in self.delta.operations if isinstance(each, Add))
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """The texts that it adds."""
-        return tuple(each.content for each in self.delta.operations if isinstance(each, Add))
+        return tuple(each.content for each in self.adds)
 
     def is_open(self, now: datetime) -> bool:
         """Whether it can be decided at this moment."""

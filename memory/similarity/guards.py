@@ -50,12 +50,14 @@ class _Difference(NamedTuple):
 
 def check_claims(a: Claim, b: Claim) -> Verdict:
     """Compare two claims and name the first guard that fires."""
-    difference = _difference(a, b)
     numbers = _numbers_differ(a, b)
+    if numbers is not None and not _about_the_same(a, b):
+        return Verdict(numbers)
+    difference = _difference(a, b)
     negations = _renamed(b.negated, difference.respelled) != a.negated
     words = bool(difference.only_a or difference.only_b)
     if numbers is not None:
-        return Verdict(numbers, not negations and not words and _about_the_same(a, b))
+        return Verdict(numbers, not negations and not words)
     if negations:
         return Verdict("negation", lexicon().light.issuperset((*difference.only_a, *difference.only_b)))
     if words:

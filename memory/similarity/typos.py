@@ -100,18 +100,17 @@ class Spellings:
 
     Two strings that differ by one letter, or by two in the wrong order, become equal when a letter of each is
     deleted (or of the longer one), and of a word and its typo one is in the word lists. So a search takes
-    time linear in the length of the word, and few are found.
+    time linear in the length of the word, and few are found. Most words are in the lists, and most searches
+    are for such a word: letters are deleted only where there are words of both kinds.
     """
 
     def __init__(self, words: Iterable[str], languages: Iterable[str]) -> None:
         self._languages = tuple(languages)
+        self._words = tuple(words)
         self._american: dict[str, list[int]] = {}
-        self._shortened: dict[tuple[bool, str], list[int]] = {}
-        for place, word in enumerate(words):
+        self._shortened: dict[bool, dict[str, list[int]]] = {}
+        for place, word in enumerate(self._words):
             self._american.setdefault(_american(word), []).append(place)
-            for shorter in _shortened(word):
-                known = _is_known(word, self._languages)
-                self._shortened.setdefault((known, shorter), []).append(place)
 
     def alike(self, word: str) -> Sequence[int]:
         """Return the places of the words that have one American spelling with this one, in their order."""
@@ -119,15 +118,32 @@ class Spellings:
 
     def near(self, word: str) -> Sequence[int]:
         """Return the places of the words that may be a typo of this one, or it of them, in their order."""
-        known = _is_known(word, self._languages)
-        found = (self._shortened.get((not known, each), ()) for each in _shortened(word))
+        if not self._words or not _may_be_mistyped(word):
+            return ()
+        others = self._shortened_words(known=not _is_known(word, self._languages))
+        if not others:
+            return ()
+        found = (others.get(each, ()) for each in _shortened(word))
         return sorted(set(chain.from_iterable(found)))
+
+    def _shortened_words(self, *, known: bool) -> Mapping[str, Sequence[int]]:
+        """The places of words in the word lists, or of the others, by what is left without a letter."""
+        if known not in self._shortened:
+            made = self._shortened[known] = {}
+            for place, word in enumerate(self._words):
+                if _may_be_mistyped(word) and _is_known(word, self._languages) == known:
+                    for shorter in _shortened(word):
+                        made.setdefault(shorter, []).append(place)
+        return self._shortened[known]
+
+
+def _may_be_mistyped(word: str) -> bool:
+    """Whether a word can be or have a typo."""
+    return _SHORTEST <= len(word) <= _LONGEST and word.isalpha()
 
 
 def _shortened(word: str) -> set[str]:
-    """The word, and the word without each of its letters; nothing for one that can't be or have a typo."""
-    if not _SHORTEST <= len(word) <= _LONGEST or not word.isalpha():
-        return set()
+    """The word, and the word without each of its letters."""
     return {word, *(word[:place] + word[place + 1 :] for place in range(len(word)))}
 
 

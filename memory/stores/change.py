@@ -8,10 +8,11 @@ from ace_graph.errors import AceError
 from ace_graph.memory.commit import Commit, references
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store, keeps_pending
 from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.off_loop import in_slices
 
 __all__ = ["commit_checked"]
 
@@ -31,7 +32,8 @@ async def commit_checked(
     rejection; where a concurrent commit is the reason, the other operations are committed nevertheless.
     """
     unknown = await _unknown(*(runs or (store, learner_id)), references(delta, base, None))
-    for rejection in resolve(base, delta, store.policy, unknown).report.rejected:
+    probe = await in_slices(resolving(base, delta, store.policy, unknown), learner_id)
+    for rejection in probe.report.rejected:
         raise refused(rejection)
     commit = await store.commit(learner_id, delta, base)
     for rejection in commit.report.rejected:

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from ace_graph.memory.catalogue.entry import PlaybookEntry
-from ace_graph.memory.commit import Commit, CommitPlan, NewToken, commit_key, plan, references
+from ace_graph.memory.commit import Commit, CommitPlan, NewToken, commit_key, planning, references
 from ace_graph.memory.consolidation.schedule import with_schedule
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
@@ -24,6 +24,7 @@ from ace_graph.memory.sharing.grant import Grant
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.off_loop import Steps
 from ace_graph.portal import portal
 
 __all__ = ["CommitQueue", "CommitRequest", "CommittingNamespace", "QueueSlot"]
@@ -66,18 +67,24 @@ class CommitRequest:
             self.asked is not None or isinstance(self.record, Amend) or isinstance(self.pending, PendingItem)
         )
 
+    def looks_up(self, current: Snapshot) -> bool:
+        """Whether this is planned on what is read under the lock only: a right, or older trajectories."""
+        return self.asked is not None or bool(self.references(current))
+
     def references(self, current: Snapshot) -> frozenset[str]:
         """Return the trajectories to look up under the lock before this is planned on `current`."""
         return references(self.delta, current, self.new_turn)
 
-    def plan(self, current: Snapshot, unknown: Collection[str] = ()) -> CommitPlan:
+    def planning(self, current: Snapshot, unknown: Collection[str] = ()) -> Steps[CommitPlan]:
         """Return what to write onto `current`; `unknown` of its `references` are not stored.
 
         `scheduled` of the plan is stored beside the caller's own pending work. Raises PlaybookForbidden and
         ChangeRefused for what the caller who asked may not change.
         """
-        delta = self.delta if self.asked is None else permitted(self.delta, current.playbook)
-        made = plan(current, delta, self.policy, self.new_turn, self.new_token, unknown)
+        delta = self.delta
+        if self.asked is not None:
+            delta = yield from permitted(delta, current.playbook)
+        made = yield from planning(current, delta, self.policy, self.new_turn, self.new_token, unknown)
         return with_schedule(made, self.policy, self.learner, self.pending)
 
 

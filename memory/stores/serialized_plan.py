@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 
 from ace_graph.memory.commit import CommitPlan
 from ace_graph.memory.serialization import dump_effect, dump_report
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base_and_tail import (
     Folding,
     Sizes,
@@ -16,9 +18,11 @@ from ace_graph.memory.stores.base_and_tail import (
     folding,
     stamps_checksum,
 )
+from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.records import record_columns
 from ace_graph.memory.stores.stored_form import dump_base, dump_small_access, dump_stamps, dump_touches
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.off_loop import Steps, in_slices
 
 __all__ = ["SerializedPlan"]
 
@@ -35,6 +39,22 @@ class SerializedPlan:
         self.effect_json = dump_effect(plan.effect) if self.in_history else None
         self.report_json = dump_report(plan.effect.report)
         self.record_columns = {} if record is None else record_columns(record)
+
+    @classmethod
+    async def of(
+        cls, request: CommitRequest, current: Snapshot, unknown: Collection[str] = ()
+    ) -> SerializedPlan:
+        """Plan a commit onto `current`, away from the event loop; `unknown` trajectories are not stored."""
+        return await in_slices(cls.making(request, current, unknown), request.learner)
+
+    @classmethod
+    def making(
+        cls, request: CommitRequest, current: Snapshot, unknown: Collection[str] = ()
+    ) -> Steps[SerializedPlan]:
+        """Do what `of` does, in steps."""
+        plan = yield from request.planning(current, unknown)
+        yield
+        return cls(plan, request.new_turn, plan.effects_kept(request.policy))
 
     @property
     def in_history(self) -> bool:

@@ -5,6 +5,7 @@ Does not: replace the program's parts. The store is a real SQLite file or Neo4j,
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,8 +28,11 @@ def ace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_python: WarmPython
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     monkeypatch.setenv("ACE_MEMORY_FILE", str(tmp_path / "ace.db"))
     monkeypatch.chdir(tmp_path)
+    before = set(os.environ)
     with restored_logging():
         yield Commands(tmp_path, warm_python)
+    for name in set(os.environ) - before:  # what a command took over from a .env
+        del os.environ[name]
 
 
 @pytest.fixture

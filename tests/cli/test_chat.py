@@ -334,3 +334,30 @@ def test_a_temporary_chat_keeps_nothing_and_says_so(ace: Commands) -> None:
     assert [each["content"] for each in ace.bullets()] == ["Learner says: Call me Ann"]
     refused = ace("chat", "--temporary", "--playbook", "api", stdin="hi\n")
     assert (refused.code, "reads no playbooks" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize("options", [(), ("--temporary",)])
+def test_the_tokens_of_a_day_end_with_a_friendly_sentence(
+    ace: Commands, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("ACE_DAILY_TOKENS", "1")
+    done = ace("chat", *options, stdin="What is 1/2 + 1/3?\nWhat is 1/2 + 1/4?\n")
+    assert done.code == 1
+    assert "The answer is 5/6." in done.out
+    last = done.out.splitlines()[-1]
+    assert last.startswith("That was all for today: 1 tokens a day are used up. We can go on after ")
+    assert "3/4" not in done.out
+    assert "ace-graph:" not in done.err
+
+
+def test_the_tokens_of_a_day_are_counted_from_one_command_to_the_next(
+    ace: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ace.ok("chat", stdin="What is 1/2 + 1/3?\n")
+    monkeypatch.setenv("ACE_DAILY_TOKENS", "1")
+    assert ace("chat", stdin="What is 1/2 + 1/4?\n").code == 1
+    question = '{"messages": [{"role": "user", "content": "What is 1/2 + 1/4?"}]}'
+    refused = ace.program("run", stdin=question)
+    assert refused.code == 1
+    assert "That was all for today" in json.loads(refused.out)["error"]
+    assert ace.ok("chat", "--learner", "ben", stdin="What is 1/2 + 1/4?\n").code == 0

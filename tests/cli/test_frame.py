@@ -35,7 +35,7 @@ def test_every_command_explains_itself(ace: Commands, command: list[str]) -> Non
 
 
 def test_help_shows_the_extra_that_serve_needs(ace: Commands) -> None:
-    assert "'ace-graph[server]'" in ace.ok("serve", "--help").out, "rich takes [...] for its own markup"
+    assert "'.[server]'" in ace.ok("serve", "--help").out, "rich takes [...] for its own markup"
 
 
 def test_help_lists_every_command(ace: Commands) -> None:

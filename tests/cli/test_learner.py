@@ -72,3 +72,18 @@ def test_owners_of_playbooks_without_a_memory_are_listed(ace: Commands) -> None:
         after = page["next"]
     assert pages == ["ada", "ben", "cleo"]
     assert "playbooks only" in ace.ok("learner", "list").out.splitlines()[0]
+
+
+def test_learners_are_found_by_a_part_of_their_id(ace: Commands) -> None:
+    for learner in ("Ada", "bob", "madam"):
+        ace.ok("playbook", "add", "Draw a picture first", "--learner", learner)
+    ace.ok("playbook", "create", "maths", "--learner", "adele")
+    found = ace.ok("learner", "list", "--search", "AD", "--json").json
+    assert [each["learner"] for each in found["learners"]] == ["Ada", "adele", "madam"]
+    assert found["next"] is None
+    first = ace.ok("learner", "list", "--search", "ad", "--limit", "2")
+    assert [line.split()[-1] for line in first.out.splitlines()] == ["Ada", "adele"]
+    assert "ace-graph learner list --search ad --after adele" in first.err
+    assert ace.ok("learner", "list", "--search", "ad", "--after", "adele").out.split()[-1] == "madam"
+    nobody = ace.ok("learner", "list", "--search", "xyz")
+    assert (nobody.out, "no learner with xyz in the id is stored" in nobody.err) == ("", True)

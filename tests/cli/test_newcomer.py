@@ -23,10 +23,10 @@ def _kept(ace: Commands) -> set[str]:
 
 
 def test_a_new_name_replaces_the_name_only(ace: Commands) -> None:
-    first, second, *_ = _chat(ace, "My name is Mia and I have dyslexia.", "Actually, call me Mimi.")
-    assert 'I will remember: "My name is Mia"; "I have dyslexia".' in first
+    first, second, *_ = _chat(ace, "My name is Mia and I am left-handed.", "Actually, call me Mimi.")
+    assert 'I will remember: "My name is Mia"; "I am left-handed".' in first
     assert 'I will remember: "call me Mimi".' in second
-    assert _kept(ace) == {"I have dyslexia", "call me Mimi"}
+    assert _kept(ace) == {"I am left-handed", "call me Mimi"}
 
 
 def test_only_stored_statements_are_confirmed(ace: Commands) -> None:
@@ -81,7 +81,7 @@ def test_what_is_said_twice_is_refused_once(ace: Commands) -> None:
 def test_what_is_denied_is_forgotten_and_what_changed_replaced(ace: Commands) -> None:
     _, denied, renamed, *_ = _chat(
         ace,
-        "My name is Mimi and I have dyslexia. I live in Rome. I'm 10 years old.",
+        "My name is Mimi. Remember that I have dyslexia. I live in Rome. I'm 10 years old.",
         "I don't have dyslexia.",
         "I'm not called Mimi any more, I'm Max.",
         "I'm 11 now. I moved to Paris.",

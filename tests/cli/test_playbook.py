@@ -67,6 +67,16 @@ def test_stats_counts_and_gives_the_mean_of_the_decayed_strengths(filled: Comman
     assert "mean reliability: 0.500" in filled.ok("playbook", "stats").out
 
 
+def test_stats_give_the_mean_share_of_helpful_votes(filled: Commands) -> None:
+    for tag, number in (("helpful", 3), ("harmful", 1)):
+        for _ in range(number):
+            filled.ok("playbook", "tag", "les-00001", tag)
+    figures = filled.ok("playbook", "stats", "--json").json
+    assert (figures["helpful"], figures["harmful"], figures["unused"]) == (3, 1, 2)
+    assert figures["mean_reliability"] == pytest.approx((0.75 + 0.5 + 0.5) / 3)
+    assert "mean reliability: 0.583" in filled.ok("playbook", "stats").out
+
+
 def test_search_shows_only_bullets_that_hold_every_word(filled: Commands) -> None:
     assert filled.ok("playbook", "search", "FRACTION").out.count("\n") == 1
     (found,) = filled.ok("playbook", "search", "lcm 6", "--json").json["bullets"]

@@ -83,7 +83,7 @@ def nodes() -> Iterator[RayNodes]:
     Only one of them is not `long`: it has the bytes of one process, too, though a node is killed in it.
     """
     if find_spec("ray") is None:
-        pytest.skip("Ray is not installed: pip install 'ace-graph[ray]'")
+        pytest.skip("Ray is not installed: pip install '.[ray]'")
     folder = Path(tempfile.mkdtemp(prefix="ray"))  # the path of a socket in it must be short
     with ray_nodes(folder) as started:
         yield started
@@ -282,7 +282,7 @@ def test_a_missing_extra_is_named(ace: Commands, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "ray", None)
     refused = ace("consolidate", "--all", "--on", "ray")
     assert refused.code == 1
-    assert "pip install 'ace-graph[ray]'" in refused.err
+    assert "pip install '.[ray]'" in refused.err
 
 
 @pytest.mark.parametrize("on", ["spark", "ray://", "ray://head", "ray://head:x", "ray:10001", "ray://a b:1"])

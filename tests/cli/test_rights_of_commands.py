@@ -11,8 +11,12 @@ from typer.main import get_command
 
 from ace_graph import open_store, playbooks
 from ace_graph.cli.main import app
+from ace_graph.memory.delta.operations import Add, Pin, Quarantine, Reset
 from ace_graph.memory.sharing.right import Right
+from ace_graph.playbooks.target import target_of
+from ace_graph.testing.conformance.writing import rewriting, write
 from tests.cli.commands import Commands
+from tests.consolidation.planted import PARAPHRASES, bullets
 
 BELONGS = Right.OWN + 1
 """More than a right that can be granted: only whose playbook it is."""
@@ -57,7 +61,7 @@ SHARED: dict[str, tuple[int, tuple[str, ...]]] = {
     "share propose": (Right.PROPOSE, ("gen-00001",)),
     "share accept": (Right.WRITE, ("x",)),
     "share refuse": (Right.WRITE, ("x",)),
-    "share withdraw": (Right.WRITE, ("--by", "bob")),
+    "share withdraw": (Right.WRITE, ("--by", "zoe")),
     "share grant": (Right.OWN, ("--to", "user:zoe")),
     "share leave": (Right.READ, ()),
     "share revoke": (Right.OWN, ("--from", "user:zoe")),
@@ -89,29 +93,52 @@ def test_the_tables_have_every_command_of_a_playbook() -> None:
     assert sorted(_commands(root)) == sorted([*NAMED, *SHARED])
 
 
-async def _prepare(path: str, relation: str, number: int) -> None:
-    """A playbook for each command, and a memory to propose from."""
+HIDDEN = {"playbook unpin", "playbook release"}
+"""What is about bullets that nobody but whose playbook it is sees: in quarantine, or pinned."""
+
+ALIKE = {"playbook merge"}
+"""What needs bullets that say the same."""
+
+
+async def _prepare(path: str, relation: str) -> list[str]:
+    """Make a playbook for each command; return what proposals are called there."""
+    waiting = list[str]()
     async with open_store(path) as store:
-        for place in range(number):
+        for who, text in (("bob", "Retry after 429"), ("zoe", "Name the unit of every number")):
+            await write(store, who, rewriting(Add(content=text, section="general")))
+        for place, command in enumerate(NAMED | SHARED):
             name = f"api {place}"
             await playbooks.create(store, name, ["Use /v1", "Use gzip for large bodies"], owner="ada")
             await playbooks.update_playbook(store, ["Send the key in a header"], name, owner="ada")
+            target = await target_of(store, name, "ada")
+            if command in ALIKE:
+                reset = rewriting(Reset(bullets=bullets(*PARAPHRASES)))
+                await write(target.store, target.key, reset)
+            if command in HIDDEN:
+                hide = Pin(bullet_id=FIRST) if "pin" in command else Quarantine(bullet_id=FIRST, why="so")
+                await write(target.store, target.key, rewriting(hide))
+            await playbooks.grant(store, name, "user:zoe", "contributor", owner="ada")
+            proposal = await playbooks.propose(store, f"ada/{name}", [FIRST], learner="zoe")
+            waiting.append(proposal.proposal_id)
+            if command == "share withdraw":
+                await playbooks.accept(store, name, proposal.proposal_id, owner="ada")
             if relation != "stranger":
                 await playbooks.grant(store, name, "user:bob", relation, owner="ada")
+    return waiting
 
 
 @pytest.mark.parametrize("relation", HELD)
 def test_a_command_does_what_the_right_allows(ace: Commands, relation: str) -> None:
     (ace.folder / "advice.md").write_text("- Use /v9\n")
     (ace.folder / "rows.jsonl").write_text('{"context": "How?", "target": "so"}\n')
-    asyncio.run(_prepare(f"sqlite:///{ace.database}", relation, len(NAMED) + len(SHARED)))
-    ace.ok("playbook", "add", "Retry after 429", "--section", "general", "--learner", "bob")
+    waiting = asyncio.run(_prepare(f"sqlite:///{ace.database}", relation))
     wrong, held = dict[str, str](), HELD[relation]
     for place, (command, (needed, more)) in enumerate((NAMED | SHARED).items()):
         theirs = f"ada/api {place}"
         which = ("--name", theirs, "--as", "bob") if command in NAMED else (theirs, "--learner", "bob")
         if held >= needed and command == "playbook compare":
             continue  # it would ask a model
+        more = tuple(waiting[place] if each == "x" else each for each in more)
         first = () if command in NAMED else which
         done = ace(*command.split(), *first, *more, *(which if command in NAMED else ()))
         told = done.err.splitlines()[-1] if done.err else ""
@@ -121,7 +148,7 @@ def test_a_command_does_what_the_right_allows(ace: Commands, relation: str) -> N
         elif held < needed:
             right = done.code == 1 and ("you may read" in told or "only the owner" in told) and not done.out
         else:
-            right = "you may read" not in told and missing not in told and done.code in {0, 1}
+            right = done.code == (1 if command in HIDDEN else 0) and "you may" not in told
         if not right:
             wrong[command] = f"{done.code} {told} {done.out[:80]}"
     assert wrong == {}

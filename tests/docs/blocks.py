@@ -29,9 +29,9 @@ _OUR_VARIABLES = ("ACE_", "NEO4J_", "GEMINI_", "GOOGLE_", "TAVILY_", "LANGSMITH_
 _ACE_GRAPH = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
 # As in a notebook, an example may await at its top level.
 _RUN_PYTHON = """
-import ast, asyncio, inspect, sys
+import __main__, ast, asyncio, inspect, sys
 code = compile(sys.stdin.read(), "example", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-result = eval(code, {"__name__": "__main__"})
+result = eval(code, vars(__main__))
 if inspect.iscoroutine(result):
     asyncio.run(result)
 """

@@ -106,7 +106,7 @@ def test_without_the_package_the_setting_says_how_to_get_it(monkeypatch: pytest.
     _find(None, monkeypatch)
     model, store = ScriptedModel([]), InMemoryStore()
     assert build_resources(settings=Settings(embeddings="auto"), model=model, store=store).meaning is None
-    with pytest.raises(ConfigurationError, match=r"ace-graph\[embeddings\].*3\.11 to 3\.13"):
+    with pytest.raises(ConfigurationError, match=r"\.\[embeddings\].*3\.11 to 3\.13"):
         build_resources(settings=Settings(embeddings="static"), model=model, store=store)
 
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
 from ace_graph import ACEContext, build_ace_graph
 from ace_graph.errors import ModelError
 from ace_graph.graph import ACEGraph
+from ace_graph.memory.delta.operations import Add
 from ace_graph.settings import Settings
 from ace_graph.testing import GeminiServer
-from tests.graph.conftest import CountingStore, ask
+from tests.graph.conftest import CountingStore, ask, thread
 
 KEY = "plain-key-without-a-known-prefix-1234"
 RULE = "Find the least common denominator before adding fractions"
 
 
-def graph_on(server: GeminiServer, store: CountingStore) -> ACEGraph:
+def graph_on(server: GeminiServer, store: CountingStore, saver: InMemorySaver | None = None) -> ACEGraph:
     settings = Settings().model_copy(
         update={
             "gemini_api_key": SecretStr(KEY),
@@ -28,7 +30,7 @@ def graph_on(server: GeminiServer, store: CountingStore) -> ACEGraph:
             "llm_timeout": 20.0,
         }
     )
-    return build_ace_graph(settings=settings, store=store)
+    return build_ace_graph(settings=settings, store=store, checkpointer=saver)
 
 
 async def test_solver_and_reflector_use_the_configured_model(store: CountingStore) -> None:
@@ -79,3 +81,26 @@ async def test_a_refused_call_is_one_call_a_clear_error_and_nothing_stored(
     assert KEY not in str(refused.value)
     assert len(server.requests) == 1
     assert store.calls.commits == []
+
+
+async def test_a_model_that_is_gone_when_the_turn_is_learned_from_costs_no_answer(
+    store: CountingStore,
+) -> None:
+    before = await store.seed("alice", Add(content=RULE, section="math"))
+    context, config = ACEContext(learner_id="alice", reflect_when="always"), thread("t1")
+    with GeminiServer() as server:
+        server.answer("<final>5/6</final>")
+        server.fail(403, "this key was withdrawn")
+        graph = graph_on(server, store, InMemorySaver())
+        out = await graph.ainvoke(ask(), config, context=context)
+    assert len(server.requests) == 2
+    assert out["messages"][-1].content == "5/6"
+    error = out["learning"]["error"]
+    assert error is not None
+    assert "this key was withdrawn" in error
+    assert (out["learning"]["added"], out["learning"]["unsaved"]) == ([], None)
+    assert (await graph.aget_state(config)).values["learning"]["error"] == error
+    after = await store.now("alice")
+    assert after.playbook == before.playbook
+    (turn,) = await store.turns("alice")
+    assert (turn.answer, turn.status) == ("5/6", "success")

@@ -1,4 +1,4 @@
-"""Long text is read in a worker thread, one at a time; short text is read where it is."""
+"""Long work is done away from the loop, in turns by learner; short text is read where it is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
@@ -15,7 +16,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.off_loop import LONG_TEXT, read_text
+from ace_graph.off_loop import LONG_TEXT, FairQueue, Steps, in_slices, off_loop, read_text, working_for
 from ace_graph.offline_tutor import OfflineTutor
 
 READERS_OF_MESSAGES = {
@@ -27,7 +28,7 @@ READERS_OF_MESSAGES = {
     "make_record",
     "read_prompt",
 }
-READERS_OF_REPLIES = {"parse_answer", "matches_ground_truth", "find_json_object"}
+READERS_OF_REPLIES = {"finish", "matches_ground_truth", "find_json_object"}
 READERS = READERS_OF_MESSAGES | READERS_OF_REPLIES
 
 
@@ -68,7 +69,7 @@ async def test_a_short_message_is_read_on_the_loop() -> None:
     assert await a_turn_about("What is 2 + 3?") >= READERS
 
 
-async def test_long_texts_are_read_one_at_a_time() -> None:
+async def test_one_learners_work_is_done_one_slice_at_a_time() -> None:
     busy = threading.Lock()
 
     def read() -> bool:
@@ -79,7 +80,72 @@ async def test_long_texts_are_read_one_at_a_time() -> None:
             busy.release()
         return alone
 
-    assert all(await asyncio.gather(*(read_text(LONG_TEXT + 1, read) for _ in range(50))))
+    with working_for("mia"):
+        assert all(await asyncio.gather(*(read_text(LONG_TEXT + 1, read) for _ in range(50))))
+
+
+async def test_work_that_waits_holds_up_nobody_else() -> None:
+    go = threading.Event()
+    with working_for("mia"):
+        held = [asyncio.ensure_future(off_loop(go.wait)) for _ in range(20)]
+    with working_for("ben"):
+        assert await off_loop(divmod, 7, 2) == (3, 1)
+    assert not any(each.done() for each in held)
+    go.set()
+    assert all(await asyncio.gather(*held))
+
+
+def test_every_learner_has_one_slice_in_turn() -> None:
+    queue, begin, order = FairQueue(threads=1, slice_seconds=0), threading.Event(), list[str]()
+
+    def work(name: str, steps: int) -> Steps[str]:
+        for _ in range(steps):
+            order.append(name)
+            yield
+        return name
+
+    def wait() -> Steps[None]:
+        begin.wait()
+        yield
+
+    held, asked = queue.submit("nobody", wait()), list[Future[str]]()
+    for whose, name, steps in (
+        ("mia", "long", 3),
+        ("mia", "short", 1),
+        ("ben", "his", 2),
+        ("zoe", "hers", 1),
+    ):
+        asked.append(queue.submit(whose, work(name, steps)))
+    begin.set()
+    held.result()
+    assert [each.result() for each in asked] == ["long", "short", "his", "hers"]
+    assert order == ["long", "his", "hers", "short", "his", "long", "long"]
+
+
+async def test_work_of_a_caller_who_left_ends_at_its_next_step() -> None:
+    begun, go, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def work() -> Steps[None]:
+        try:
+            begun.set()
+            go.wait()
+            while True:
+                yield
+        finally:
+            ended.set()
+
+    asked = asyncio.ensure_future(in_slices(work(), "mia"))
+    await asyncio.to_thread(begun.wait)
+    asked.cancel()
+    await asyncio.wait([asked])
+    go.set()
+    await asyncio.to_thread(ended.wait)
+    assert await in_slices(_answer(), "mia") == 42
+
+
+def _answer() -> Steps[int]:
+    yield
+    return 42
 
 
 async def test_a_reader_in_a_thread_keeps_context_and_errors() -> None:

@@ -99,3 +99,27 @@ async def test_the_reflector_sees_the_end_of_a_long_trace_and_its_errors(build: 
     assert "word4 word4" in trace
     assert "word0" not in trace
     assert len(trace) < 6_500
+
+
+async def test_a_mistake_and_its_recovery_give_the_lesson_that_would_have_spared_it(
+    build: Build, store: CountingStore
+) -> None:
+    missed, found = calling("read_file", path="nope"), calling("read_file", path="a.py")
+    listed = calling("list_files", path=".")
+    taught = dict[str, list[str]]()
+    for learner, calls in {
+        "recovered": [missed, listed, found],
+        "stuck": [missed, listed],
+        "in luck": [found, listed],
+    }.items():
+        model = ScriptedModel(solver=[*calls, "<final>done</final>"], reflector=[NOTHING])
+        context = ALICE.model_copy(update={"learner_id": learner})
+        await build(model, tools=TOOLS).ainvoke(ask("What does a.py do?", "react"), context=context)
+        taught[learner] = [b.content for b in (await store.now(learner)).playbook.bullets()]
+    assert taught == {
+        "recovered": ["List the directory before reading files, to know what is there"],
+        "stuck": ["When a file can't be accessed, list its directory to find the right path"],
+        "in luck": [],
+    }
+    recorded = (await store.turns("recovered"))[0].steps
+    assert any("FileNotFoundError" in step.text for step in recorded)

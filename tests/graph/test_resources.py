@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -46,6 +47,18 @@ def test_studio_falls_back_to_the_offline_tutor_and_says_so(
     assert caplog.text.count("offline tutor") == 1, "said once, not at every request"
     out = graph.invoke(ask("What is 1/2 + 1/3?"))
     assert "5/6" in out["messages"][-1].content
+
+
+@pytest.mark.usefixtures("no_model")
+def test_a_model_by_its_name_is_the_one_that_the_settings_would_name() -> None:
+    graph = build_ace_graph(model="offline", store="memory://")
+    assert "5/6" in graph.invoke(ask("What is 1/2 + 1/3?"))["messages"][-1].content
+
+
+@pytest.mark.parametrize("model", ["gpt", object(), ScriptedModel])
+def test_what_is_no_model_is_refused_at_once(model: object) -> None:
+    with pytest.raises(ConfigurationError, match="openai:gpt-5"):
+        build_ace_graph(model=cast("str", model), store="memory://")
 
 
 def resources(settings: Settings) -> Resources:

@@ -227,7 +227,9 @@ async def test_an_interrupted_run_resumes_and_commits_once(
 async def test_state_round_trips_under_strict_serialisation(
     build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LANGGRAPH_STRICT_MSGPACK", "true")
+    # LANGGRAPH_STRICT_MSGPACK is read when LangGraph is imported.
+    monkeypatch.setattr("langgraph.checkpoint.serde._msgpack.STRICT_MSGPACK_ENABLED", True)
+    monkeypatch.setattr("langgraph._internal._serde.STRICT_MSGPACK_ENABLED", True)
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
     graph = build(ScriptedModel(["<final>a</final>"]), checkpointer=InMemorySaver(serde=JsonPlusSerializer()))

@@ -264,3 +264,27 @@ async def test_learning_off_reads_and_stores_nothing(build: Build, store: Counti
     assert store.calls.commits == []
     assert await store.now("alice") == before
     assert out["learning"]["skipped"] == "learning is off"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "status", "verdict"),
+    [
+        (Evidence(source="evaluator", verdict="failure", text="wrong"), "failure", "failure"),
+        (Evidence(source="evaluator", verdict="partial", text="half"), "partial", "partial"),
+        (Evidence(source="evaluator", verdict="success", text="right"), "success", "success"),
+        (None, "success", "unknown"),
+    ],
+    ids=lambda value: str(getattr(value, "verdict", value)),
+)
+async def test_the_critics_verdict_is_the_outcome_of_the_trajectory(
+    build: Build, store: CountingStore, evidence: Evidence | None, status: str, verdict: str
+) -> None:
+    def judge(_question: str, _answer: str, _context: ACEContext) -> Evidence | None:
+        return evidence
+
+    graph = build(ScriptedModel(["<final>5/6</final>"]), evaluator=judge)
+    context = ALICE.model_copy(update={"max_revisions": 0})
+    out = await graph.ainvoke(ask(), context=context)
+    (turn,) = await store.turns("alice")
+    assert out["result"]["verdict"] == verdict
+    assert (turn.status, turn.verdict, turn.answer) == (status, verdict, "5/6")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from ace_graph import ACEContext
-from ace_graph.memory.delta.operations import Add, Merge
+from ace_graph.consolidation import consolidate
+from ace_graph.memory.delta.operations import Add, Reset
 from ace_graph.memory.views.confidence import EvidenceIndex
 from ace_graph.memory.views.effectiveness import effectiveness_of, metadata_of
 from ace_graph.testing import ScriptedModel
+from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.graph.conftest import Build, CountingStore, ask, base_moment
 from tests.graph.test_learning import lessons
 
@@ -58,11 +60,17 @@ async def test_runs_analysed_and_consolidations_are_counted(build: Build, store:
         await graph.ainvoke(ask(), context=checked("5/6"))
     known = metadata_of(await store.now("alice"))
     assert (known.total_trajectories_analyzed, known.consolidation_count) == (3, 0), "one reflection failed"
-    pair = tuple(b.id for b in (await store.now("alice")).playbook.bullets()[:2])
-    await store.seed("alice", Merge(bullet_ids=pair, force=True))
+    await store.seed("alice", Reset(bullets=bullets(*PARAPHRASES, *OTHERS)))
+    before = metadata_of(await store.now("alice"))
+    assert (before.total_trajectories_analyzed, before.last_consolidated) == (3, None)
+    at = base_moment() + timedelta(days=2)
+    done = await consolidate(store, owner="alice", now=at)
+    assert done.merged > 0
     known = metadata_of(await store.now("alice"))
     assert (known.total_trajectories_analyzed, known.consolidation_count) == (3, 1)
-    assert known.last_consolidated is not None
+    assert known.last_consolidated == at
+    await consolidate(store, owner="alice", now=at + timedelta(days=1))
+    assert metadata_of(await store.now("alice")) == known, "there was nothing left to consolidate"
 
 
 async def test_the_same_lesson_of_two_runs_names_both(build: Build, store: CountingStore) -> None:

@@ -24,9 +24,9 @@ FOLDER = Path(ace_graph.languages.__path__[0]) / "data" / "by_language"
 _PERSONS = """own mine others no_person relatives reports supposing questions question_ends joints material
 changes not_kept introductions"""
 _STATEMENTS = """name age grade home language native_language wishes remember forget clear slots known
-numbers denials about yes question no_value"""
+numbers denials about yes question no_value asked likes"""
 _FEEDBACK = """lead no thanks that very but because wrong should_be value tails again right not_this doubt
-sum_before sum_after"""
+wish wished sum_before sum_after"""
 TABLES = {
     "claims.toml": frozenset(("negations", "ordering", "seldom")),
     "feedback.toml": frozenset(_FEEDBACK.split()),
@@ -37,10 +37,14 @@ TABLES = {
 }
 """The texts that each language needs, by table."""
 MAY_BE_EMPTY = {"no_person", "no_value", "not_this", "question_ends", "sum_after"}
-OPTIONAL = {"orders.toml": {"parts"}, "statements.toml": {"forget_ends", "remember_ends"}}
+OPTIONAL = {
+    "orders.toml": {"parts"},
+    "statements.toml": {"beside", "not_beside", "in_passing", "liked", "not_liked", "take_back"}
+    | {"forget_ends", "remember_ends", "subordinate", "verb_last"},
+}
 ENGLISH_IN_RULES = {
-    "feedback.toml": TABLES["feedback.toml"] - {"but", "not_this"},
-    "statements.toml": TABLES["statements.toml"] - {"about", "yes", "question"},
+    "feedback.toml": TABLES["feedback.toml"] - {"but", "not_this", "wish", "wished"},
+    "statements.toml": TABLES["statements.toml"] - {"about", "yes", "question", "asked", "likes"},
 }
 """English has these forms in learning/feedback.py and learning/statements/rules.py."""
 ENGLISH_ONLY = "claims.toml"

@@ -65,11 +65,45 @@ async def test_feedback_counts_once_a_recall_and_may_change() -> None:
         assert (bullet.helpful, bullet.harmful) == (0, 1)
 
 
+async def test_feedback_on_a_recall_that_never_was_is_refused() -> None:
+    store = InMemoryStore()
+    async with client(store) as ada, client(store, "ben") as ben:
+        kept = await ada.call("remember", statement=ADVICE)
+        other = await ada.call("remember", statement="Sort the invoices by their date")
+        recalled = await ada.call("recall", question="How do I add fractions?")
+        assert [each["id"] for each in recalled["bullets"]] == [kept["id"]]
+        await ben.call("remember", statement=ADVICE)
+        of_ben = await ben.call("recall", question="How do I add fractions?")
+        learned = await ada.call("learn", messages=[{"role": "user", "content": "What is 1/2 + 1/3?"}])
+        empty = await ada.call("recall", question="Qxv?")
+        before = await store.load("ada")
+        never = ("r", of_ben["recall_id"], learned["trajectory_id"], empty["recall_id"])
+        for recall_id in never:
+            what = {"verdict": "success", "recall_id": recall_id, "bullet_ids": [kept["id"]]}
+            assert "there was no recall" in await ada.refused("feedback", **what)
+        what = {"verdict": "success", "recall_id": recalled["recall_id"], "bullet_ids": [other["id"]]}
+        assert "this recall gave" in await ada.refused("feedback", **what)
+        assert await store.load("ada") == before
+
+
+async def test_a_recall_counts_as_use_and_changes_no_bullet() -> None:
+    store = InMemoryStore()
+    async with client(store) as ada:
+        assert (await ada.call("recall", question="Who am I?"))["bullets"] == []
+        assert (await store.load("ada")).absent
+        kept = await ada.call("remember", statement=ADVICE)
+        await ada.call("remember", statement="Sort the invoices by their date")
+        before = await store.load("ada")
+        await ada.call("recall", question="How do I add fractions?")
+        after = await store.load("ada")
+    assert (after.version, after.playbook.entries) == (before.version, before.playbook.entries)
+    assert after.access.idle(kept["id"]) == 0
+    assert after.access.access_clock == before.access.access_clock + 1
+
+
 async def test_feedback_says_what_it_needs() -> None:
     async with client(InMemoryStore()) as ada:
         assert "recall_id with bullet_ids" in await ada.refused("feedback", verdict="success")
-        told = await ada.refused("feedback", verdict="success", recall_id="r", bullet_ids=["les-00009"])
-        assert "unknown id" in told
         assert "no such turn" in await ada.refused("feedback", verdict="success", trajectory_id="t")
 
 

@@ -23,6 +23,7 @@ from ace_graph.memory.trajectory import (
     deleted,
     effective_score,
     sampled,
+    with_cost,
     with_feedback,
     with_reflections,
     with_step,
@@ -259,3 +260,15 @@ def test_a_filter_by_time_includes_both_ends() -> None:
     assert not TrajectoryFilter(until=at - second).matches(turn)
     assert not TrajectoryFilter(since=NOON).matches(running())
     assert not TrajectoryFilter(until=at).matches(running())
+
+
+@pytest.mark.parametrize(
+    ("price", "later", "whole"), [(1.0, 0.5, 1.5), (None, 0.5, None), (1.0, None, None), (0.0, 0.5, 0.5)]
+)
+def test_what_learning_costs_later_is_added(
+    price: float | None, later: float | None, whole: float | None
+) -> None:
+    turn = running(calls=1, input_tokens=10, output_tokens=5, cost=price)
+    known = with_cost(turn, 2, (20, 7), later)
+    assert (known.calls, known.input_tokens, known.output_tokens, known.cost) == (3, 30, 12, whole)
+    assert with_cost(turn, 0, (0, 0), None) == turn, "nothing was asked of a model"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,11 +18,13 @@ from langgraph.types import Command
 from ace_graph import ACEContext
 from ace_graph.errors import InvalidContext, StoreUnavailable
 from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.middleware import ACEMemory
 from ace_graph.testing import ScriptedModel
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ADA = ACEContext(learner_id="ada", reflect_when="never")
 Agent = Any  # create_agent's type names its own context and state
 
@@ -309,3 +312,32 @@ def test_a_store_that_cannot_be_read_is_said() -> None:
         agent.invoke(_ask("Hello"), context=ADA)
     answered = ACEContext(learner_id="ada", on_memory_error="answer")
     assert agent.invoke(_ask("Hello"), context=answered)["messages"][-1].text == "Hello."
+
+
+async def test_runs_of_two_learners_with_one_turn_id_stay_apart(store: CountingStore) -> None:
+    for name in ("ada", "mallory"):
+        added = Delta(op_id=name, now=NOON, operations=(Add(content=f"The code of {name} is 17"),))
+        await store.commit(name, added, await store.load(name))
+    # Both runs have the turn id that their hosts count out: of each it is the second turn.
+    memory = ACEMemory(store)
+    events = {name: asyncio.Event() for name in ("ada", "mallory")}
+    models = {name: ScriptedModel([_call("wait_for_the_other"), f"Here you are, {name}."]) for name in events}
+
+    async def run(name: str, other: str) -> None:
+        async def wait_for_the_other() -> str:
+            """Let the other run begin before this one goes on."""
+            events[name].set()
+            await events[other].wait()
+            return "done"
+
+        agent: Agent = create_agent(models[name], [wait_for_the_other], middleware=[memory])
+        context = ACEContext(learner_id=name, turn_id="turn-2", reflect_when="never")
+        await agent.ainvoke(_ask(f"What is the code of {name}? I am {name}."), context=context)
+
+    await asyncio.gather(run("ada", "mallory"), run("mallory", "ada"))
+    for name, other in (("ada", "mallory"), ("mallory", "ada")):
+        told = "".join(_system(models[name], call) for call in range(2))
+        assert f"The code of {name} is 17" in told
+        assert f"The code of {other} is 17" not in told
+        (turn,) = await store.turns(name)
+        assert (turn.answer, other in turn.task) == (f"Here you are, {name}.", False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -109,3 +110,43 @@ def test_setup_does_nothing_when_nothing_changed(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "bin")
     second = _setup(tmp_path, "run", commands)
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+
+
+def test_a_local_neo4j_is_never_somebody_elses_server(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        done = subprocess.run(
+            ["bash", str(ROOT / "dev/neo4j/start.sh"), str(tmp_path), str(tmp_path / "home"), port],
+            env={**os.environ, "PYTHON": sys.executable},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"Port {port} is taken by another program" in done.stderr
+
+
+def test_a_process_that_only_has_the_number_of_our_neo4j_is_left_alone(tmp_path: Path) -> None:
+    home = tmp_path / ".local" / "neo4j"
+    home.mkdir(parents=True)
+    (tmp_path / "dev").mkdir()
+    shutil.copy(ROOT / "dev" / "neo4j_local.sh", tmp_path / "dev")
+    (tmp_path / "bin").mkdir()
+    for name in ("dirname", "grep", "ps", "rm", "sed", "sleep"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        (home / "server.env").write_text(f"NEO4J_URI=bolt://127.0.0.1:7687\nNEO4J_PID={other.pid}\n")
+        for action, told in (("start", "A local Neo4j needs"), ("stop", "")):
+            done = subprocess.run(
+                [shutil.which("sh") or "sh", "dev/neo4j_local.sh", action],
+                cwd=tmp_path,
+                env={"PATH": str(tmp_path / "bin")},
+                check=False,
+                capture_output=True,
+                text=True,
+            )
+            assert told in done.stderr
+            assert "running already" not in done.stdout
+            assert "Stopped" not in done.stdout
+        assert other.poll() is None
+        other.communicate(b"\n")

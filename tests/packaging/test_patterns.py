@@ -48,6 +48,7 @@ MADE_FROM_DATA = {
     "ace_graph.memory.screening.rules:f'(?:{self.before})$'",
     "ace_graph.memory.screening.rules:self.after",
     "ace_graph.languages.forms:f'(?:{forms or _NOTHING}){after}'",
+    "ace_graph.languages.forms:f'(?:{before}{_JOINT})?{said}'",
     "ace_graph.memory.screening.secrets:f\"(?i)({'|'.join(names.split())})=[^&]*\"",
 }
 """Compiled when a data file is first used; `patterns()` of the module that uses it returns them."""
@@ -90,12 +91,17 @@ def test_a_rule_of_a_data_file_that_backtracks_is_refused() -> None:
 
 def _complaints(found: Found) -> Iterator[tuple[str, str]]:
     texts = [found.text] if found.text is not None else list(_of_tables(found))
-    if not texts and found.place not in MADE_AT_IMPORT | MADE_FROM_DATA:
+    if not texts and _unquoted(found.place) not in map(_unquoted, MADE_AT_IMPORT | MADE_FROM_DATA):
         yield found.place, f"{found.place}: compile it at the top of the module, or do without"
     for text, use in product(texts, found.uses):
         shown = slow_text(text, found.flags, use)
         if shown is not None:
             yield found.place, f"{found.place} takes more than linear time on repeated {shown!r}"
+
+
+def _unquoted(place: str) -> str:
+    """The place without quotes, which Python versions write in different ways."""
+    return place.translate(dict.fromkeys(map(ord, "'\"\\")))
 
 
 def _of_tables(found: Found) -> Iterator[str]:

@@ -27,12 +27,20 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.views.strategy import Category, StrategyEntry, add_of, content_of
 from ace_graph.playbooks.manage import Change
 from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, touching, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 
 ADA = "ada"
+
+
+PUT: tuple[tuple[Category, str, tuple[str, ...]], ...] = (
+    ("helpful", "Retry once after a 429", ("t1", "t2")),
+    ("harmful", "Skip the cache", ("t2",)),
+    ("neutral", "Pages hold 50 rows", ()),
+)
 
 
 class _Fields(TypedDict, total=False):
@@ -89,10 +97,46 @@ async def test_the_own_memory_is_neither_created_nor_deleted(store: NamingStore)
         await playbooks.delete(store, "default")
 
 
-async def test_the_same_text_twice_is_one_bullet(store: NamingStore) -> None:
+async def test_the_same_pattern_twice_is_one_bullet_that_is_stronger(store: NamingStore) -> None:
     made = await playbooks.create(store, "api_client", ["Retry after 429"], owner=ADA)
-    assert await playbooks.update_playbook(store, ["Retry after 429"], "api_client", owner=ADA) == made
-    assert await texts(store, "api_client") == ["Retry after 429"]
+    twice = [Add(content="Send the key in a header", helpful=2), Add(content="send the key in a header.")]
+    for content in (twice, [Add(content="Send the KEY in a header", helpful=1)], ["Retry after 429"]):
+        assert await playbooks.update_playbook(store, content, "api_client", owner=ADA) == made
+    held = (await playbooks.get_playbook(store, "api_client", ADA)).playbook
+    assert [(b.content, b.seen, b.helpful) for b in held.bullets()] == [
+        ("Retry after 429", 2, 0),
+        ("Send the key in a header", 3, 3),
+    ]
+    assert await labels(store, "api_client") == ["1.3", "1.2", "1.1", "1.0"]
+    await playbooks.update_playbook(store, ["Retry after 503"], "api_client", owner=ADA)
+    assert len(await texts(store, "api_client")) == 3, "another number is another pattern"
+
+
+async def test_a_strategy_that_is_put_is_read_back_with_every_field(store: NamingStore) -> None:
+    for name in ("t1", "t2"):
+        await write(store, ADA, touching(), record(turn_id=name))
+    put = tuple(
+        StrategyEntry(
+            id=f"str-{number:05d}",
+            category=category,
+            pattern=pattern,
+            context=f"When it is the case {number}",
+            confidence=0.1 + number / 4,
+            evidence_count=3 + number,
+            examples=examples,
+            created_at=NOON - timedelta(days=9 - number),
+            updated_at=NOON - timedelta(days=3 - number),
+        )
+        for number, (category, pattern, examples) in enumerate(PUT, 1)
+    )
+    adds = [add_of(entry, NOON + timedelta(hours=1)) for entry in put]
+    await playbooks.create(store, "api_client", adds, owner=ADA)
+    held = await playbooks.get_playbook(store, "api_client", ADA)
+    later = NOON + timedelta(days=40)
+    assert content_of(held.snapshot, await store.turns(ADA), later).strategies == put
+    assert {
+        field for entry in put for field in type(entry).model_fields if getattr(entry, field) is None
+    } == set()
 
 
 async def test_a_replacement_keeps_the_version_before(store: NamingStore) -> None:

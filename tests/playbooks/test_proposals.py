@@ -25,7 +25,6 @@ from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.playbooks import Change, Proposal, Trust
-from ace_graph.playbooks.collecting import FEWEST
 from ace_graph.playbooks.proposing import MAX_OPEN, MAX_OPEN_EACH
 from ace_graph.testing.conformance.writing import NOON, contents, rewriting, write
 
@@ -238,7 +237,7 @@ async def test_the_lowest_trust_is_carried(store: NamingStore) -> None:
 async def test_five_learners_are_needed_for_the_owners_rule(store: NamingStore) -> None:
     common, rare = "Retry after 429", "Use gzip for large bodies"
     await playbooks.grant(store, NAME, "team:ops", "contributor", owner=ADA)
-    learners = [f"learner-{n}" for n in range(FEWEST + 2)]
+    learners = [f"learner-{n}" for n in range(7)]
     await playbooks.add_to_team(store, "ops", learners[:-1])
     for number, learner in enumerate(learners):
         found = [Add(content=common.upper() if number else common, helpful=1)]
@@ -250,10 +249,25 @@ async def test_five_learners_are_needed_for_the_owners_rule(store: NamingStore) 
     made = await playbooks.collect(store, NAME, owner=ADA, now=NOON)
     assert made is not None
     assert [text.casefold() for text in made.texts] == [common.casefold()]
-    assert (made.by, made.lineage, made.trust) == ("", (f"{FEWEST + 1} learners",), Trust.UNPROVEN)
+    assert (made.by, made.lineage, made.trust) == ("", ("6 learners",), Trust.UNPROVEN)
     assert not any(learner in made.model_dump_json() for learner in learners)
     await playbooks.accept(store, NAME, made.proposal_id, owner=ADA, now=NOON)
     assert await playbooks.collect(store, NAME, owner=ADA, now=NOON) is None
+
+
+@pytest.mark.parametrize(("finders", "lineage"), [(4, None), (5, ("5 learners",))])
+async def test_what_four_have_found_stays_with_them_and_what_five_have_is_proposed(
+    store: NamingStore, finders: int, lineage: tuple[str, ...] | None
+) -> None:
+    members = [f"learner-{n}" for n in range(8)]
+    await playbooks.grant(store, NAME, "team:ops", "contributor", owner=ADA)
+    await playbooks.add_to_team(store, "ops", members)
+    for number, member in enumerate(members):
+        text = "Retry after 429" if number < finders else f"Lesson{number} about topic{number}"
+        await learned(store, member, Add(content=text, helpful=1))
+    await learned(store, "stranger", Add(content="Retry after 429", helpful=1))
+    made = await playbooks.collect(store, NAME, owner=ADA, now=NOON)
+    assert (None if made is None else made.lineage) == lineage
 
 
 async def test_too_many_proposals_are_refused(store: NamingStore) -> None:

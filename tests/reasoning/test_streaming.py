@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.reasoning.streaming import AnswerParser, parse_answer
+from ace_graph.reasoning.streaming import AnswerParser, ParsedAnswer, parse_answer
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,40 @@ def test_text_is_shown_as_soon_as_it_comes() -> None:
     assert parser.finish()[0] == ""
 
 
-def test_a_reply_without_tags_is_held_until_its_end() -> None:
+def test_a_reply_without_tags_is_shown_as_it_comes() -> None:
     parser = AnswerParser()
-    assert parser.feed("perhaps working") == ""
-    assert parser.finish()[0] == "perhaps working"
+    assert [parser.feed(word) for word in ("Half", " of 10", " is 5.<u")] == ["Half", " of 10", " is 5."]
+    assert parser.feed("sed>x-1</used>") == ""
+    assert parser.finish() == ("", ParsedAnswer("Half of 10 is 5.", "", ("x-1",)))
+
+
+def test_where_tools_may_be_called_plain_text_waits_for_the_end() -> None:
+    parser = AnswerParser(plain=False)
+    assert parser.feed("Let me look that up. ") == ""
+    assert parser.feed("<final>It is 5.") == "It is 5."
+    assert parser.finish()[1].answer == "It is 5."
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<think>Half of ten?</think>\n\nIt is 5.",
+        "<thinking>Half of ten?</thinking><final>It is 5.</final>",
+        "<scratch>Half of ten?<final>It is 5.</final>",
+        "<SCRATCH>Half of ten?</SCRATCH>Answer: It is 5.",
+    ],
+)
+def test_no_scratchpad_is_shown(reply: str) -> None:
+    parser = AnswerParser()
+    shown = "".join(map(parser.feed, reply))
+    rest, parsed = parser.finish()
+    assert shown + rest == "It is 5."
+    assert parsed.reasoning == "Half of ten?"
+
+
+def test_what_stands_before_a_final_answer_was_shown_and_stays() -> None:
+    assert _streamed(list("Half of 10: <final>5</final>")) == "Half of 10: 5"
+    assert parse_answer("Half of 10: <final>5</final>").answer == "5"
 
 
 _pieces = st.lists(
@@ -62,6 +92,9 @@ _pieces = st.lists(
             "</final>",
             "<used>",
             "</used>",
+            "<think>",
+            "answer",
+            ":",
             "a",
             " ",
             "\n",
@@ -81,9 +114,9 @@ def test_however_the_reply_is_cut_into_chunks_the_same_is_shown(pieces: list[str
     assert _streamed(chunks) == _streamed([reply])
 
 
-@given(pieces=_pieces)
-def test_what_was_shown_is_exactly_the_answer(pieces: list[str]) -> None:
-    parser = AnswerParser()
+@given(pieces=_pieces, plain=st.booleans())
+def test_what_was_shown_is_exactly_the_answer(pieces: list[str], plain: bool) -> None:
+    parser = AnswerParser(plain=plain)
     shown = "".join(parser.feed(piece) for piece in pieces)
     rest, parsed = parser.finish()
     assert shown + rest == parsed.answer

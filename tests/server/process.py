@@ -74,12 +74,17 @@ def environment(folder: Path, **given: str) -> dict[str, str]:
 
 @contextmanager
 def server(
-    folder: Path, python: WarmPython = cold_python, *, before: str = "", **given: str
+    folder: Path,
+    python: WarmPython = cold_python,
+    *,
+    before: str = "",
+    host: str = "127.0.0.1",
+    **given: str,
 ) -> Generator[ServerProcess]:
     """Run a server on a free port in `folder` until the block ends; it runs the statements `before` first."""
     code = f"{before}\nfrom ace_graph.cli.main import app; app(prog_name='ace-graph')"
     process = subprocess.Popen(
-        python("-c", code, "serve", "--port", "0"),
+        python("-c", code, "serve", "--host", host, "--port", "0"),
         cwd=folder,
         env=environment(folder, **given),
         stdin=subprocess.DEVNULL,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
+from fastapi.routing import APIRoute
 from httpx import Response
 
 from ace_graph import playbooks
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Add, Delta, Reset
 from ace_graph.memory.stores.base import Store
-from ace_graph.server import Overrides
+from ace_graph.server import Overrides, create_app
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.learning.reflected_runs import add_run
@@ -204,6 +206,32 @@ async def test_a_playbook_is_exported_imported_and_cleared() -> None:
     assert (newer.status_code, newer.json()["code"]) == (409, "unreadable")
     assert (figures["bullets"], figures["kinds"]) == (2, {"strategy": 2})
     assert unborn.status_code == 409
+
+
+def taken_names() -> set[str]:
+    """Return what stands in an address of the API where a bullet's id does."""
+    routes = [each for each in create_app(settings_for(model="offline")).routes if isinstance(each, APIRoute)]
+    places = ("/api/playbook/", "/api/playbooks/{playbook_id}/bullets/")
+    beside = [each.path.removeprefix(place) for each in routes for place in places if place in each.path]
+    return {name for name in beside if name.isalpha()}
+
+
+async def test_every_bullet_of_a_file_can_be_reached() -> None:
+    names = (".", "..", "...", *sorted(taken_names()))
+    assert {"search", "merge"} < set(names)
+    async with place() as at:
+        for number, name in enumerate((*names, "a.b", "searching")):
+            file = {"text": json.dumps({"bullets": [{"id": name, "content": "Draw a bar first"}]})}
+            headers = bearer(f"reader-{number}")
+            url = "/api/playbooks/default"
+            read = await at.served.client.post(f"{url}/import", json=file, headers=headers)
+            assert read.json()["kept"] == 1, read.text
+            [kept] = (await at.served.client.get("/api/playbook", headers=headers)).json()["bullets"]
+            assert (kept["id"] == name) == (name not in names), name
+            found = await at.served.client.get(f"{url}/bullets/{kept['id']}", headers=headers)
+            assert found.json()["bullet"]["content"] == "Draw a bar first", name
+            gone = await at.served.client.delete(f"/api/playbook/{kept['id']}", headers=headers)
+            assert gone.json()["removed"] == [kept["id"]], name
 
 
 async def test_screening_again_moves_what_the_rules_find() -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from contextlib import closing
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +33,33 @@ LESSON = (
 NO_LESSON = LESSON.split('"lessons"')[0] + '"lessons": []}'
 
 
+_STARTING = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system")
+_LISTENING = list[list[str]]()
+"""An audit hook stays for the life of the process, so there is one, with those who listen to it."""
+
+
+@cache
+def _listen() -> None:
+    def hear(event: str, _arguments: tuple[object, ...]) -> None:
+        if _LISTENING and event in _STARTING:
+            for heard in _LISTENING:
+                heard.append(event)
+
+    sys.addaudithook(hear)
+
+
+@contextmanager
+def programs_started() -> Generator[list[str]]:
+    """Yield the list of what starts another process meanwhile."""
+    _listen()
+    heard = list[str]()
+    _LISTENING.append(heard)
+    try:
+        yield heard
+    finally:
+        _LISTENING.remove(heard)
+
+
 def model(*answers: str, lesson: str = NO_LESSON) -> ScriptedModel:
     """A model that gives these answers and, after each, this lesson."""
     return ScriptedModel(
@@ -45,6 +76,25 @@ async def test_the_reply_to_a_message_lists_its_changes() -> None:
     assert delta == {"num_new_bullets": 1, "num_updates": 0, "num_removals": 0}
     assert told["metadata"]["version"] == kept["version"] == 1
     assert [b["content"] for b in kept["bullets"]] == ["Convert both fractions to sixths before adding"]
+
+
+async def test_the_backend_runs_the_graph_in_its_own_process() -> None:
+    """The model is an object of this process, and no other one begins."""
+    scripted = model("5/6", "7/12", lesson=LESSON)
+    async with serving(settings_for(), Overrides(model=scripted)) as served:
+        with programs_started() as started:
+            told = await served.ask("What is 1/2 + 1/3?", "c1")
+            body = {"message": "What is 1/3 + 1/4?"}
+            streamed = await served.client.post("/api/ai/chat/stream", json=body)
+    assert (told["answer"], "7/12" in streamed.text) == ("5/6", True)
+    assert len(scripted.calls_of("solver")) == 2
+    assert started == []
+
+
+def test_a_program_that_starts_is_noticed() -> None:
+    with programs_started() as started:
+        subprocess.run([sys.executable, "-c", ""], check=True)
+    assert "subprocess.Popen" in started
 
 
 async def test_the_reply_says_why_a_bullet_was_shown_and_what_was_learned() -> None:
@@ -341,8 +391,8 @@ async def test_conversations_that_can_not_be_read_are_503(table: str, tmp_path: 
 
 async def test_everything_is_forgotten_after_a_yes_over_http() -> None:
     async with serving(settings_for(), Overrides(model=OfflineTutor())) as served:
-        told = await served.ask("My name is Mia and I have dyslexia.", "c1")
-        assert 'I will remember: "My name is Mia"; "I have dyslexia".' in told["answer"]
+        told = await served.ask("My name is Mia and I am left-handed.", "c1")
+        assert 'I will remember: "My name is Mia"; "I am left-handed".' in told["answer"]
         asked = await served.ask("Forget everything you know about me.", "c1")
         assert "Shall I forget everything" in asked["answer"]
         assert len((await served.client.get("/api/playbook")).json()["bullets"]) == 2

@@ -69,6 +69,24 @@ async def test_a_learner_may_ask_120_times_a_minute_and_another_is_not_held_up()
     assert (other.status_code, again.status_code) == (200, 200)
 
 
+async def test_a_bucket_refills_evenly_and_never_beyond_its_size() -> None:
+    clock = HandClock()
+
+    async def until_refused() -> tuple[int, str]:
+        for taken in range(100):
+            reply = await served.client.get("/api/playbook")
+            if reply.status_code == 429:
+                return taken, reply.headers["retry-after"]
+        raise AssertionError("nothing was refused")
+
+    async with serving(settings_for(server_rate=6), Overrides(model=ScriptedModel([])), clock) as served:
+        found = [await until_refused()]
+        for seconds in (25.0, 5.0, 9.0, 1.0, 30.0, 3_600.0):
+            clock.move(seconds)
+            found.append(await until_refused())
+    assert found == [(6, "10"), (2, "5"), (1, "10"), (0, "1"), (1, "10"), (3, "10"), (6, "10")]
+
+
 async def test_more_turns_than_the_server_takes_at_once_are_503() -> None:
     held = HeldModel(solver=["<final>slow</final>"], reflector=[NO_LESSON])
     async with serving(settings_for(server_turns=1), Overrides(model=held)) as served:

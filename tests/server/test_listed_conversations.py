@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from ace_graph.server.conversations.managing import MAX_PAGE_CHARS, page_of, tit
 from ace_graph.server.conversations.receipts import TurnsOfConversation, receipts
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
-from tests.server.serving import HandClock, HeldModel, Json, Served, bearer, serving, settings_for
+from tests.server.serving import HandClock, HeldModel, Json, Served, bearer, serving, settings_for, token
 from tests.server.test_chat import LESSON, model
 from tests.server.test_conversations import (
     place,  # pyright: ignore[reportUnusedImport]  # noqa: F401  a fixture
@@ -180,13 +181,38 @@ async def test_an_answer_has_its_turn_and_a_receipt() -> None:
     assert [each["receipt"]["learned"]["added"] for each in answers] == [[added], []]
     assert [each["turnId"] for each in (older["messages"][1], newest["messages"][1])] == [
         turn["turnId"] for turn in turns[:2]
-    ], "of equal answers the newest belongs to the newest turn, on every page"
+    ], "equal answers have their own turns, on every page"
     receipt = second["messages"][1]["receipt"]
     assert receipt["injected"] == turns[2]["metadata"]["injected"] == [added]
     assert receipt["learned"]["updated"] == turns[2]["metadata"]["learned"]["updated"] == [added]
     assert {name for each in first["messages"][::2] for name in ("turnId", "receipt") if each[name]} == set()
     assert operated.status_code == 204
     assert (gone["messages"][1]["turnId"], gone["messages"][1]["receipt"]) == (None, None)
+
+
+async def test_of_two_equal_answers_each_has_its_own_verdict() -> None:
+    async with serving(settings_for(), Overrides(model=model("5/6", "5/6", "5/6"))) as served:
+        turns = [
+            (await served.ask(question, "a"))["turnId"]
+            for question in ("What is 1/2 + 1/3?", "What is 1/3 + 1/2?", "What is 2/6 + 3/6?")
+        ]
+        # The record of the newest is gone: its answer has no receipt, and gets none of another one.
+        await served.client.delete(f"/api/trajectories/{turns[2]}")
+        url = str(served.client.base_url).rstrip("/")
+        headers = {"cookie": f"ace_session={token('alice')}", "origin": url}
+        shown = await served.client.get("/page/chat/a", headers=headers)
+        forms: list[str] = re.findall(r'name="turn" value="([^"]*)"', shown.text)
+        judged = await served.client.post(
+            "/page/chat/a/feedback", data={"turn": forms[1], "verdict": "failure"}, headers=headers
+        )
+        found = await get(served, "/a")
+        records = (await served.client.get("/api/trajectories")).json()["trajectories"]
+    answers = found["messages"][1::2]
+    assert forms == turns[:2] == [each["turnId"] for each in answers[:2]]
+    assert (answers[2]["turnId"], answers[2]["receipt"]) == (None, None)
+    assert judged.status_code == 303
+    verdicts = {each["turnId"]: [kept["verdict"] for kept in each["feedback"]] for each in records}
+    assert (verdicts[turns[0]], verdicts[turns[1]]) == ([], ["failure"])
 
 
 async def test_receipts_take_two_reads_however_long_the_conversation_is() -> None:
@@ -224,6 +250,9 @@ def test_a_turn_before_the_kept_changes_does_not_say_that_nothing_was_learned() 
         for name, at in (("new", new), ("old", old))
     )  # fmt: skip
     entry = HistoryEntry(7, "op", datetime(2026, 1, 2, tzinfo=UTC), "", "", "x", Report(), None)
-    messages = [AIMessage(name, id=name) for name in ("old", "new", "unknown")]
+    messages = [AIMessage(name, id=f"answer-{name}") for name in ("old", "new", "unknown")]
     found = receipts(messages, TurnsOfConversation(turns, History(6, Playbook(), (entry,))))
-    assert {name: each.reports for name, each in found.items()} == {"old": None, "new": ()}
+    assert {name: each.reports for name, each in found.items()} == {
+        "answer-old": None,
+        "answer-new": (),
+    }

@@ -75,6 +75,7 @@ ROUTES = {
     "/api/learner/export": {"get"},
     "/api/learner/stats": {"get"},
     "/api/learner": {"delete"},
+    "/api/learners": {"get"},
     **{path: {"get"} for path in OPEN},
 }
 

@@ -41,6 +41,29 @@ async def test_without_the_claim_nobody_reaches_another_learner() -> None:
     assert store.calls.loads == 0
 
 
+async def test_an_operators_own_teams_open_nothing_in_a_learners_place() -> None:
+    store = CountingStore()
+    shared = await playbooks.create(store, "api", ["Use /v1"], owner="ada")
+    await playbooks.grant(store, "api", "team:ops", "editor", owner="ada")
+    path, settings = (
+        f"/api/playbooks/{shared}",
+        settings_for(jwt_operator_claim=CLAIM, jwt_teams_claim="groups"),
+    )
+    claims = {CLAIM: True, "groups": ["ops"]}
+    own = {"Authorization": f"Bearer {token('root', secret=SECRET, **claims)}"}
+    async with serving(settings, Overrides(model=ScriptedModel([]), store=store)) as served:
+        found = list[int]()
+        for headers in (own, {**own, "X-ACE-Learner": "alice"}):
+            found.append((await served.client.get(path, headers=headers)).status_code)
+            body = {"content": "Use /v2"}
+            found.append(
+                (await served.client.post(f"{path}/bullets", json=body, headers=headers)).status_code
+            )
+            listed = await served.client.get("/api/playbooks?which=shared", headers=headers)
+            found.append(shared in listed.text)
+    assert found == [200, 201, True, 404, 404, False]
+
+
 async def test_without_the_setting_no_claim_makes_an_operator() -> None:
     async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         reply = await served.client.get("/api/playbook", headers=operator("alice"))
@@ -141,3 +164,54 @@ async def test_the_keys_of_an_operator_are_not_the_keys_of_the_learner() -> None
     assert [first.status_code, *(reply.status_code for reply in other)] == [201, 201, 201]
     assert other[0].json() == other[1].json()
     assert len(bullets) == 2
+
+
+async def test_an_operator_finds_a_learner_and_nobody_else_sees_the_list(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = CountingStore()
+    for name in ("Ada", "ada-2", "bob", "zoë"):
+        await store.seed(name, Add(content="Retry after 429"))
+    await playbooks.create(store, "api", ["Use /v1"], owner="adam")
+    root = bearer("root") | {"Authorization": operator("x")["Authorization"]}
+    settings = settings_for(jwt_operator_claim=CLAIM)
+    found = list[list[str]]()
+    async with serving(settings, Overrides(model=ScriptedModel([]), store=store)) as served:
+        for query in ("", "?search=AD", "?search=Ë", "?search=nobody", "?limit=2", "?limit=2&after=ada-2"):
+            with caplog.at_level(logging.INFO, logger="ace_graph"):
+                reply = await served.client.get(f"/api/learners{query}", headers=root)
+            assert reply.status_code == 200
+            found.append([each["learner_id"] for each in reply.json()["learners"]])
+        paged = (await served.client.get("/api/learners?search=ad&limit=2", headers=root)).json()
+        rest = (
+            await served.client.get(f"/api/learners?search=ad&after={paged['next']}", headers=root)
+        ).json()
+        refused = [
+            await served.client.get("/api/learners", headers=headers)
+            for headers in (bearer("alice"), operator("alice"), operator("alice", claim=False))
+        ]
+        unsigned = await served.client.get("/api/learners", headers={"Authorization": ""})
+        wrong = await served.client.get("/api/learners?limit=501", headers=root)
+    assert found == [
+        ["Ada", "ada-2", "adam", "bob", "zoë"],
+        ["Ada", "ada-2", "adam"],
+        ["zoë"],
+        [],
+        ["Ada", "ada-2"],
+        ["adam", "bob"],
+    ]
+    assert [each["learner_id"] for each in rest["learners"]] == ["adam"]
+    assert rest["next"] is None
+    assert rest["learners"][0]["version"] is None
+    assert [reply.status_code for reply in refused] == [403, 403, 403]
+    assert (unsigned.status_code, wrong.status_code) == (401, 422)
+    assert any(
+        'operator="root" learner="" allowed=true asked="GET /api/learners"' in m for m in caplog.messages
+    )
+
+
+async def test_without_tokens_there_is_no_operator_and_no_list() -> None:
+    settings = settings_for(jwt_secret=None)
+    async with serving(settings, Overrides(model=ScriptedModel([]), store=CountingStore())) as served:
+        reply = await served.client.get("/api/learners")
+    assert reply.status_code == 403

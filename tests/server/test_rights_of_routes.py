@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
 from uuid import uuid4
 
+import httpx
 import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+from starlette.routing import Mount
 
 from ace_graph import playbooks
-from ace_graph.memory.delta.operations import Add
+from ace_graph.mcp_server.run_http import http_app
+from ace_graph.memory.delta.operations import Add, Reset
 from ace_graph.memory.sharing.right import Right
+from ace_graph.playbooks.target import target_of
 from ace_graph.server import Overrides, create_app
+from ace_graph.server.auth import Act, Identity, operator_may
+from ace_graph.stores import open_store
 from ace_graph.testing import ScriptedModel
+from ace_graph.testing.conformance.writing import rewriting, write
+from tests.consolidation.planted import PARAPHRASES, bullets
 from tests.graph.conftest import CountingStore
-from tests.server.serving import Json, Served, bearer, serving, settings_for, token
+from tests.learning.reflected_runs import add_run
+from tests.server.serving import Json, Served, bearer, listening, serving, settings_for, token
 
 BELONGS = Right.OWN + 1
 """More than a right that can be granted: only whose playbook it is."""
@@ -65,29 +81,59 @@ TABLE: dict[tuple[str, str], tuple[int, Json | None]] = {
     ("POST", "/consolidate/undo"): (BELONGS, {}),
 }
 
-CLOSED_TO_OPERATORS = {
-    "/api/ai/chat": {"POST"},
-    "/api/ai/chat/stream": {"POST"},
-    "/api/ai/chat/stream/{stream_id}": {"GET"},
-    "/api/conversations/{conversation_id}": {"PATCH", "DELETE"},
-    "/api/feedback": {"POST"},
-    UNDER: {"PATCH", "DELETE"},
-    f"{UNDER}/consolidate": {"POST"},
-    f"{UNDER}/consolidate/undo": {"POST"},
-    f"{UNDER}/grants": {"POST", "DELETE"},
-    f"{UNDER}/leave": {"POST"},
-    f"{UNDER}/proposals": {"POST"},
-    f"{UNDER}/proposals/collect": {"POST"},
-    f"{UNDER}/proposals/{{proposal_id}}/accept": {"POST"},
-    f"{UNDER}/proposals/{{proposal_id}}/refuse": {"POST"},
-    f"{UNDER}/withdraw": {"POST"},
-    "/api/trajectories": {"POST"},
-    "/api/trajectories/reflect": {"POST"},
-    "/api/trajectories/trim": {"POST"},
-    "/api/trajectories/{trajectory_id}": {"DELETE"},
-    "/api/trajectories/{trajectory_id}/complete": {"POST"},
-    "/api/trajectories/{trajectory_id}/reflect": {"POST"},
-    "/api/trajectories/{trajectory_id}/steps": {"POST"},
+API_ACTS: dict[tuple[str, str], Act] = {
+    ("POST", "/api/ai/chat"): "converse",
+    ("POST", "/api/ai/chat/stream"): "converse",
+    ("GET", "/api/ai/chat/stream/{stream_id}"): "converse",
+    ("PATCH", "/api/conversations/{conversation_id}"): "converse",
+    ("DELETE", "/api/conversations/{conversation_id}"): "converse",
+    ("POST", "/api/feedback"): "judge",
+    ("PATCH", UNDER): "own",
+    ("DELETE", UNDER): "own",
+    ("POST", f"{UNDER}/consolidate"): "consolidate",
+    ("POST", f"{UNDER}/consolidate/undo"): "consolidate",
+    ("POST", f"{UNDER}/grants"): "share",
+    ("DELETE", f"{UNDER}/grants"): "share",
+    ("POST", f"{UNDER}/leave"): "share",
+    ("POST", f"{UNDER}/proposals"): "share",
+    ("POST", f"{UNDER}/proposals/collect"): "share",
+    ("POST", f"{UNDER}/proposals/{{proposal_id}}/accept"): "share",
+    ("POST", f"{UNDER}/proposals/{{proposal_id}}/refuse"): "share",
+    ("POST", f"{UNDER}/withdraw"): "share",
+    ("POST", "/api/trajectories"): "record",
+    ("POST", "/api/trajectories/reflect"): "record",
+    ("POST", "/api/trajectories/trim"): "record",
+    ("DELETE", "/api/trajectories/{trajectory_id}"): "record",
+    ("POST", "/api/trajectories/{trajectory_id}/complete"): "record",
+    ("POST", "/api/trajectories/{trajectory_id}/reflect"): "record",
+    ("POST", "/api/trajectories/{trajectory_id}/steps"): "record",
+    ("DELETE", "/api/learner"): "forget",
+}
+"""What a route does with a memory; else GET reads, and the others change."""
+
+PAGE_ACTS: dict[tuple[str, str], Act] = {
+    ("POST", "/chat/temporary"): "converse",
+    ("POST", "/chat/temporary/stream"): "converse",
+    ("POST", "/chat/send"): "converse",
+    ("POST", "/chat/stream"): "converse",
+    ("POST", "/chat/{conversation_id}/rename"): "converse",
+    ("POST", "/chat/{conversation_id}/delete"): "converse",
+    ("POST", "/chat/{conversation_id}/feedback"): "judge",
+    ("POST", "/review/proposals"): "share",
+    ("POST", "/review/playbooks/{playbook_id}/proposals/{proposal_id}"): "share",
+    ("POST", "/runs/{run_id}/retry"): "record",
+}
+
+TOOL_ACTS: dict[str, tuple[Act, Json]] = {
+    "remember": ("change", {"statement": "Name the unit of every number."}),
+    "recall": ("read", {"question": "Which unit has every number?"}),
+    "forget": ("change", {"bullet_id": "x"}),
+    "feedback": ("judge", {"verdict": "success", "trajectory_id": "x"}),
+    "learn": ("record", {"transcript": "User: What is 2 + 2?"}),
+    "playbook_list": ("read", {}),
+    "playbook_show": ("read", {}),
+    "playbook_search": ("read", {"words": "Use"}),
+    "playbook_history": ("read", {}),
 }
 
 Giving = Callable[[CountingStore, str], Awaitable[object]]
@@ -159,58 +205,274 @@ def test_the_table_has_every_route_of_a_playbook() -> None:
 async def shared(giving: Giving) -> AsyncGenerator[tuple[Served, CountingStore]]:
     store = CountingStore()
     await store.seed("bob", Add(content="Retry after 429"))
-    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
+    await store.seed("zoe", Add(content="Name the unit of every number"))
+    settings = settings_for(consolidate_async=False, server_rate=100_000)
+    async with serving(settings, Overrides(model=ScriptedModel([]), store=store)) as served:
         yield served, store
+
+
+@dataclass(frozen=True)
+class Place:
+    """One of alice's playbooks, for one route."""
+
+    served: Served
+    store: CountingStore
+    name: str
+    path: str
+
+    async def alice(self, method: str, path: str, body: Json | None = None, who: str = "alice") -> Json:
+        """Do something that the route needs, over HTTP."""
+        reply = await self.served.client.request(method, f"{self.path}{path}", json=body, headers=bearer(who))
+        assert reply.is_success, reply.text
+        return dict(reply.json()) if reply.content else {}
+
+    async def alike(self) -> None:
+        """Let its bullets say the same, which an Add would merge at once."""
+        target = await target_of(self.store, self.name, "alice")
+        await write(target.store, target.key, rewriting(Reset(bullets=bullets(*PARAPHRASES))))
+
+
+Needs = Callable[[Place], Awaitable[object]]
+
+
+async def _a_proposal(place: Place) -> str:
+    await place.alice("POST", "/grants", {"kind": "user", "name": "zoe", "relation": "contributor"})
+    return str((await place.alice("POST", "/proposals", {"bullets": [FIRST]}, "zoe"))["proposal_id"])
+
+
+async def _a_reflection(place: Place) -> str:
+    return await add_run(place.store, "alice", f"run of {place.name}", "Ask for ten pages at once")
+
+
+async def _a_consolidation(place: Place) -> str:
+    await place.alike()
+    return str((await place.alice("POST", "/consolidate", {}))["run_id"])
+
+
+NEEDS: dict[tuple[str, str], Needs] = {
+    ("POST", "/merge"): lambda place: place.alike(),
+    ("POST", f"/bullets/{FIRST}/release"): lambda place: place.alice(
+        "POST", f"/bullets/{FIRST}/quarantine", {"why": "doubtful"}
+    ),
+    ("POST", f"/bullets/{FIRST}/restore"): lambda place: place.alice("DELETE", f"/bullets/{FIRST}"),
+    ("POST", "/proposals/x/accept"): _a_proposal,
+    ("POST", "/proposals/x/refuse"): _a_proposal,
+    ("DELETE", "/grants?kind=user&name=zoe"): lambda place: place.alice(
+        "POST", "/grants", {"kind": "user", "name": "zoe"}
+    ),
+    ("POST", "/rollback"): lambda place: place.alice("DELETE", f"/bullets/{FIRST}"),
+    ("POST", "/curate"): _a_reflection,
+    ("GET", "/consolidations/x"): _a_consolidation,
+    ("POST", "/consolidate"): lambda place: place.alike(),
+    ("POST", "/consolidate/undo"): _a_consolidation,
+}
+"""What must be there for a route to succeed; a text that comes back is the id in place of `x`."""
+
+OF_OTHERS = {("POST", "/leave"), ("POST", "/proposals")}
+"""What can't be done with a playbook of one's own."""
+
+
+HIDDEN = {("POST", f"/bullets/{FIRST}/release")}
+"""What is about bullets in quarantine, which nobody but whose playbook it is sees."""
+
+
+async def _ready(place: Place, route: tuple[str, str], body: Json | None) -> tuple[str, Json | None]:
+    """Make a route able to succeed; return its path and body."""
+    made = await NEEDS[route](place) if route in NEEDS else None
+    path = route[1].replace("/x", f"/{made}") if isinstance(made, str) else route[1]
+    return f"{place.path}{path}", {"reflections": [made]} if path == "/curate" else body
+
+
+async def _place(served: Served, store: CountingStore, number: int) -> Place:
+    name = f"api {number}"
+    texts = ["Use /v1", "Use gzip for large bodies"]
+    playbook_id = await playbooks.create(store, name, texts, owner="alice")
+    return Place(served, store, name, f"/api/playbooks/{playbook_id}")
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 async def test_a_route_does_what_the_right_allows(subject: str) -> None:
+    """What is allowed succeeds; what is not changes nothing."""
     held, giving = SUBJECTS[subject]
     wrong = dict[tuple[str, str], str]()
     async with shared(giving) as (served, store):
         unknown = await served.client.get(f"/api/playbooks/{uuid4()}", headers=bearer("bob"))
         absent = {**unknown.json(), "requestId": ""}
-        for number, ((method, path), (needed, body)) in enumerate(TABLE.items()):
-            name = f"api {number}"
-            texts = ["Use /v1", "Use gzip for large bodies"]
-            playbook_id = await playbooks.create(store, name, texts, owner="alice")
-            await giving(store, name)
-            before = (await playbooks.get_playbook(store, name, "alice")).snapshot
-            reply = await served.client.request(
-                method, f"/api/playbooks/{playbook_id}{path}", json=body, headers=bearer("bob")
-            )
+        for number, (route, (needed, given)) in enumerate(TABLE.items()):
+            place = await _place(served, store, number)
+            await giving(store, place.name)
+            path, body = await _ready(place, route, given)
+            before = (await playbooks.get_playbook(store, place.name, "alice")).snapshot
+            reply = await served.client.request(route[0], path, json=body, headers=bearer("bob"))
             said: Json = reply.json() if reply.status_code >= 400 else {}
             if held is Right.NONE:
                 right = {**said, "requestId": ""} == absent
             elif held < needed:
                 right = (reply.status_code, said["code"]) == (403, "forbidden")
+            elif route in HIDDEN:
+                right = (reply.status_code, said["error"]) == (
+                    404,
+                    "there is no such bullet in your playbook",
+                )
             else:
-                right = reply.status_code not in {401, 403, 500} and said.get("error") != absent["error"]
-            if held < needed:
-                after = (await playbooks.get_playbook(store, name, "alice")).snapshot
+                right = reply.is_success
+            if held < needed or route in HIDDEN:
+                after = (await playbooks.get_playbook(store, place.name, "alice")).snapshot
                 right = right and after == before
             if not right:
-                wrong[method, path] = f"{reply.status_code} {said}"
+                wrong[route] = f"{reply.status_code} {said}"
     assert wrong == {}
+
+
+async def test_whose_playbook_it_is_may_do_all_of_it() -> None:
+    async with shared(_nothing) as (served, store):
+        for number, (route, (_, given)) in enumerate(TABLE.items()):
+            if route not in OF_OTHERS:
+                path, body = await _ready(await _place(served, store, number), route, given)
+                reply = await served.client.request(route[0], path, json=body, headers=bearer("alice"))
+                assert reply.is_success, (route, reply.text)
 
 
 OPERATOR = {"Authorization": f"Bearer {token('root', staff=True)}", "X-ACE-Learner": "alice"}
 
 
-async def test_an_operator_reads_all_and_changes_what_bears_a_name() -> None:
-    async with serving(
-        settings_for(jwt_operator_claim="staff"), Overrides(model=ScriptedModel([]), store=CountingStore())
-    ) as served:
-        refused = dict[str, set[str]]()
-        for path, operations in served.app.openapi()["paths"].items():
-            for method in sorted(operations) if path.startswith("/api/") else ():
-                where = path.replace("{playbook_id}", "default").replace("{", "").replace("}", "")
-                body: Json | None = None if method in {"get", "delete"} else {}
-                reply = await served.client.request(method, where, json=body, headers=OPERATOR)
-                assert reply.status_code != 500, (method, path, reply.text)
-                if reply.status_code == 403:
-                    refused.setdefault(path, set()).add(method.upper())
-    assert refused == CLOSED_TO_OPERATORS
+def test_an_operator_helps_and_does_nothing_in_the_learners_name() -> None:
+    acts: tuple[Act, ...] = get_args(Act)
+    assert {act for act in acts if operator_may(act)} == {"read", "change", "forget"}
+    learner, operator = Identity("alice"), Identity("alice", operator="root")
+    assert all(learner.may(act) for act in acts)
+    assert all(operator.may(act) == operator_may(act) for act in acts)
+
+
+def changing(routes: Sequence[object], under: str) -> set[tuple[str, str]]:
+    """Return method and path of each route that is about one learner's memory."""
+    return {
+        (method, each.path)
+        for each in routes
+        if isinstance(each, APIRoute) and each.path.startswith(under)
+        for method in (each.methods or set()) - {"HEAD"}
+        if not each.path.startswith(("/static/", "/log", "/look"))
+        and each.path not in {"/", "/learner", "/api/learners"}
+    }
+
+
+def mounted(app: FastAPI) -> FastAPI:
+    [page] = [each for each in app.routes if isinstance(each, Mount) and each.path == "/page"]
+    assert isinstance(page.app, FastAPI)
+    return page.app
+
+
+async def test_every_route_of_api_and_page_asks_what_an_operator_may() -> None:
+    store = CountingStore()
+    settings = settings_for(jwt_operator_claim="staff", server_rate=100_000)
+    wrong = dict[tuple[str, str], int]()
+    async with serving(settings, Overrides(model=ScriptedModel([]), store=store)) as served:
+        url = str(served.client.base_url).rstrip("/")
+        cookie = f"ace_session={token('root', staff=True)}; ace_learner=alice"
+        walks: tuple[tuple[FastAPI, str, str, Mapping[tuple[str, str], Act], dict[str, str]], ...] = (
+            (served.app, "", "/api/", API_ACTS, OPERATOR),
+            (mounted(served.app), "/page", "/", PAGE_ACTS, {"cookie": cookie, "origin": url}),
+        )
+        for app, prefix, under, acts, headers in walks:
+            routes = changing(app.routes, under)
+            assert acts.keys() <= routes
+            # The learner goes last: nothing is left then.
+            for method, path in sorted(routes, key=lambda each: (each[1] == "/api/learner", each)):
+                act = acts.get((method, path), "read" if method == "GET" else "change")
+                where = path.replace("{playbook_id}", "default").replace("{action}", "pin")
+                where = where.replace("{", "").replace("}", "")
+                reply = await served.client.request(method, f"{prefix}{where}", headers=headers)
+                if (reply.status_code == 403) == operator_may(act) or reply.status_code in (401, 500):
+                    wrong[method, path] = reply.status_code
+    assert wrong == {}
+
+
+async def test_every_tool_asks_what_an_operator_may(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, jwt_operator_claim="staff", learning="background")
+    async with (
+        http_app(settings) as app,
+        listening(app, lifespan="off") as (_, url),
+        httpx.AsyncClient(headers=OPERATOR, trust_env=False) as sender,
+        streamable_http_client(f"{url}/mcp", http_client=sender) as (read, write, _),
+        ClientSession(read, write) as session,
+    ):
+        await session.initialize()
+        offered = {tool.name for tool in (await session.list_tools()).tools}
+        assert offered == TOOL_ACTS.keys()
+        for name, (act, arguments) in TOOL_ACTS.items():
+            result = await session.call_tool(name, arguments)
+            assert ("only the learner" in str(result.content)) != operator_may(act), name
+            assert name != "recall" or "Name the unit" in str(result.content)
+    async with open_store(settings=settings) as store:
+        kept = await store.history("alice")
+        assert {entry.author for entry in kept.entries} == {"operator:root"}
+        assert await store.turns("alice", 10) == ()
+        assert (await store.history("root")).entries == ()
+
+
+async def test_an_operator_neither_shares_for_the_learner_nor_sees_what_is_shared_with_them(
+    tmp_path: Path,
+) -> None:
+    settings = settings_for(tmp_path, jwt_operator_claim="staff")
+    async with open_store(settings=settings) as store:
+        await playbooks.create(store, "recipes", ["Use /v1"], owner="carol")
+        await playbooks.grant(store, "recipes", "user:alice", "editor", owner="carol")
+    made = {"name": "open", "scope": "tenant", "visibility": "shared"}
+    async with serving(settings, Overrides(model=ScriptedModel([]))) as served:
+        api = served.client
+        shared = await api.post("/api/playbooks", json=made, headers=OPERATOR)
+        private = await api.post("/api/playbooks", json={"name": "mine"}, headers=OPERATOR)
+        listed = await api.get("/api/playbooks", params={"which": "shared"}, headers=OPERATOR)
+        own = await api.get("/api/playbooks", headers=OPERATOR)
+        cookie = f"ace_session={token('root', staff=True)}; ace_learner=alice"
+        page = await served.client.get("/page/playbooks/default", headers={"cookie": cookie})
+        alices = await served.client.get(
+            "/page/playbooks/default", headers={"cookie": f"ace_session={token('alice')}"}
+        )
+    async with (
+        http_app(settings) as app,
+        listening(app, lifespan="off") as (_, url),
+        httpx.AsyncClient(headers=OPERATOR, trust_env=False) as sender,
+        streamable_http_client(f"{url}/mcp", http_client=sender) as (read, write, _),
+        ClientSession(read, write) as session,
+    ):
+        await session.initialize()
+        names = (await session.call_tool("playbook_list", {})).structuredContent
+        more = await session.call_tool("playbook_list", {"cursor": "shared:"})
+        resources = (await session.list_resources()).resources
+        opened = await session.call_tool("playbook_show", {"playbook": "carol/recipes"})
+    assert (shared.status_code, private.status_code, listed.status_code) == (403, 201, 403)
+    assert [each["name"] for each in own.json()["playbooks"]] == ["mine"]
+    assert ("recipes" in page.text, "recipes" in alices.text) == (False, True)
+    assert names is not None
+    assert (names["next_cursor"], [each["name"] for each in names["playbooks"]]) == (None, ["mine"])
+    assert [str(each.uri) for each in resources] == ["playbook:///mine"]
+    assert (more.isError, opened.isError) == (True, True)
+
+
+async def test_an_operator_decides_no_proposal_on_the_page() -> None:
+    store = CountingStore()
+    playbook_id = await playbooks.create(store, "recipes", ["Use /v1"], owner="alice")
+    await playbooks.grant(store, "recipes", "user:bob", "contributor", owner="alice")
+    await store.seed("bob", Add(content="Retry after 429", ref="b"))
+    settings = settings_for(jwt_operator_claim="staff")
+    async with serving(settings, Overrides(model=ScriptedModel([]), store=store)) as served:
+        found: Json = (await served.client.get("/api/playbook", headers=bearer("bob"))).json()
+        body = {"bullets": [found["bullets"][0]["id"]]}
+        where = f"/api/playbooks/{playbook_id}/proposals"
+        made = await served.client.post(where, json=body, headers=bearer("bob"))
+        assert made.status_code == 201, made.text
+        form = {"decision": "approve"}
+        url = str(served.client.base_url).rstrip("/")
+        cookie = f"ace_session={token('root', staff=True)}; ace_learner=alice"
+        decided = await served.client.post(
+            f"/page/review/playbooks/{playbook_id}/proposals/{made.json()['proposal_id']}",
+            data=form,
+            headers={"cookie": cookie, "origin": url},
+        )
+        waiting: Json = (await served.client.get(where)).json()
+    assert decided.status_code == 403
+    assert [each["state"] for each in waiting["proposals"]] == ["pending"]
 
 
 async def test_every_change_of_an_operator_names_the_operator() -> None:

@@ -9,12 +9,13 @@ import socket
 import subprocess
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython, cold_python
-from tests.server.process import environment
+from tests.server.process import environment, server
 
 CODE = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
 
@@ -115,3 +116,23 @@ def test_every_line_of_a_worker_is_a_record_and_says_what_it_works_with(tmp_path
     assert first == "[ACE Worker] model=offline store=SQLite: at work"
     assert rest == ["[ACE Worker] stopped: nothing was pending"]
     assert process.returncode == 0
+
+
+def test_the_address_of_the_page_is_told_where_there_is_one(tmp_path: Path, warm_python: WarmPython) -> None:
+    with server(tmp_path, warm_python) as started:
+        page = httpx.get(f"{started.url}/", follow_redirects=True, trust_env=False)
+        assert started.stop() == 0
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert [line.rpartition(" ")[2] for line in started.lines if "the page is at" in line] == [
+        f"{started.url}/"
+    ]
+    with server(tmp_path, warm_python, ACE_SERVER_PAGE="false") as started:
+        assert started.stop() == 0
+    assert [line for line in started.lines if "the page is at" in line] == []
+
+
+def test_the_address_of_the_page_can_be_opened(tmp_path: Path, warm_python: WarmPython) -> None:
+    with server(tmp_path, warm_python, host="0.0.0.0") as started:
+        assert started.stop() == 0
+    (line,) = [line for line in started.lines if "the page is at" in line]
+    assert "http://127.0.0.1:" in line

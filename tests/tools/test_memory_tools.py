@@ -177,3 +177,20 @@ async def test_a_list_holds_only_the_kind_asked_for(store: Store) -> None:
     assert "banana" in await ask(store, ALICE, "memory_list", kind="banana"), (
         "the model is told what is wrong"
     )
+
+
+async def test_a_value_of_the_profile_is_found_by_its_name_in_any_language(store: Store) -> None:
+    await seed(
+        store,
+        "alice",
+        Add(content="Learner says: Ich wohne in Bonn", section="profile", slot="home"),
+        Add(
+            content="Learner says: meine Muttersprache ist Polnisch",
+            section="profile",
+            slot="native_language",
+        ),
+    )
+    told = await ask(store, ALICE, "memory_search", words="home address")
+    assert "Ich wohne in Bonn" in told
+    assert "Polnisch" not in told
+    assert "Polnisch" in await ask(store, ALICE, "memory_search", words="native language")

@@ -145,7 +145,7 @@ async def test_a_missing_package_is_a_text_that_says_what_to_install(
     search: BaseTool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "tavily", None)
-    assert "ace-graph[search]" in await search.ainvoke({"query": "fractions"})
+    assert "'.[search]'" in await search.ainvoke({"query": "fractions"})
 
 
 async def test_wrong_arguments_and_an_empty_query_are_texts(search: BaseTool, tavily: Tavily) -> None:

@@ -7,8 +7,11 @@ import json
 
 import pytest
 
+from ace_graph.learning.batch_reflection import BatchReflection, batch_reflect
+from ace_graph.learning.curate_reflections import curate
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.turn import TurnStatus
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import rewriting, write
@@ -60,13 +63,15 @@ async def test_a_sync_and_an_async_task_give_their_result_and_the_id(store: InMe
     )
 
 
-async def test_what_the_task_reports_is_what_counts(store: InMemoryStore) -> None:
+@pytest.mark.parametrize("status", ["success", "failure", "partial"])
+async def test_what_the_task_reports_is_what_counts(store: InMemoryStore, status: TurnStatus) -> None:
     completion = Completion(score=0.4, metrics={"pages": 3})
     result, name = await execute_with_learning(
-        lambda: TaskResult("half", "failure", completion), "Fetch", store=store, learner_id="bot"
+        lambda: TaskResult("half", status, completion), "Fetch", store=store, learner_id="bot"
     )
     turn = await get_trajectory(store, "bot", name)
-    assert (result, turn.status, turn.score, turn.metrics) == ("half", "failure", 0.4, {"pages": 3})
+    assert (result, turn.status, turn.verdict) == ("half", status, status)
+    assert (turn.score, turn.metrics) == (0.4, {"pages": 3})
 
 
 async def test_an_exception_is_a_failure_and_reaches_the_caller(store: InMemoryStore) -> None:
@@ -115,14 +120,33 @@ async def test_what_was_learned_is_there_for_the_next_run(store: InMemoryStore) 
 
     first = await run()
     (reflection,) = (await get_trajectory(store, "bot", first)).reflections
-    assert reflection.successes == (RULE,)
+    assert reflection.successes == (), "the run failed"
     assert reflection.failures == ("Never fetch in parallel", "too many pages")
     assert reflection.observations == ("The service is slow at noon",)
-    assert reflection.recommendations == ("ask for ten pages",)
+    assert reflection.recommendations == ("ask for ten pages", RULE)
     assert reflection.insight == "the service counts pages"
     second = await get_trajectory(store, "bot", await run())
     assert (seen[0], RULE in seen[1]) == ("", True)
     assert len(second.injected) >= 1
+
+
+async def test_what_is_curated_from_many_runs_is_only_what_was_taught(store: InMemoryStore) -> None:
+    for _ in range(2):
+        await execute_with_learning(
+            lambda: ("429", "failure"),
+            "Fetch the pages",
+            store=store,
+            learner_id="bot",
+            auto_curate=False,
+            learning="inline",
+            model=ScriptedModel(reflector=[LESSONS]),
+            settings=Settings(),
+        )
+    found = await batch_reflect(store, "bot", min_trajectories=2)
+    assert isinstance(found, BatchReflection)
+    await curate(store, "bot", [each.memory_id for each in found.patterns])
+    learned = {bullet.content for bullet in (await store.load("bot")).playbook.bullets()}
+    assert learned == {RULE, "Never fetch in parallel", "The service is slow at noon"}
 
 
 @pytest.mark.parametrize(("reflects", "curates"), [(False, False), (True, False), (True, True)])

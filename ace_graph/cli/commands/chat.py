@@ -22,7 +22,7 @@ import typer
 
 from ace_graph.cli.app import print_notice
 from ace_graph.cli.terminal import console
-from ace_graph.errors import AceError
+from ace_graph.errors import AceError, DailyTokensUsed
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -154,6 +154,9 @@ def _loop(
                 run(conversation.take(text))
         except KeyboardInterrupt:
             console().print("\nstopped; the conversation goes on without this question", style="dim")
+        except DailyTokensUsed as error:
+            failed = True
+            console().print(f"{error}.", soft_wrap=not sys.stdout.isatty())
         except Exception as error:
             failed = True
             if debug:

@@ -1,4 +1,4 @@
-"""`ace-graph doctor`: checks packages, settings, model and store; exit code 1 when the agent can't run.
+"""`ace-graph doctor`: checks packages, settings, model and store; exit code 1 when something failed.
 
 Each check is a function that yields rows. The store is checked by writing: a learner with a random name is
 stored and forgotten again.
@@ -10,7 +10,7 @@ import asyncio
 import os
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,19 +23,20 @@ from ace_graph.cli.environment import ENV_FILE
 from ace_graph.cli.logs import install_logging
 from ace_graph.cli.store_access import commit
 from ace_graph.cli.terminal import console, print_json, printable
-from ace_graph.errors import AceError, ModelNotConfigured
+from ace_graph.errors import AceError, ModelNotConfigured, how_to_install
 from ace_graph.memory.consolidation.schedule import is_run
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.pending import PendingCounts, PendingItem
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import describe, keeps_pending
-from ace_graph.settings import Settings, export_others, unknown_names
+from ace_graph.settings import Settings, export_others, unknown_in_environment, unknown_names
 from ace_graph.stores import open_store, redacted_url
 
 __all__ = [
     "Check",
     "check_embeddings",
     "check_env_file",
+    "check_environment",
     "check_model",
     "check_packages",
     "check_python",
@@ -44,6 +45,9 @@ __all__ = [
 ]
 
 Status = Literal["ok", "warn", "fail"]
+
+PARTIAL = frozenset({"model reflects", "model calls tools", "model cut short"})
+"""Checks of what turns can be answered without."""
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 _NEEDED = ("langgraph", "langchain-core", "langchain-google-genai", "neo4j", "pydantic", "typer", "rich")
@@ -78,11 +82,11 @@ def check_packages() -> Iterator[Check]:
     for name in _NEEDED:
         found = _installed(name)
         if found is None:
-            yield Check(name, "fail", "not installed", "pip install ace-graph again, into this environment")
+            yield Check(name, "fail", "not installed", "install ace-graph again, into this environment")
         else:
             yield Check(name, "ok", found)
     for name, (extra, purpose) in _EXTRAS.items():
-        absent = f"not installed; only {purpose} would need it: pip install 'ace-graph[{extra}]'"
+        absent = f"not installed; only {purpose} would need it: {how_to_install(extra)}"
         yield Check(name, "ok", _installed(name) or absent)
 
 
@@ -96,11 +100,20 @@ def check_env_file(file: Path) -> Iterator[Check]:
     except AceError as error:
         yield Check(".env", "fail", str(error), "save it as UTF-8 text that you may read")
         return
-    for name, near in unknown:
-        fix = f"did you mean {near}?" if near else "remove it, or look it up in .env.example"
-        yield Check(".env", "warn", f"{name} is read by nothing", fix)
+    yield from _typos(".env", unknown)
     if not unknown:
         yield Check(".env", "ok", f"{file.absolute()}, no unknown names")
+
+
+def check_environment(environ: Mapping[str, str]) -> Iterator[Check]:
+    """Check the names of our variables in the environment for typos."""
+    yield from _typos("environment", unknown_in_environment(environ))
+
+
+def _typos(place: str, unknown: Sequence[tuple[str, str | None]]) -> Iterator[Check]:
+    for name, near in unknown:
+        fix = f"did you mean {near}?" if near else "remove it, or look it up in .env.example"
+        yield Check(place, "warn", f"{name} is read by nothing", fix)
 
 
 def check_model(settings: Settings) -> Iterator[Check]:
@@ -217,7 +230,11 @@ def run_doctor(url: str | None, *, ask: bool, as_json: bool) -> int:
         fix = f"\n       -> {printable(each.fix)}" if each.fix else ""
         line = Text.assemble((f"{each.status:<5}", _STYLES[each.status]), f"  {each.name}: ")
         out.print(line.append(printable(each.found) + fix), soft_wrap=True)
-    verdict = "The agent can't run until what failed is fixed." if failed else "The agent can run."
+    verdict = "The agent can run."
+    if any(each.name not in PARTIAL for each in failed):
+        verdict = "The agent can't run until what failed is fixed."
+    elif failed:
+        verdict = "The agent can run, without what failed."
     out.print(verdict, style="bold")
     return bool(failed)
 
@@ -226,6 +243,7 @@ def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:
     yield from check_python()
     yield from check_packages()
     yield from check_env_file(ENV_FILE)
+    yield from check_environment(os.environ)
     try:
         settings = Settings.load(ENV_FILE)
         export_others(ENV_FILE, os.environ)
@@ -257,24 +275,7 @@ def _check_graph(settings: Settings) -> Iterator[Check]:
 
 
 def _ask_model(settings: Settings) -> Iterator[Check]:
-    from langchain_core.messages import HumanMessage
-
     from ace_graph.build_resources import offline_fallback
-    from ace_graph.models import call_model, close_model, make_model
+    from ace_graph.cli.commands.doctor_ask import try_model
 
-    async def ask_model() -> str:
-        model = make_model(offline_fallback(settings))
-        try:
-            reply = await call_model(
-                model, [HumanMessage("What is 2 + 2? Answer with the number.")], timeout=settings.llm_timeout
-            )
-        finally:
-            await close_model(model)
-        return reply.text
-
-    try:
-        answer = asyncio.run(ask_model())
-    except AceError as error:
-        yield Check("model answers", "fail", str(error))
-    else:
-        yield Check("model answers", "ok", f"2 + 2: {answer[:60]!r}")
+    yield from asyncio.run(try_model(offline_fallback(settings)))

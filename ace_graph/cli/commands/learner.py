@@ -5,9 +5,9 @@ What a command needs is imported when it is called, so that `--help` answers at 
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +17,8 @@ from ace_graph.cli.app import print_notice
 from ace_graph.cli.options import Json, StoreUrl
 
 if TYPE_CHECKING:
-    from ace_graph.memory.stores.base import LearnerSummary, Store
+    from ace_graph.memory.stores.base import Store
+    from ace_graph.memory.stores.listing import ListedLearner
     from ace_graph.settings import Settings
 
 __all__ = ["learner_commands"]
@@ -31,6 +32,9 @@ LearnerId = Annotated[str, typer.Argument(metavar="ID", help="The learner.")]
 
 @learner_commands.command("list")
 def list_(
+    search: Annotated[
+        str, typer.Option("--search", "-s", metavar="TEXT", help="Only those with this in their id.")
+    ] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Learners a page.")] = 100,
     after: Annotated[
         str, typer.Option("--after", metavar="ID", help="Begin after this learner: the next page.")
@@ -42,38 +46,38 @@ def list_(
 
     \b
     ace-graph learner list
+    ace-graph learner list --search ad
     ace-graph learner list --after ada --json
     """
     from ace_graph.cli.store_access import on_store
     from ace_graph.cli.terminal import console, print_json, printable
-    from ace_graph.errors import ConfigurationError
-    from ace_graph.memory.stores.base import can_clean
-    from ace_graph.memory.stores.playbooks import keeps_playbooks
+    from ace_graph.memory.stores.listing import ListedLearner, list_learners
 
-    async def read(opened: Store) -> tuple[tuple[LearnerSummary, ...], tuple[str, ...]]:
-        if not can_clean(opened):
-            raise ConfigurationError(f"the store {opened.name} can't list its learners")
-        learners = await opened.learners(limit + 1, after)
-        owners = await opened.playbooks.owners(limit + 1, after) if keeps_playbooks(opened) else ()
-        return learners, owners
+    async def read(opened: Store) -> tuple[list[ListedLearner], str | None]:
+        found, place = list[ListedLearner](), after
+        while True:
+            page = await list_learners(opened, search=search, limit=limit - len(found), after=place)
+            found += page.learners
+            if page.next is None or len(found) == limit:
+                return found, page.next
+            place = page.next
 
-    learners, owners = on_store(store, read)
-    known = {each.learner_id: each for each in learners}
-    complete = len(learners) <= limit  # beyond the last one that was read there may be more of them
-    names = {*known, *(o for o in owners if complete or o <= learners[-1].learner_id)}
-    found = [known.get(name) or _OwnerOnly(name) for name in sorted(names)]
-    page = found[:limit]
-    following = page[-1].learner_id if len(found) > limit else None
+    found, following = on_store(store, read)
     if as_json:
-        print_json({"learners": [_summary_json(each) for each in page], "next": following})
+        print_json({"learners": [_summary_json(each) for each in found], "next": following})
         return
     out = console()
-    for each in page:
+    for each in found:
         out.print(f"{_summary_text(each)} {printable(each.learner_id)}", soft_wrap=True)
-    if not page:
-        print_notice("no learner is stored" if not after else f"no learner comes after {printable(after)}")
+    if not found:
+        whose = f" with {printable(search)} in the id" if search else ""
+        place = f" comes after {printable(after)}" if after else " is stored"
+        print_notice(f"no learner{whose}{place}")
     elif following is not None:
-        print_notice(f"there are more: ace-graph learner list --after {printable(following)}")
+        same = f" --search {shlex.quote(printable(search))}" if search else ""
+        print_notice(
+            f"there are more: ace-graph learner list{same} --after {shlex.quote(printable(following))}"
+        )
 
 
 @learner_commands.command("export")
@@ -149,24 +153,22 @@ def _settings(store: str | None) -> Settings:
     return settings if store is None else settings.model_copy(update={"store": store})
 
 
-@dataclass(frozen=True)
-class _OwnerOnly:
-    """A learner of whom there are named playbooks and no memory."""
-
-    learner_id: str
-
-
-def _summary_text(each: LearnerSummary | _OwnerOnly) -> str:
-    if isinstance(each, _OwnerOnly):
+def _summary_text(each: ListedLearner) -> str:
+    if each.stored is None:
         return f"{'no turn':<16}  {'playbooks only':<14}"
-    last = "no turn" if each.last_turn is None else f"{each.last_turn:%Y-%m-%d %H:%M}"
-    return f"{last:<16}  version {each.version:<6}"
+    last = each.stored.last_turn
+    return f"{'no turn' if last is None else f'{last:%Y-%m-%d %H:%M}':<16}  version {each.stored.version:<6}"
 
 
-def _summary_json(each: LearnerSummary | _OwnerOnly) -> dict[str, object]:
-    if isinstance(each, _OwnerOnly):
+def _summary_json(each: ListedLearner) -> dict[str, object]:
+    stored = each.stored
+    if stored is None:
         absent = dict.fromkeys(("version", "last_turn", "created_at", "changed_at"))
         return {"learner": each.learner_id, **absent}
-    moments = {"last_turn": each.last_turn, "created_at": each.created_at, "changed_at": each.changed_at}
+    moments = {
+        "last_turn": stored.last_turn,
+        "created_at": stored.created_at,
+        "changed_at": stored.changed_at,
+    }
     written = {name: None if moment is None else moment.isoformat() for name, moment in moments.items()}
-    return {"learner": each.learner_id, "version": each.version, **written}
+    return {"learner": each.learner_id, "version": stored.version, **written}

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.options import DEFAULT_LEARNER
-from ace_graph.errors import ConfigurationError, UsageError
+from ace_graph.errors import ConfigurationError, UsageError, how_to_install
 
 __all__ = ["run_mcp"]
 
@@ -20,7 +20,7 @@ def run_mcp(learner: str, store: str | None, http: bool, host: str, port: int) -
     Raises ConfigurationError saying what to set, UsageError.
     """
     if any(find_spec(name) is None for name in _NEEDED):
-        raise ConfigurationError("the MCP server needs more packages: pip install 'ace-graph[mcp]'")
+        raise ConfigurationError(f"the MCP server needs more packages: {how_to_install('mcp')}")
     if http and learner != DEFAULT_LEARNER:
         raise UsageError("over HTTP the learner is the subject of the token: leave --learner out")
     settings = load_settings(quiet="WARNING")  # clients show what a server writes to stderr as problems

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ace_graph.cli.environment import load_settings
-from ace_graph.errors import ConfigurationError
+from ace_graph.errors import ConfigurationError, how_to_install
 
 __all__ = ["run_server"]
 
@@ -19,7 +19,7 @@ _NEEDED = ("fastapi", "uvicorn", "jwt", "prometheus_client", "langgraph.checkpoi
 def run_server(host: str, port: int, base: Path | None) -> int:
     """Serve until told to stop; return the exit code. Raises ConfigurationError saying what to set."""
     if any(_missing(name) for name in _NEEDED):
-        raise ConfigurationError("the web backend needs more packages: pip install 'ace-graph[server]'")
+        raise ConfigurationError(f"the web backend needs more packages: {how_to_install('server')}")
     settings = load_settings()
     from ace_graph.server.serve import serve
 

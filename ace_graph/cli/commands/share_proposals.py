@@ -52,8 +52,11 @@ def list_proposals(url: str | None, learner: str, name: str, *, everything: bool
         state = f"until {each.expires:%Y-%m-%d}" if each.state == "pending" else each.state
         state += f" ({each.reason})" if each.reason else ""
         print_line(f"{each.proposal_id}  by {who}  {each.trust.name.lower()}  {state}")
-        for text in each.texts:
-            print_line(f"  {text}")
+        for add in each.adds:
+            print_line(f"  {add.content}")
+            for what, value in (("when", add.context), ("topic", add.topic), ("tags", ", ".join(add.tags))):
+                if value:
+                    print_line(f"    {what}: {value}")
 
 
 def accept(url: str | None, learner: str, name: str, proposal_id: str, texts: list[str] | None) -> None:
@@ -101,6 +104,10 @@ def _proposal_json(proposal: Proposal) -> dict[str, object]:
         "proposal_id": proposal.proposal_id,
         "by": proposal.by,
         "texts": list(proposal.texts),
+        "bullets": [
+            {"content": add.content, "context": add.context, "topic": add.topic, "tags": list(add.tags)}
+            for add in proposal.adds
+        ],
         "replaces": list(proposal.targets),
         "trust": proposal.trust.name.lower(),
         "lineage": list(proposal.lineage),

@@ -5,11 +5,12 @@ What a command needs is imported when it is called, so that `--help` answers at 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ace_graph.cli.options import Json
+from ace_graph.cli.options import Json, StoreUrl
 from ace_graph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["store_commands"]
 
-store_commands = typer.Typer(no_args_is_help=True, help="Move everything from one store to another.")
+store_commands = typer.Typer(no_args_is_help=True, help="Copy, back up and check a store as a whole.")
 
 
 @store_commands.command()
@@ -52,6 +53,42 @@ def copy(
         raise UsageError("--dry-run says what would be copied, --verify-only what is not the same: use one")
     mode: Mode = "dry run" if dry_run else "verify" if verify_only else "copy"
     raise typer.Exit(run_copy(source, target, learner, mode, as_json=as_json))
+
+
+@store_commands.command()
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file to make; it must not exist.")],
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Copy the store into a new SQLite file, and read that again: all learners, playbooks and teams.
+
+    \b
+    ace-graph store backup ace-2026-08-01.db
+    ace-graph store check --store sqlite:///ace-2026-08-01.db
+
+    Servers may go on: each memory is in the file as it was when it was read. The file is for its owner's
+    eyes only, and is itself a store: `store copy sqlite:///FILE URL` brings it back. The conversations with
+    the web backend are elsewhere (`store copy-conversations`). Exit code 1: the file lacks what is named.
+    """
+    from ace_graph.cli.commands.store_copy import run_backup
+
+    raise typer.Exit(run_backup(store, file, as_json=as_json))
+
+
+@store_commands.command()
+def check(as_json: Json = False, store: StoreUrl = None) -> None:
+    """Read everything in a store, and name what is damaged; nothing is written.
+
+    \b
+    ace-graph store check
+    ace-graph store check --store sqlite:///backup.db
+
+    Exit code 1: something can't be read. What is damaged stays as it is, and the others can be used.
+    """
+    from ace_graph.cli.commands.store_copy import run_check
+
+    raise typer.Exit(run_check(store, as_json=as_json))
 
 
 @store_commands.command("copy-conversations")

@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, BaseMessage
 
 from ace_graph.languages.detection import spoken_language
-from ace_graph.learning.feedback import Exchange
+from ace_graph.learning.feedback import Exchange, turn_before
 from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.forms import is_yes, question_text
 from ace_graph.learning.statements.statement import Statement
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.turn import answer_hash
 
 __all__ = ["confirmed_statements", "consent_question"]
 
@@ -37,7 +36,7 @@ def confirmed_statements(message: str, before: Exchange | None, snapshot: Snapsh
     """Return the statements that the learner's yes to our question keeps; none for other messages."""
     if before is None or not is_yes(message):
         return []
-    known = {turn.answer_hash: turn for turn in snapshot.access.recent_turns}.get(answer_hash(before.answer))
+    known = turn_before(before, snapshot.access)
     if known is None:
         return []
     waiting = _waiting(read_statements(before.question, snapshot.playbook, known.turn_id, "ask"))

@@ -10,6 +10,8 @@ import re
 
 from ace_graph.learning.statements.forget_requests import Own
 from ace_graph.learning.statements.rules import rule_of
+from ace_graph.learning.statements.slots import says_more
+from ace_graph.learning.statements.statement import ATTRIBUTION
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.search.tokenize import terms
 
@@ -74,8 +76,10 @@ def contradicted(claim: str, own: Own) -> tuple[Bullet, bool] | None:
     for bullet, known in own.bullets():
         if not telling or _NEGATION.search(bullet.content):
             continue
-        if known == said or (slot is not None and slot == bullet.slot and telling & known):
+        if known == said:
             return bullet, True
+        if slot is not None and slot == bullet.slot and telling & known:
+            return bullet, not says_more(bullet.content.removeprefix(ATTRIBUTION))
         if len(said & known) / len(said) >= _COVERAGE and telling & known:
             near = near or bullet
     return (near, False) if near is not None else None

@@ -14,33 +14,60 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 from ace_graph.languages.tables import FIRST
 from ace_graph.learning.calculations import correction_of_sum
 from ace_graph.learning.statements.clauses import EDGES, Clause, clauses, question_apart
 from ace_graph.learning.statements.denials import contradicted, denied, new_name
-from ace_graph.learning.statements.forget_requests import ForgetRequest, Own, forget_request
+from ace_graph.learning.statements.forget_requests import (
+    ForgetRequest,
+    Own,
+    forget_request,
+    pointed_at,
+    points_back,
+)
 from ace_graph.learning.statements.form_statements import form_statements
-from ace_graph.learning.statements.forms import is_sensitive, is_sensitive_place, states_sensitive
-from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences
-from ace_graph.learning.statements.rules import FACT, PLAIN_FACTS, STATEMENTS, STYLE, StatementRule, rule_of
+from ace_graph.learning.statements.forms import (
+    asks_to_take_back,
+    is_private_wish,
+    is_sensitive,
+    is_sensitive_place,
+    states_sensitive,
+)
+from ace_graph.learning.statements.own_voice import asks_not_to_keep, order_in, own_sentences
+from ace_graph.learning.statements.rules import (
+    BESIDE,
+    FACT,
+    LIKES,
+    PLAIN_FACTS,
+    STATEMENTS,
+    STYLE,
+    StatementRule,
+    rule_of,
+)
 from ace_graph.learning.statements.sentences import MASK, Sentence
+from ace_graph.learning.statements.slots import FACTS, is_part, sparing
 from ace_graph.learning.statements.speaker import Stretch, doubt
 from ace_graph.learning.statements.statement import (
     ATTRIBUTION,
     MAX_STATEMENTS,
-    NOT_ASKED,
     NOT_KNOWN,
+    TAKEN_BACK,
     SensitiveFacts,
     Statement,
     keep,
+    part_only,
     sensitive_statement,
 )
-from ace_graph.memory.delta.operations import Operation, Remove
+from ace_graph.memory.delta.operations import Add, Operation, Remove
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.screening.screen import screen
 from ace_graph.numerals import numerals
+from ace_graph.prompts import NOT_ASKED
 from ace_graph.spelled_numbers import normalize
 
 __all__ = ["explicit_operations", "read_statements"]
@@ -62,32 +89,75 @@ _POINTS_ONLY = re.compile(
 
 
 def explicit_operations(
-    text: str, playbook: Playbook, source: str, sensitive: SensitiveFacts = "ask"
+    text: str, playbook: Playbook, source: str, sensitive: SensitiveFacts = "ask", last: str | None = None
 ) -> list[Operation]:
     """Return the operations that a learner's message asks for, of its first 10 statements."""
-    found = read_statements(text, playbook, source, sensitive)
+    found = read_statements(text, playbook, source, sensitive, last)
     return [statement.operation for statement in found if statement.operation is not None]
 
 
 def read_statements(
-    text: str, playbook: Playbook, source: str, sensitive: SensitiveFacts = "ask"
+    text: str, playbook: Playbook, source: str, sensitive: SensitiveFacts = "ask", last: str | None = None
 ) -> list[Statement]:
     """Return the first 10 statements and requests of a message; those in other languages than English last.
 
-    `source` names the turn. The playbook is read to find what a request to forget means. `sensitive` is the
-    setting ACE_SENSITIVE_FACTS.
+    `source` names the turn. The playbook is read to find what a request to forget means; `last` names the
+    turn before, which "forget that" means. `sensitive` is the setting ACE_SENSITIVE_FACTS.
     """
-    found = list[Statement]()
+    found, taken_back = list[Statement](), ""
     own = Own(playbook, ATTRIBUTION)
     reader = _Reader(text, own, source, sensitive)
     unwanted = asks_not_to_keep(text)
     for part in _parts(text):
-        said = reader.read(part)
-        wanted = (each for each in said if each.kind == "forget") if part.asks or unwanted else said
-        found += islice(wanted, MAX_STATEMENTS)
+        for said in islice(reader.read(part), MAX_STATEMENTS):
+            if isinstance(said, Back):
+                taken_back, found = taken_back or said.words, [_taken_back(each) for each in found]
+            elif said.kind == "forget" or not (part.asks or unwanted):
+                found.append(said)
         if len(found) >= MAX_STATEMENTS:
-            return found[:MAX_STATEMENTS]
-    return [*found, *islice(form_statements(text, own, source, sensitive), MAX_STATEMENTS - len(found))]
+            break
+    others = list(islice(form_statements(text, own, source, sensitive), max(0, MAX_STATEMENTS - len(found))))
+    found += [_taken_back(each) for each in others] if taken_back else others
+    if taken_back and not any(each.why == TAKEN_BACK for each in found):
+        found += pointed_at(taken_back, own, last)
+    found = [_sparing(each, own) for each in found[:MAX_STATEMENTS]]
+    order = order_in(text) if any(_wish(each) is not None for each in found) else None
+    return [_held_back(each, order) for each in found] if order is not None else found
+
+
+def _wish(statement: Statement) -> Add | None:
+    """The operation that keeps a wish, or what is to be remembered; None for a name, an age, a taste."""
+    operation = statement.operation
+    if not isinstance(operation, Add) or not statement.asked or operation.slot in FACTS:
+        return None
+    return operation
+
+
+def _held_back(statement: Statement, order: str) -> Statement:
+    """The statement; a wish beside an order to the agent goes to quarantine, as a part of the order."""
+    wish = _wish(statement)
+    if wish is None or screen(wish.content, wish.vouched) is not None:  # that says why itself
+        return statement
+    held = {"status": "quarantined", "quarantine_reason": f"said beside an {order}"}
+    return replace(statement, operation=wish.model_copy(update=held))
+
+
+class Back(NamedTuple):
+    """A request to forget what was said just before, in its words."""
+
+    words: str
+
+
+def _taken_back(statement: Statement) -> Statement:
+    """What becomes of a statement when the same message asks to forget it: nothing of it is kept."""
+    if statement.kind != "keep" or (statement.operation is None and statement.after_yes is None):
+        return statement
+    return replace(statement, operation=None, after_yes=None, why=TAKEN_BACK)
+
+
+def _sparing(statement: Statement, own: Own) -> Statement:
+    operation = statement.operation
+    return replace(statement, operation=sparing(operation, own)) if isinstance(operation, Add) else statement
 
 
 def _parts(text: str) -> Iterator[Sentence]:
@@ -111,16 +181,24 @@ class _Reader:
         self._unnamed = False
         """A name was denied, so that a new one may follow."""
 
-    def read(self, sentence: Sentence) -> Iterator[Statement]:
+    def read(self, sentence: Sentence) -> Iterator[Statement | Back]:
         """Yield what the clauses of one sentence say."""
-        beside = False
-        for clause in clauses(sentence):
+        if points_back(sentence.masked):
+            if not sentence.asks or asks_to_take_back(sentence.masked):
+                yield Back(sentence.text)
+            return
+        beside, said = False, list(clauses(sentence))
+        joined = len(said) > 1 and any(_names_value(each) for each in said)
+        for clause in said:
+            if points_back(clause.masked) and not clause.unsure:
+                yield Back(clause.words)
+                continue
             request = forget_request(clause.text, clause.masked)
             forgotten = (
                 list(_forgotten(request, self._own, unsure=clause.unsure)) if request is not None else []
             )
             yield from forgotten or self._denied(clause)
-            statement = None if forgotten else self._stated(clause, beside=beside)
+            statement = None if forgotten else self._stated(clause, beside=beside, joined=joined)
             if statement is not None and (statement.asked or sentence[:2] in self._own_words):
                 beside = beside or (statement.asked and statement.operation is not None)
                 yield statement
@@ -158,43 +236,74 @@ class _Reader:
         else:
             yield Statement("forget", said, why=LIKE_IT)
 
-    def _stated(self, clause: Clause, *, beside: bool) -> Statement | None:
+    @cached_property
+    def _asks(self) -> bool:
+        return any(part.asks for part in _parts(self._text))
+
+    def _stated(self, clause: Clause, *, beside: bool, joined: bool) -> Statement | None:
         name = new_name(clause.plain) if self._unnamed else None
         if name is not None:  # in words that say that it is one
             clause = Clause(f"My name is {name}", f"My name is {name}")
         facts = beside or self._introduced or self._own.says(clause.words)
-        statement = _stated(clause, self._source, facts=facts, styles=beside or self._own.says(clause.words))
-        if statement is None or self._own.says(clause.words):
+        styles = beside or self._own.says(clause.words)
+        statement = _stated(clause, self._source, facts=facts, styles=styles)
+        if (statement is None or statement.operation is None) and self._tells_more(clause, beside or joined):
+            statement = _to_keep(clause.text, clause, BESIDE, self._source, asked=clause.told)
+        if clause.told or clause.negated or self._own.says(clause.words):
             return statement
-        if statement.operation is not None and _tells_of_somebody(clause):
+        if statement is not None and statement.operation is None and statement.why != NOT_ASKED:
+            return statement
+        if _is_private(clause):
+            return sensitive_statement(clause.words, self._source, self._sensitive)
+        if statement is not None and statement.operation is not None and _tells_of_somebody(clause):
             return Statement("keep", clause.words, why=NOT_ASKED, asked=False)
-        if statement.operation is not None:
-            private = _is_sensitive_place(clause)
-        else:
-            private = statement.why == NOT_ASKED and not clause.unsure and _states_sensitive(clause)
-        return sensitive_statement(clause.words, self._source, self._sensitive) if private else statement
+        return statement
+
+    def _tells_more(self, clause: Clause, beside: bool) -> bool:
+        """Whether a clause is kept because of the one that it is joined to."""
+        if clause.negated or not (clause.told or beside):
+            return False
+        if not clause.told and self._asks and _has_number(clause):
+            return False
+        known = BESIDE.pattern.match(clause.masked) or (clause.told and FACT.pattern.match(clause.masked))
+        return bool(known) and MASK not in clause.masked
 
 
-def _states_sensitive(clause: Clause) -> bool:
-    """Whether a clause says of the learner, and of nobody else, that they are or have something sensitive."""
-    whole = Stretch(0, len(clause.masked))
+def _names_value(clause: Clause) -> bool:
+    found = rule_of(clause.masked)
+    return found is not None and found[0].slot is not None and not clause.negated
+
+
+def _has_number(clause: Clause) -> bool:
+    return bool(numerals(normalize(clause.text)))
+
+
+def _is_of_learner(clause: Clause) -> bool:
+    """Whether a clause tells something of the learner for sure, and of nobody else."""
     said = Sentence(clause.text, clause.masked)
-    return states_sensitive(clause.plain, FIRST) and doubt(said, whole, FIRST, sensitive=True) is None
+    return doubt(said, Stretch(0, len(clause.masked)), FIRST, sensitive=True) is None
 
 
 def _tells_of_somebody(clause: Clause) -> bool:
     """Whether a plain fact tells something sensitive of somebody else ("my brother has autism")."""
-    plain_fact = rule_of(clause.masked) is None and FACT.pattern.match(clause.masked) is not None
-    return plain_fact and is_sensitive(clause.plain, FIRST) and not _states_sensitive(clause)
+    return rule_of(clause.masked) is None and is_sensitive(clause.plain, FIRST)
 
 
-def _is_sensitive_place(clause: Clause) -> bool:
-    """Whether a home, an age or a grade is stated in words that tell something sensitive."""
+def _is_private(clause: Clause) -> bool:
+    """Whether a clause tells something sensitive of the learner, who does not ask to remember it."""
     found = rule_of(clause.masked)
-    return (
-        found is not None
-        and found[0] in PLAIN_FACTS
-        and is_sensitive_place(clause.plain, found[1].end(), FIRST)
+    if found is None:
+        tells = BESIDE.pattern.match(clause.masked) is not None and is_sensitive(clause.plain, FIRST)
+        return (tells or states_sensitive(clause.plain, FIRST)) and _is_of_learner(clause)
+    rule, match = found
+    if rule.fact:
+        return False
+    if rule is LIKES:
+        return is_sensitive(clause.plain, FIRST)
+    if rule in PLAIN_FACTS:
+        return is_sensitive_place(clause.plain, match.end(), FIRST)
+    return (match[0].endswith(" with") and is_sensitive(clause.plain, FIRST)) or is_private_wish(
+        clause.plain, match.end(), FIRST
     )
 
 
@@ -204,8 +313,11 @@ def _forgotten(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[St
             yield Statement("forget", request.words, why=NOT_SURE)
         return
     for words, meant in own.meant(request.words):
-        if meant is not None:
-            yield Statement("forget", meant.content.removeprefix(ATTRIBUTION), Remove(bullet_id=meant.id))
+        said = meant.content.removeprefix(ATTRIBUTION) if meant is not None else ""
+        if meant is not None and is_part(words, said, meant.slot):
+            yield part_only(words, said)
+        elif meant is not None:
+            yield Statement("forget", said, Remove(bullet_id=meant.id))
         elif request.asked:
             yield Statement("forget", words, why=NOT_KNOWN)
 
@@ -223,9 +335,7 @@ def _stated(clause: Clause, source: str, *, facts: bool, styles: bool) -> Statem
     if styles and STYLE.pattern.match(clause.masked):
         return _to_keep(clause.text, clause, STYLE, source, asked=True)
     fact = FACT.pattern.match(clause.masked) is not None
-    if (
-        fact and facts and not numerals(normalize(clause.text))
-    ):  # a number is one of a word problem, as a rule
+    if fact and facts and not _has_number(clause):  # a number is one of a word problem, as a rule
         return _to_keep(clause.text, clause, FACT, source, asked=True)
     worth_saying = clause.rest or fact
     return Statement("keep", clause.words, why=NOT_ASKED, asked=False) if worth_saying else None

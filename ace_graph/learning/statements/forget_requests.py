@@ -1,6 +1,7 @@
 """Reads what a learner wants forgotten, such as "forget my name", and which bullet is meant.
 
-The request becomes an operation in explicit.py. Forgetting everything needs a confirmation (clearing.py).
+"Forget that" means what the turn before has stored. The request becomes an operation in explicit.py.
+Forgetting everything needs a confirmation (clearing.py).
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 
+from ace_graph.learning.statements.forms import asks_to_take_back
+from ace_graph.learning.statements.rules import FILLER
+from ace_graph.learning.statements.sentences import skip
+from ace_graph.learning.statements.statement import Statement
 from ace_graph.memory.bullet import Bullet, content_hash
+from ace_graph.memory.delta.operations import Remove
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import terms
 
-__all__ = ["FORGET", "ForgetRequest", "Own", "forget_request"]
+__all__ = ["FORGET", "ForgetRequest", "Own", "forget_request", "pointed_at", "points_back", "values_named"]
 
 _COVERAGE = 0.6
 """Share of a request's words that a bullet must hold to be the one that is meant."""
@@ -29,8 +35,25 @@ _NO_LONGER = re.compile(r"i (?P<no_longer>no longer|don'?t|do not) (?=\w)", re.I
 _ANY_MORE = re.compile(r" any ?more$| any longer$", re.IGNORECASE)
 _OWN_WORD = re.compile(r"\b(?:i|i'?m|i'?ve|me|my|mine)\b", re.IGNORECASE)
 _PARTS = re.compile(r",? and |, ", re.IGNORECASE)
+_THAT = re.compile(
+    r"(?:forget|delete|erase|don'?t remember|do not remember)(?: about)? "
+    r"(?:(?:it|that|this|that one)(?: again)?"
+    r"|(?:that )?(?:what|everything|all|all that|the (?:last )?(?:things?|message|sentence|statement))"
+    r"(?: that)?(?: i(?:'ve| have)? (?:just )?(?:said|told you|wrote|typed|mentioned)(?: just now)?)"
+    r"|(?:the|my) last (?:thing|message|sentence|statement|remark))"
+    r"(?:,? (?:please|pls|now|again|thanks|thank you)){0,2}[ .!?]{0,9}",
+    re.IGNORECASE,
+)
+"""A request to forget that names nothing."""
+_MOST_SHOWN = 8
+NOTHING_KNOWN = "nothing that you said is remembered"
 _MOST_PARTS = 5
 _MOST_DENIALS = 20
+_VALUE = re.compile(
+    r"(?:^|(?<=\bmy )|(?<=\bown )|(?<=\bfirst )|(?<=\blast )|(?<=\bfull )|(?<=\bold )|(?<=\bnew )"
+    r"|(?<=\band ))(\w+)\b(?! (?:of|for)\b)"
+)
+"""What may name a value of the learner: not "the name of my dog", "my dog's name", "my best language"."""
 _EDGES = ".!?;,。！ "
 _ALL_BUT = re.compile(
     r"(?:all|everything|anything)\b[^.]{0,80} (?:but|except|apart from|besides) ", re.IGNORECASE
@@ -67,6 +90,28 @@ def forget_request(text: str, masked: str) -> ForgetRequest | None:
     return ForgetRequest(words, asked=False) if changed else None
 
 
+def values_named(words: str) -> frozenset[str]:
+    """Return the words of a request by which it may name a value of the learner ("my age")."""
+    return frozenset(_VALUE.findall(words.casefold()))
+
+
+def points_back(sentence: str) -> bool:
+    """Whether all that a sentence asks is to forget what was said just before, in any language."""
+    said = skip(FILLER, sentence)
+    return _THAT.fullmatch(sentence, said) is not None or asks_to_take_back(sentence)
+
+
+def pointed_at(words: str, own: Own, last: str | None) -> list[Statement]:
+    """Return what a request means that names nothing: what the turn `last` stored, else a question."""
+    meant = own.said_in(last) if last is not None else []
+    if meant:
+        return [Statement("forget", own.words(each), Remove(bullet_id=each.id)) for each in meant]
+    known = [own.words(each) for each, _ in own.bullets()]
+    if not known:
+        return [Statement("forget", words.strip().rstrip(_EDGES), why=NOTHING_KNOWN)]
+    return [Statement("which", "; ".join(f'"{each}"' for each in known[-_MOST_SHOWN:]))]
+
+
 class Own:
     """The learner's own statements in a playbook, as a request names them."""
 
@@ -89,6 +134,14 @@ class Own:
         self._compared += 1
         return self._compared <= _MOST_DENIALS
 
+    def words(self, bullet: Bullet) -> str:
+        """Return what the learner said, without who says it."""
+        return bullet.content.removeprefix(self._attribution)
+
+    def said_in(self, turn_id: str) -> list[Bullet]:
+        """Return the statements that a turn has stored, or that were said again in it."""
+        return [each for each, _ in self.bullets() if turn_id in (each.turn_id, *each.examples[-1:])]
+
     def meant(self, words: str) -> list[tuple[str, Bullet | None]]:
         """Return the bullet that is meant, None for none, or one for each part ("my dog and my cat")."""
         split = [part for part in _PARTS.split(words) if part.strip()]
@@ -104,9 +157,9 @@ class Own:
 
     def _one(self, words: str) -> Bullet | None:
         """The statement in the slot that is named, or the one that holds most of the words."""
-        said, asked, own = set(re.findall(r"\w+", words.casefold())), set(terms(words)), self.bullets()
+        named, asked, own = values_named(words), set(terms(words)), self.bullets()
         for bullet, _ in own:
-            if bullet.slot in said:
+            if bullet.slot in named:
                 return bullet
         shares = [(len(asked & known) / len(asked), bullet) for bullet, known in own] if asked else []
         best = max(shares, key=lambda share: share[0], default=None)

@@ -14,19 +14,28 @@ from ace_graph.learning.statements.forget_requests import Own
 from ace_graph.learning.statements.form_denials import claim_denied, denied_statement, is_denied_at_edge
 from ace_graph.learning.statements.forms import (
     SLOTS,
+    Form,
     FormKind,
+    as_sentence,
+    asks_to_take_back,
     form_of,
+    is_private_wish,
+    is_sensitive,
     is_sensitive_place,
     request_at_end,
+    slot_stated,
     slots_named,
     states_sensitive,
+    tells_more,
 )
 from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences
 from ace_graph.learning.statements.sentences import Sentence
+from ace_graph.learning.statements.slots import is_part
 from ace_graph.learning.statements.speaker import (
     A_QUESTION,
     HANDED_OVER,
     NOT_THEMSELVES,
+    SOMEBODY_ELSE,
     Stretch,
     clauses_of,
     doubt,
@@ -38,6 +47,7 @@ from ace_graph.learning.statements.statement import (
     SensitiveFacts,
     Statement,
     keep,
+    part_only,
     sensitive_statement,
 )
 from ace_graph.memory.bullet import Bullet
@@ -45,7 +55,6 @@ from ace_graph.memory.delta.operations import Remove
 
 __all__ = ["form_statements"]
 
-_PLACES = ("home", "age", "grade")
 _SHORT_CHARS = 20
 _MARKS = " .,;:!?。！？，；：…"
 
@@ -56,17 +65,25 @@ def form_statements(text: str, own: Own, source: str, sensitive: SensitiveFacts)
         return
     for sentence in own_sentences(text):
         language = spoken_language(sentence.masked)
-        if language != FIRST and not sentence.cut:
+        if language != FIRST and not sentence.cut and not asks_to_take_back(sentence.masked):
             yield from _read(sentence, language, own, source, sensitive)
 
 
 def _read(
     sentence: Sentence, language: str, own: Own, source: str, sensitive: SensitiveFacts
 ) -> Iterator[Statement]:
-    for clause in clauses_of(sentence.masked, language):
+    said = clauses_of(sentence.masked, language)
+    joined = len(said) > 1 and any(
+        slot_stated(sentence.masked[each.start : each.end], language) is not None for each in said
+    )
+    for clause in said:
         request = form_of(sentence.masked[clause.start :], language)
         if request is not None and request.kind in ("remember", "forget"):
-            rest = sentence.text[clause.start + request.begin :].strip(_MARKS)
+            asked = sentence.text[clause.start :]
+            rest = asked[request.begin :]
+            if request.kind == "remember":
+                rest = as_sentence(asked, request.begin, language)
+            rest = rest.strip(_MARKS)
             if doubt(sentence, clause, language, sensitive=False) not in (A_QUESTION, HANDED_OVER):
                 yield from _requested(request.kind, rest, language, own, source)
             return
@@ -79,7 +96,25 @@ def _read(
         if denied is not None:
             yield denied
         else:
-            yield from _stated(sentence, clause, language, own, source, sensitive)
+            stated = list(_stated(sentence, clause, language, own, source, sensitive))
+            more = _more(sentence, clause, language, own, source, sensitive) if joined and not stated else ()
+            yield from (*stated, *more)
+
+
+def _more(
+    sentence: Sentence, clause: Stretch, language: str, own: Own, source: str, sensitive: SensitiveFacts
+) -> Iterator[Statement]:
+    """What a clause tells beside a value that the same sentence states."""
+    words = sentence.text[clause.start : clause.end]
+    if not tells_more(sentence.masked[clause.start : clause.end], language):
+        return
+    private = is_sensitive(words, language)
+    why = doubt(sentence, clause, language, sensitive=private)
+    if not sentence.asks and (why is None or (why == SOMEBODY_ELSE and not private)):
+        if private:
+            yield sensitive_statement(words, source, "keep" if own.says(words) else sensitive)
+        else:
+            yield Statement("keep", words, keep(words, "profile", "semantic", None, source), asked=False)
 
 
 def _denied(sentence: Sentence, clause: Stretch, language: str, own: Own) -> Statement | None:
@@ -91,7 +126,10 @@ def _denied(sentence: Sentence, clause: Stretch, language: str, own: Own) -> Sta
     meant = denied_statement(claim, language, own) if _may_deny(why, own) else None
     if meant is None or (why is not None and meant.slot is None):
         return None
-    return Statement("forget", meant.content.partition(": ")[2], Remove(bullet_id=meant.id))
+    known = meant.content.partition(": ")[2]
+    if is_part(claim, known, meant.slot):
+        return part_only(sentence.text[clause.start : clause.end], known)
+    return Statement("forget", known, Remove(bullet_id=meant.id))
 
 
 def _may_deny(why: str | None, own: Own) -> bool:
@@ -106,14 +144,21 @@ def _requested(kind: FormKind, words: str, language: str, own: Own, source: str)
         if inner is None and _names_a_value_only(words, language):
             return
         slot = inner.kind if inner is not None and inner.kind in SLOTS else None
-        yield Statement("keep", words, keep(words, "profile", "semantic", slot, source))
+        kept = keep(words, "profile", "semantic", slot, source)
+        yield Statement("keep", words, kept, asked=slot is not None)
         return
     if is_denied_at_edge(words, language):
         return  # "vergiss meinen Namen nicht"
     of_learner = holds_word(words, language, "own") or holds_word(words, language, "mine")
     for said, meant in _meant(words, language, own):
-        if meant is not None:
-            known = meant.content.partition(": ")[2]
+        known = meant.content.partition(": ")[2] if meant is not None else ""
+        if (
+            meant is not None
+            and meant.slot not in slots_named(said, language)
+            and is_part(said, known, meant.slot)
+        ):
+            yield part_only(said, known)
+        elif meant is not None:
             yield Statement("forget", known, Remove(bullet_id=meant.id))
         elif of_learner:
             yield Statement("forget", said, why=NOT_KNOWN)
@@ -134,6 +179,19 @@ def _meant(words: str, language: str, own: Own) -> list[tuple[str, Bullet | None
     return [each for each in named if each[1] is not None] or meant
 
 
+def _is_private(form: Form, clause: str, language: str) -> bool:
+    """Whether what a form states in passing tells something sensitive of the learner."""
+    match form.kind:
+        case "home" | "age" | "grade":
+            return is_sensitive_place(clause, form.value, language)
+        case "wishes":
+            return is_private_wish(clause, form.value, language)
+        case "liked":
+            return is_sensitive(clause, language)
+        case _:
+            return False
+
+
 def _stated(
     sentence: Sentence, clause: Stretch, language: str, own: Own, source: str, sensitive: SensitiveFacts
 ) -> Iterator[Statement]:
@@ -142,14 +200,15 @@ def _stated(
     shortened = goes_on(sentence.masked, clause, language)
     form = form_of(masked, language, shortened=shortened)
     private = states_sensitive(masked, language, shortened=shortened) or (
-        form is not None and form.kind in _PLACES and is_sensitive_place(masked, form.value, language)
+        form is not None and _is_private(form, masked, language)
     )
     why = doubt(sentence, clause, language, sensitive=private)
-    if why is not None and (why != NOT_THEMSELVES or form is None):
+    if why is not None and (why != NOT_THEMSELVES or (form is None and not shortened)):
         return
     if private:
         yield sensitive_statement(words, source, "keep" if own.says(words) else sensitive)
     elif form is not None and form.kind == "wishes":
         yield Statement("keep", words, keep(words, "preferences", "episodic", None, source))
     elif form is not None:
-        yield Statement("keep", words, keep(words, "profile", "semantic", form.kind, source))
+        slot = form.kind if form.kind in SLOTS else None
+        yield Statement("keep", words, keep(words, "profile", "semantic", slot, source))

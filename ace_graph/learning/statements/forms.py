@@ -14,14 +14,18 @@ from unicodedata import combining
 
 from ace_graph.languages.forms import any_of, form_pattern
 from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
+from ace_graph.memory.bullet import PROFILE_SLOTS
 from ace_graph.memory.search.normal_form import normal_form
 
 __all__ = [
     "SLOTS",
     "Form",
+    "as_sentence",
     "asks_to_clear",
+    "asks_to_take_back",
     "form_of",
     "is_plain_yes",
+    "is_private_wish",
     "is_sensitive",
     "is_sensitive_place",
     "is_yes",
@@ -30,17 +34,19 @@ __all__ = [
     "request_at_end",
     "slot_stated",
     "slots_named",
+    "states_sensitive",
+    "tells_more",
 ]
 
 FormKind = Literal[
-    "name", "age", "grade", "home", "language", "native_language", "wishes", "remember", "forget"
+    "name", "age", "grade", "home", "language", "native_language", "wishes", "liked", "remember", "forget"
 ]
 KINDS: tuple[FormKind, ...] = (
     *("remember", "forget", "name", "age", "grade", "home"),
-    *("language", "native_language", "wishes"),
+    *("language", "native_language", "wishes", "liked"),
 )
 REQUESTS: tuple[FormKind, ...] = ("remember", "forget")
-SLOTS = frozenset({"name", "age", "grade", "home", "language", "native_language"})
+SLOTS = PROFILE_SLOTS - {"persona"}
 """Kinds of statements of which a learner has one value at a time."""
 SENSITIVE = ("health", "belief", "origin", "sexuality", "politics")
 
@@ -48,6 +54,7 @@ _MAX_YES_CHARS = 80
 _ABOUT_WORDS = 14
 """A statement of more words than that is a story, and not asked about by rules."""
 _ABOUT_CHARS = 60
+_TAKE_BACK_CHARS = 120
 _WORD = re.compile(r"\w+")
 _FIRST_WORD = re.compile(r"\s*\S*")
 _NAMED = re.compile(r"\{[^{}]*\}")
@@ -72,7 +79,7 @@ def form_of(clause: str, language: str, *, shortened: bool = False) -> Form | No
     """
     for kind, pattern in _forms(language, shortened=shortened):
         match = pattern.match(clause)
-        if match is not None and not (kind in SLOTS and _is_no_value(clause[match.end() :], language)):
+        if match is not None and not _is_nothing(kind, clause[match.end() :], language):
             begin = match.end() if kind in ("remember", "forget") else 0
             return Form(kind, begin, match.end())
     return None
@@ -81,6 +88,45 @@ def form_of(clause: str, language: str, *, shortened: bool = False) -> Form | No
 def asks_to_clear(sentence: str) -> bool:
     """Whether a sentence in another language than English asks to forget everything, and no more."""
     return any(_clear(language).match(sentence) for language in languages("statements") if language != FIRST)
+
+
+def asks_to_take_back(sentence: str) -> bool:
+    """Whether a sentence in another language than English asks to forget what was said just before."""
+    if len(sentence) > _TAKE_BACK_CHARS:
+        return False
+    return _take_back().match(sentence.rstrip(" ?？")) is not None  # "Kannst du das vergessen?"
+
+
+def as_sentence(request: str, begin: int, language: str) -> str:
+    """Return what a request to remember is about, from `begin` in it, as a sentence of its own.
+
+    "merk dir, dass ich einen Test habe" is about "ich habe einen Test". Where the order of its words is not
+    certain, the request itself is the sentence.
+    """
+    said, known = request[begin:].strip(), table(language, "statements")
+    before = _WORD.findall(request[:begin].casefold())
+    if (
+        "verb_last" not in known
+        or not before
+        or before[-1] not in words(language, "statements", "subordinate")
+    ):
+        return said
+    clause, comma, rest = said.partition(",")
+    spoken = clause.strip(_EDGES).split()
+    for line in phrases(language, "statements", "verb_last"):
+        subjects, verbs = (part.split() for part in line.split(":"))
+        if not spoken or spoken[0].casefold() not in subjects:
+            continue
+        size = 1 if "*" not in subjects else _noun_end(spoken)
+        *middle, verb = spoken[size:] or [""]
+        if verb.casefold() in verbs and not any(word.casefold() in verbs for word in middle):
+            return " ".join((*spoken[:size], verb, *middle)) + comma + rest
+    return request.strip()
+
+
+def _noun_end(spoken: Sequence[str]) -> int:
+    """Return where the noun of "meine kleine Schwester" ends, by its capital letter."""
+    return next((at for at, word in enumerate(spoken, 1) if at > 1 and word[:1].isupper()), len(spoken))
 
 
 def request_at_end(clause: str, language: str) -> tuple[FormKind, str] | None:
@@ -127,6 +173,29 @@ def is_sensitive_place(clause: str, value: int, language: str) -> bool:
     return is_sensitive(rest, language)
 
 
+def is_private_wish(clause: str, wish: int, language: str) -> bool:
+    """Whether a wish, which begins at `wish`, tells something sensitive of who says it.
+
+    "I prefer large print because of my dyslexia" does, "I prefer examples about the church" does not.
+    """
+    rest = clause[wish:]
+    persons = words(language, "persons", "own") | words(language, "persons", "mine")
+    named = (
+        any(each in rest for each in persons)
+        if language in SPACELESS
+        else not persons.isdisjoint(_WORD.findall(rest.casefold()))
+    )
+    return named and is_sensitive(clause, language)
+
+
+def tells_more(clause: str, language: str) -> bool:
+    """Whether a clause behind a value tells more of the learner: "... und mein Test ist am Freitag"."""
+    if language == FIRST or "beside" not in table(language, "statements"):
+        return False
+    asked = words(language, "statements", "not_beside")
+    return _beside(language).match(clause) is not None and asked.isdisjoint(_WORD.findall(clause.casefold()))
+
+
 def states_sensitive(clause: str, language: str, *, shortened: bool = False) -> bool:
     """Whether a short clause says of the learner that they are or have something sensitive.
 
@@ -165,10 +234,11 @@ def question_text(language: str, statements: str) -> str:
 
 def patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern that is made of the tables."""
+    yield _take_back()
     for language in languages("statements"):
         yield from (pattern for short in (False, True) for _, pattern in _forms(language, shortened=short))
         yield from (_about(language, shortened=short) for short in (False, True))
-        yield from () if language == FIRST else (_clear(language),)
+        yield from () if language == FIRST else (_clear(language), _beside(language))
 
 
 @cache
@@ -191,8 +261,27 @@ def _about(language: str, *, shortened: bool) -> re.Pattern[str]:
 
 
 @cache
+def _beside(language: str) -> re.Pattern[str]:
+    known = "beside" in table(language, "statements")
+    return _pattern(language, phrases(language, "statements", "beside") if known else ())
+
+
+@cache
+def _take_back() -> re.Pattern[str]:
+    known = (each for each in languages("statements") if "take_back" in table(each, "statements"))
+    return form_pattern(line for each in known for line in phrases(each, "statements", "take_back"))
+
+
+@cache
 def _clear(language: str) -> re.Pattern[str]:
     return _pattern(language, phrases(language, "statements", "clear"))
+
+
+def _is_nothing(kind: FormKind, value: str, language: str) -> bool:
+    """Whether what a form would keep is none: no value of a slot, nothing that somebody likes."""
+    if kind == "liked":
+        return _first_word(value) in words(language, "statements", "not_liked")
+    return kind in SLOTS and _is_no_value(value, language)
 
 
 def _is_no_value(value: str, language: str) -> bool:
@@ -200,8 +289,12 @@ def _is_no_value(value: str, language: str) -> bool:
     never = words(language, "statements", "no_value") if language != FIRST else frozenset[str]()
     if language in SPACELESS and value.startswith(tuple(never)):
         return True
-    first = _WORD.search(value)
-    return first is not None and first[0].casefold() in _negations(language) | never
+    return _first_word(value) in _negations(language) | never
+
+
+def _first_word(text: str) -> str:
+    first = _WORD.search(text)
+    return first[0].casefold() if first is not None else ""
 
 
 @cache

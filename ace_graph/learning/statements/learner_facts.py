@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from ace_graph.languages.detection import spoken_language
-from ace_graph.languages.tables import FIRST
 from ace_graph.learning.reflection import LearnerFact
 from ace_graph.learning.statements.explicit import explicit_operations
-from ace_graph.learning.statements.forget_requests import Own
-from ace_graph.learning.statements.forms import SENSITIVE, SLOTS, is_sensitive, slot_stated
-from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences
-from ace_graph.learning.statements.rules import rule_of
+from ace_graph.learning.statements.forget_requests import Own, points_back
+from ace_graph.learning.statements.forms import SENSITIVE, SLOTS, is_sensitive
+from ace_graph.learning.statements.own_voice import asks_not_to_keep, order_in, own_sentences
 from ace_graph.learning.statements.sentences import Sentence
+from ace_graph.learning.statements.slots import slot_of, sparing
 from ace_graph.learning.statements.speaker import HANDED_OVER, Stretch, clause_around, doubt, holds_word
 from ace_graph.learning.statements.statement import ATTRIBUTION, MAX_STATEMENTS, SensitiveFacts, keep
 from ace_graph.memory.delta.operations import Add
@@ -43,6 +43,7 @@ MAX_FACT_CHARS = 300
 NOT_SAID = "the message does not hold these words"
 TOO_LONG = f"it is longer than {MAX_FACT_CHARS} characters"
 ASKED_NOT_TO = "the message asks not to keep it"
+AN_ORDER = "the message holds an order to the agent"
 IN_A_PROBLEM = "its number may be one of a problem"
 SENSITIVE_DROPPED = "it is sensitive, and such facts are not kept here (ACE_SENSITIVE_FACTS)"
 SENSITIVE_ASKED = 'it is sensitive and was said in passing; to have it kept, say "remember that ..."'
@@ -92,7 +93,7 @@ def learner_facts(
         elif decided.slot in newer:
             problems.append(_told(fact, NEWER_KNOWN))
         elif len(kept) < room:
-            kept[decided.content] = decided
+            kept[decided.content] = sparing(decided, own)
         else:
             problems.append(_told(fact, f"more than {MAX_STATEMENTS} statements in one message"))
     return Wanted(tuple(kept.values()), tuple(asked), tuple(problems))
@@ -121,7 +122,14 @@ class _Message:
         self.folded = _folded(text)
         self.sentences = [(each, _folded(each.text)) for each in own_sentences(text)]
         self.asks = any(each.asks for each, _ in self.sentences)
-        self.unwanted = asks_not_to_keep(text)
+        back = any(points_back(each.masked) for each, _ in self.sentences)
+        self._text = text
+        self.unwanted = back or asks_not_to_keep(text)
+
+    @cached_property
+    def orders(self) -> bool:
+        """Whether the message holds an order to the agent."""
+        return order_in(self._text) is not None
 
 
 def _fact_in(message: _Message, fact: LearnerFact, source: str, sensitive: SensitiveFacts) -> Add | str:
@@ -140,6 +148,8 @@ def _fact_in(message: _Message, fact: LearnerFact, source: str, sensitive: Sensi
         return decided
     if message.asks and fact.kind not in _NUMBERED and decided.slot is None and _has_number(decided):
         return IN_A_PROBLEM
+    if fact.kind in _WISHES and message.orders:
+        return AN_ORDER
     return ASKED_NOT_TO if message.unwanted else decided
 
 
@@ -170,11 +180,7 @@ def _decide(
 
 def _slot(words: str, fact: LearnerFact, language: str) -> str | None:
     """The slot of a fact: of its words where they state one, or of its kind where they tell of a change."""
-    if language == FIRST:
-        rule = rule_of(words)
-        stated = rule[0].slot if rule is not None else None
-    else:
-        stated = slot_stated(words, language)
+    stated = slot_of(words, language)
     if stated is not None or fact.kind not in SLOTS:
         return stated
     return fact.kind if holds_word(words, language, "changes") else None

@@ -29,10 +29,11 @@ _WORDS = 200
 class MemoryChange:
     """What becomes of one statement or request; `why` says why nothing does.
 
-    `asked`: the answer to the message ends with the question whether to keep it.
+    `asked`: the answer to the message ends with the question whether to keep it. `which`: the learner is to
+    say which of these statements is to be forgotten.
     """
 
-    kind: Literal["kept", "not_kept", "asked", "forgotten", "not_forgotten"]
+    kind: Literal["kept", "not_kept", "asked", "forgotten", "not_forgotten", "which"]
     words: str
     why: str = ""
 
@@ -91,6 +92,8 @@ def _refused(effect: Effect) -> dict[str, str]:
 def _outcome(statement: Statement, refused: dict[str, str], *, asking: bool) -> MemoryChange:
     if asking and statement.after_yes is not None:
         return MemoryChange("asked", statement.words)
+    if statement.kind == "which":
+        return MemoryChange("which", statement.words)
     if statement.operation is None:
         return _undone(statement, statement.why)
     why = refused.get(_content_of(statement.operation))

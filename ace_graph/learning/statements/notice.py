@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage
 
-from ace_graph.learning.feedback import find_doubted_turn, find_judged_turn, last_exchange
+from ace_graph.learning.feedback import find_doubted_turn, find_judged_turn, last_exchange, turn_before
 from ace_graph.learning.objection import ObjectionCheck, check_objection, told_check
 from ace_graph.learning.statements.clearing import clearing_of
 from ace_graph.learning.statements.consent import confirmed_statements, consent_question
@@ -48,7 +48,8 @@ def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
     sensitive = resources.settings.sensitive_facts
     asks = closed is None and sensitive == "ask"
     playbook = snapshot.playbook if snapshot else Playbook()
-    found = read_statements(message, playbook, "preview", sensitive)
+    last = turn_before(before, snapshot.access) if before and snapshot else None
+    found = read_statements(message, playbook, "preview", sensitive, last.turn_id if last else None)
     question = consent_question(found, messages) if snapshot and asks else ""
     confirmed = confirmed_statements(message, before, snapshot) if snapshot and asks else ()
     changes = memory_changes(

@@ -11,12 +11,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ace_graph.languages.tables import FIRST
+from ace_graph.learning.statements.forms import is_sensitive
 from ace_graph.memory.bullet import MemoryType
 
 __all__ = [
+    "BESIDE",
     "FACT",
     "FILLER",
     "LEAD",
+    "LIKES",
     "NEGATED",
     "PLAIN_FACTS",
     "STATEMENTS",
@@ -56,17 +60,27 @@ _NO_NAMES = (
 )
 """What no name begins with: "call me later", "my name is hard to spell"."""
 FILLER = re.compile(
-    r"(?:hi|hello|hey|ok|okay|well|oh|so|now|also|and|but|please|actually|by the way|btw|sorry|no"
-    r"|about me|about myself|correction|update|one more thing|one thing|another thing|fyi|ps)\b[ ,:!]*"
-    r"|(?:could|can|would|will) you (?:please )?"
+    r"(?:hi|hello|hey|ok|okay|well|oh|so|now|also|and|but|please|pls|plz|actually|by the way|btw|sorry|no"
+    r"|about me|about myself|correction|update|one more thing|one thing|another thing|fyi|ps|oops)\b[ ,:!]*"
+    r"|(?:what )?i (?:meant|mean)(?: to say)?(?: was)?(?: that)?[ ,:]{1,2}(?=(?:my|i|i'?m|call)\b)"
+    r"|(?:could|can|would|will) you (?:(?:please|pls|plz) )?"
     r"|(?:i want you to|i'd like you to|i would like you to|you should|you must) ",
     re.IGNORECASE,
 )
 """What may stand before any statement or request."""
 
+_SORTS = (
+    r"short(?:er)?|brief(?:er)?|long(?:er)?|simpler?|easy|easier|detailed|clear(?:er)?|concise|plain|complete"
+    r"|full|step[- ]by[- ]step|exact|precise|funny|direct"
+)
+_ANSWERS = (
+    rf"(?:(?:very|really|more|less|only|just) ){{0,2}}(?:{_SORTS}) (?:(?:and )?(?:{_SORTS}) )?"
+    r"(?:answers|explanations|examples|sentences|steps|replies|responses|words|hints|solutions)"
+)
+"""Which answers a learner may wish for, in the plural: those of this message and of later ones."""
 LEAD = re.compile(
-    r"(?:always|answer|avoid|be|bear|call|clear|delete|discard|do|don'?t|drop|erase|for|forget|from"
-    r"|i|i'?d|i'?m|i'?ve|in|it|it'?s|keep|make|memori[sz]e|my|never|note|remember|remove|reply|reset|respond|skip|sound"
+    rf"(?:always|answer|avoid|be|bear|call|clear|delete|discard|do|don'?t|drop|erase|for|forget|from|{_SORTS}"
+    r"|i|i'?d|i'?m|i'?ve|in|it|it'?s|keep|make|memori[sz]e|my|never|note|our|remember|remove|reply|reset|respond|skip|sound"
     r"|speak|stop|talk|that'?s|use|we|wipe|write)\b[:,]? \S",
     re.IGNORECASE,
 )
@@ -133,6 +147,11 @@ STATEMENTS = (
             r"i (?:really |would |much |also |usually ){0,5}"
             r"(?:prefer|like it when|love it when|hate it when|learn best)\b"
             r"|i'?d rather\b"
+            rf"|i (?:want|need|would like|'?d like|only want)(?: to (?:get|have))? (?:{_ANSWERS}\b"
+            r"|(?:more |fewer |no |lots of )?"
+            r"(?:pictures|drawings|diagrams|examples|steps|emojis|hints|jokes)\b)"
+            rf"|{_ANSWERS}(?:,? (?:please|pls|plz|from now on|only|thanks|thank you)){{1,2}}"
+            r"(?=[ .!]{0,9}$|,| and )"
             r"|i (?:don'?t like|dislike|hate) (?:it when\b|long\b|short\b|too\b)"
             r"|(?:from now on|in future|in the future|always|never)[, ]{1,2}(?:please )?"
             r"(?:show|give|use|explain|start|end"
@@ -150,11 +169,60 @@ STATEMENTS = (
     ),
 )
 
+_NO_FACT = (
+    "here|not|unsure|sorry|having|working|doing|trying|struggling|using|reading|just|going|getting|sure"
+    "|thinking|done|ready|back|fine|good|ok|okay|afraid|asking|bored|lost|curious|so|very|really|still|also"
+    "|now|about|stuck|confused|wondering|looking|to|been|no|had|understood|found|tried|seen|done|got|hungry|tired|happy|sad|late|angry"
+)
+_LIKED = (
+    r"this|that|it|these|those|them|him|her|you|your|how|when|what|where|why|who|my|a lot|very|so|here"
+    r"|there|one|to (?:know|see|ask|get|have|hear|do|think|say)|the (?!(?-i:[A-Z]))"
+    r"|answers?|results?|being|both|either"
+    r"|neither|all|everything|nothing|some|any|another|more|less"
+)
+_NATIONS = (
+    f"{_LANGUAGES}|american|british|irish|scottish|welsh|canadian|australian|austrian|swiss|belgian|brazilian"
+    "|mexican|argentinian|colombian|chilean|peruvian|cuban|indian|pakistani|israeli|iraqi|iranian|syrian|egyptian"
+    "|moroccan|algerian|tunisian|turk|lebanese|afghan|nigerian|kenyan|ghanaian|ethiopian|african|asian|european"
+    "|serbian|croatian|bosnian|albanian|bulgarian|slovak|slovenian|estonian|latvian|lithuanian|icelandic"
+    "|taiwanese|filipino|malaysian|singaporean"
+)
+_NO_NAME = (
+    f"{_NATIONS}|{_NO_FACT}|i|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
+    "|seventeen|eighteen|nineteen|twenty|grade|class|year|on|at|from|with|for|of|by|out|off|up|down|new|old|right"
+    "|wrong|left|never|always|only|too|almost|because|if|when|allowed|able|a|an|the|my|your|ill|sick|great|mr|mrs"
+)
+LIKES = StatementRule(
+    re.compile(
+        rf"i (?:really |also |just ){{0,2}}(?:like|love|enjoy) (?!(?:{_LIKED})\b)[^\W\d]", re.IGNORECASE
+    ),
+    "profile",
+    "semantic",
+)
+"""What somebody likes, and not "I like this one"."""
+NAMED = StatementRule(
+    re.compile(
+        rf"i(?:'?m| am) (?!(?:{_NO_NAME})\b)"
+        r"(?-i:[^\W\d_a-z](?![A-Z])[\w'’-]{1,30}(?: [^\W\d_a-z](?![A-Z])[\w'’-]{1,30}){0,2})"
+        r"(?<!['’]s)(?=[ .!]{0,9}$|,| and | but | - )",
+        re.IGNORECASE,
+    ),
+    "profile",
+    "semantic",
+    "name",
+)
+"""A name that is told by its capital letter alone: "I'm Tom"."""
+
 _YEARS = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|last|final"
 _AGE = (
     r"(?:\d{1,2}|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
     r"|eighteen|nineteen|twenty)"
 )
+_TAUGHT = (
+    "next|unit|lesson|topic|fractions?|decimals?|percent(?:age)?s?|algebra|geometry|division|multiplication|addition"
+    "|subtraction|equations?|negative|probability|statistics|functions?|ratios?|proportions?|powers|roots"
+)
+"""Where a class moves to without moving house."""
 PLAIN_FACTS = (
     StatementRule(
         re.compile(
@@ -185,20 +253,17 @@ PLAIN_FACTS = (
             r"i (?:now )?live (?:now )?in "
             r"(?!(?:an?|my|our|fear|hope|peace|poverty|denial|constant)\b|(?-i:the [a-z]))\w"
             r"|(?:i|we)(?:'?ve| have)? (?:just |now |recently )?moved (?:house )?to "
-            r"(?!(?:an?|the|my|step|question|problem|part|page|chapter|number)\b|\d)\w",
+            rf"(?!(?:an?|the|my|our|step|question|problem|part|page|chapter|number|{_TAUGHT})\b|\d)\w",
             re.IGNORECASE,
         ),
         "profile",
         "semantic",
         "home",
     ),
+    NAMED,
+    LIKES,
 )
 
-_NO_FACT = (
-    "here|not|unsure|sorry|having|working|doing|trying|struggling|using|reading|just|going|getting|sure"
-    "|thinking|done|ready|back|fine|good|ok|okay|afraid|asking|bored|lost|curious|so|very|really|still|also"
-    "|now|about|stuck|confused|wondering|looking|to|been|no|had|understood|found|tried|seen|done|got|hungry|tired|happy|sad|late|angry"
-)
 _NO_THING = (
     "question|problem|doubt|request|issue|task|exercise|homework|feeling|look|try|idea|point|suggestion"
 )
@@ -212,6 +277,20 @@ _ABOUT = re.compile(
 )
 FACT = StatementRule(_ABOUT, "profile", "semantic")
 """A plain clause about the learner. In passing it is not kept: it may be about health, belief, origin."""
+
+BESIDE = StatementRule(
+    re.compile(
+        rf"(?:my|our) (?!(?:{_NO_THING}|answer|result|solution|calculation|guess|work|working|code|error"
+        r"|mistake|attempt|app|point)s?\b)[\w'-]{1,30}(?: [\w'-]{1,30}){0,3}? "
+        r"(?:is|are|was|were|has|have|had|will|starts?|begins?|ends?|lives?|works?|goes|likes?|loves?|needs?"
+        r"|plays?|speaks?|moved)\b \S"
+        r"|i (?:work|train|teach|learn|attend|own|collect|swim|ride|cook|paint|dance|sing|volunteer) \S",
+        re.IGNORECASE,
+    ),
+    "profile",
+    "semantic",
+)
+"""What else a learner tells of themselves in a sentence with a name, a home: "and my test is on Friday"."""
 
 STYLE = StatementRule(
     re.compile(r"(?:please )?(?:use|keep|be|avoid|skip|don'?t|do not) \w", re.IGNORECASE),
@@ -229,6 +308,6 @@ def rule_of(clause: str, position: int = 0) -> Found | None:
     """Return the first rule that the clause at `position` begins with, and the match."""
     for rule in (*STATEMENTS, *PLAIN_FACTS):
         match = rule.pattern.match(clause, position)
-        if match is not None:
+        if match is not None and not (rule is NAMED and is_sensitive(match[0], FIRST)):  # "I'm Muslim"
             return rule, match
     return None

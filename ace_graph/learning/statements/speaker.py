@@ -164,16 +164,18 @@ def names_somebody(text: str, language: str) -> bool:
 
 
 def _joints(masked: str, language: str) -> Iterator[tuple[int, int]]:
-    """The places between statements where a joint stands before a word for the speaker."""
+    """The places between statements where a joint stands before a word for the speaker, or a question."""
     if language in SPACELESS:
         return
-    joints = words(language, "persons", "joints")
+    joints, asking = words(language, "persons", "joints"), words(language, "persons", "questions")
     speaker = words(language, "persons", "own") | words(language, "persons", "mine")
     earlier: re.Match[str] | None = None
     for word in _WORD.finditer(masked):
         if earlier is not None and earlier[0].casefold() in joints:
             rest = Stretch(word.start(), len(masked))
-            if word[0].casefold() in speaker or goes_on(masked, rest, language):
+            said = [each[0].casefold() for each in islice(_WORD.finditer(masked, word.start()), 2)]
+            asks = len(said) > 1 and asking.issuperset(said)  # "and what is ..."
+            if said[0] in speaker or asks or goes_on(masked, rest, language):
                 yield earlier.start(), word.start()
         earlier = word
 

@@ -8,22 +8,24 @@ from typing import Literal
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.delta.operations import Add, Operation
+from ace_graph.prompts import NOT_ASKED
 
 __all__ = [
     "ATTRIBUTION",
     "MAX_STATEMENTS",
-    "NOT_ASKED",
     "NOT_KNOWN",
+    "TAKEN_BACK",
     "SensitiveFacts",
     "Statement",
     "keep",
+    "part_only",
     "sensitive_statement",
 ]
 
 ATTRIBUTION = "Learner says: "
 MAX_STATEMENTS = 10
 
-NOT_ASKED = 'I keep such things only when you ask me to: say "remember that ..."'
+TAKEN_BACK = "the message asks to forget it"
 NOT_KNOWN = "no such statement is remembered"
 
 SensitiveFacts = Literal["keep", "ask", "drop"]
@@ -35,10 +37,11 @@ class Statement:
     """A statement, or a request to forget, and the operation that it asks for; without one, `why` not.
 
     `asked`: the learner asked for it in so many words; else it was said in passing. `after_yes` is what
-    keeps a sensitive statement once the learner has said yes to it.
+    keeps a sensitive statement once the learner has said yes to it. Of kind `which` are the statements that a
+    request may mean which names none: `words` lists them.
     """
 
-    kind: Literal["keep", "forget"]
+    kind: Literal["keep", "forget", "which"]
     words: str
     operation: Operation | None = None
     why: str = ""
@@ -60,6 +63,12 @@ def keep(words: str, section: str, memory_type: MemoryType, slot: str | None, so
         sources=("learner",),
         vouched=("link",),
     )
+
+
+def part_only(words: str, said: str) -> Statement:
+    """Return a request to forget what is a part of a statement that says more: nothing is forgotten."""
+    why = f'it is a part of "{said}"; to have all of that forgotten, say "forget that ..." with these words'
+    return Statement("forget", words, why=why)
 
 
 def sensitive_statement(words: str, source: str, sensitive: SensitiveFacts) -> Statement:

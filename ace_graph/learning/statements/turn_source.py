@@ -16,7 +16,7 @@ from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.forms import is_sensitive
 from ace_graph.learning.statements.own_voice import asks_not_to_keep
 from ace_graph.learning.statements.speaker import holds_word
-from ace_graph.learning.statements.statement import SensitiveFacts, Statement
+from ace_graph.learning.statements.statement import TAKEN_BACK, SensitiveFacts, Statement
 from ace_graph.memory.delta.operations import Add, Operation
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.turn import TurnRecord
@@ -74,8 +74,9 @@ def source_text(message: str, sensitive: SensitiveFacts, withheld: Iterable[str]
 
 
 def _hidden(said: Iterable[Statement]) -> Iterator[str]:
-    """The words of requests to forget, and of statements that wait for a yes."""
-    return (each.words for each in said if each.kind == "forget" or each.after_yes is not None)
+    """The words of requests to forget, of what they take back, and of statements that wait for a yes."""
+    gone = (each for each in said if each.kind == "forget" or each.why == TAKEN_BACK or each.after_yes)
+    return (each.words for each in gone)
 
 
 def _tells_sensitive(sentence: str) -> bool:

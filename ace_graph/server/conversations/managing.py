@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from langchain_core.messages import AnyMessage
 
@@ -27,7 +28,7 @@ MAX_TITLE_CHARS = 200
 MAX_PAGE_CHARS = 1_000_000
 """The most characters of messages on one page, though always one message."""
 _FIRST_TITLE_CHARS = 80
-_ROLES = {"human": "user", "ai": "assistant"}
+_ROLES: Mapping[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class ShownMessage:
     """A message that a person wrote or read. Calls of tools and their results are none."""
 
     id: str
-    role: str
+    role: Literal["user", "assistant"]
     content: str
 
 

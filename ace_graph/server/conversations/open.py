@@ -10,7 +10,7 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
-from ace_graph.errors import ConfigurationError
+from ace_graph.errors import ConfigurationError, how_to_install
 from ace_graph.memory.stores.base import Timeouts
 from ace_graph.server.clock import Clock, SystemClock
 from ace_graph.server.conversations.cleaning import ConversationLimits, clean_conversations
@@ -137,5 +137,5 @@ async def _open_database(settings: Settings) -> Database:
     except ImportError as error:
         extra = "postgres" if isinstance(place, str) else "server"
         raise ConfigurationError(
-            f"conversations are kept by the web backend: pip install 'ace-graph[{extra}]'"
+            f"conversations are kept by the web backend: {how_to_install(extra)}"
         ) from error

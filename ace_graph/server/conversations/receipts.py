@@ -1,7 +1,6 @@
 """Which turn gave each answer of a conversation, and its receipt: what was shown, used and learned, in ids.
 
-Messages do not name their turns. A turn's record has the conversation's id and the hash of its answer, which
-match a message to it; of equal answers the newest belongs to the newest turn.
+An answer's message names its turn, so equal answers have their own receipts.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from ace_graph.memory.commit import History
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import TrajectoryFilter
-from ace_graph.memory.turn import GRAPH_AGENT, TurnRecord, answer_hash
+from ace_graph.memory.turn import GRAPH_AGENT, TurnRecord
+from ace_graph.reasoning.attempt import turn_of_answer
 from ace_graph.server.conversations.repository import Conversation
 
 __all__ = ["MAX_TURNS", "Receipt", "TurnsOfConversation", "read_turns", "receipts"]
@@ -62,17 +62,13 @@ async def read_turns(store: PendingStore, learner_id: str, conversation: Convers
 
 def receipts(messages: Sequence[AnyMessage], found: TurnsOfConversation) -> dict[str, Receipt]:
     """Return the receipts of the answers by the ids of their messages; some answers have none."""
-    waiting = defaultdict[str, list[TurnRecord]](list)
-    for turn in reversed(found.turns):
-        waiting[turn.answer_hash].append(turn)
+    turns = {turn.turn_id: turn for turn in found.turns if not turn.deleted}
     reports = _reports(found.history)
     kept_since = _kept_since(found.history)
     matched = dict[str, Receipt]()
-    for message in reversed(messages):
-        if message.type != "ai" or not message.text or message.id is None:
-            continue
-        if same := waiting.get(answer_hash(message.text)):
-            turn = same.pop()
+    for message in messages:
+        turn = turns.get(turn_of_answer(message.id or "") or "")
+        if turn is not None and message.id is not None:
             known = kept_since is None or (turn.completed_at or turn.started_at) >= kept_since
             own = tuple(reports.get(turn.turn_id, ()))
             matched[message.id] = Receipt(turn, own if own or known else None)

@@ -53,9 +53,8 @@ class AccessLogMiddleware:
                 await self._app(scope, receive, sent)
         except Exception as error:
             logger.error("[ACE Server] unexpected %s", error_location(error))  # noqa: TRY400  its text may hold content
-            logger.debug("[ACE Server] the unexpected error", exc_info=error)
-            if sent.status is not None:
-                raise
+            if sent.status is not None:  # the connection must end, and the server below logs what is raised
+                raise RuntimeError("the response broke off") from None
             await error_response(http_error_for(error))(scope, receive, sent)
         finally:
             self._record(scope, sent.status or 499, self._clock.monotonic() - began)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 
 from fastapi import HTTPException
@@ -18,10 +19,16 @@ _MAX_DRAINED = 16
 
 
 class BoundedBody:
-    """ASGI's `receive`: raises 413 for a body that is too large, and 408 for one that is too slow."""
+    """ASGI's `receive`: raises 413 for a body that is too large, and 408 for one that is too slow.
 
-    def __init__(self, receive: Receive, max_bytes: int) -> None:
+    `arrived` is told the length of a body that has arrived as a whole, and may refuse it.
+    """
+
+    def __init__(
+        self, receive: Receive, max_bytes: int, arrived: Callable[[int], None] = lambda _: None
+    ) -> None:
         self._receive = receive
+        self._arrived = arrived
         self._max_bytes = max_bytes
         self._read = 0
         self._until: float | None = None
@@ -39,6 +46,12 @@ class BoundedBody:
         if self._read > self._max_bytes:
             await self.drain()
             raise HTTPException(413, "too large")
+        if self._whole:
+            try:
+                self._arrived(self._read)
+            except RequestRefused as error:
+                headers = {"Retry-After": str(error.retry_after or 1)}
+                raise HTTPException(error.status, str(error), headers=headers) from error
         return message
 
     async def drain(self) -> None:

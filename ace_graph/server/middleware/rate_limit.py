@@ -1,4 +1,8 @@
-"""The rate limit: one token bucket per learner, on each server for itself."""
+"""The rate limit: one token bucket per learner, on each server for itself.
+
+A request costs one token, and a large one more: what it makes the server read, screen and compare grows with
+its body.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,16 @@ from collections import OrderedDict
 from ace_graph.errors import RequestRefused
 from ace_graph.server.clock import Clock
 
-__all__ = ["TokenBucket"]
+__all__ = ["BYTES_PER_TOKEN", "TokenBucket", "cost_of"]
 
 MAX_BUCKETS = 20_000
+BYTES_PER_TOKEN = 16_384
+"""A chat message or a bullet has fewer; the largest body costs some 60 tokens."""
+
+
+def cost_of(body_bytes: int) -> int:
+    """Return how many tokens a request with such a body costs."""
+    return 1 + body_bytes // BYTES_PER_TOKEN
 
 
 class TokenBucket:
@@ -22,17 +33,21 @@ class TokenBucket:
         self._clock = clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, learner_id: str) -> None:
-        """Take one token of the learner's bucket. Raises RequestRefused (429) with the seconds to wait."""
+    def take(self, learner_id: str, tokens: int = 1) -> None:
+        """Take tokens of the learner's bucket, at most as many as it holds when it is full.
+
+        Raises RequestRefused (429) with the seconds to wait.
+        """
+        cost = min(self._size, tokens)
         now = self._clock.monotonic()
         left, at = self._left.get(learner_id, (self._size, now))
         left = min(self._size, left + (now - at) * self._per_second)
-        if left < 1:
-            wait = math.ceil((1 - left) / self._per_second)
+        if left < cost:
+            wait = math.ceil((cost - left) / self._per_second)
             raise RequestRefused(
                 429, "too_many", "too many requests: wait a moment", retry_after=max(1, wait)
             )
-        self._left[learner_id] = (left - 1, now)
+        self._left[learner_id] = (left - cost, now)
         self._left.move_to_end(learner_id)
         while len(self._left) > MAX_BUCKETS:
             self._left.popitem(last=False)

@@ -11,6 +11,7 @@ from fastapi import Depends, Path, Request
 from starlette.responses import RedirectResponse, Response
 
 from ace_graph.errors import PlaybookChanged
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.sharing.right import Right
 from ace_graph.playbooks.target import Target, check_owner, require
 from ace_graph.server.page.said import Done
@@ -24,10 +25,7 @@ PlaybookId = Annotated[str, Path(min_length=1, max_length=128)]
 
 async def place_of(playbook_id: PlaybookId, visitor: VisitorDep) -> Target:
     """Return the playbook in the path. Raises PlaybookNotFound where the visitor may not read it."""
-    target = await playbook_of(visitor.services.store, playbook_id, visitor.user)
-    if visitor.identity.operator is not None:  # what others share with the learner is not the operator's
-        check_owner(target)
-    return target
+    return await playbook_of(visitor.services.store, playbook_id, visitor.identity)
 
 
 PlaceDep = Annotated[Target, Depends(place_of)]
@@ -73,15 +71,24 @@ async def changed(
     request: Request, back: str, done: Done, edit: Edit, change: Callable[[], Awaitable[object]]
 ) -> Response:
     """Do the same, but raise PlaybookChanged where somebody else changed the playbook in between."""
-    before = (await edit.target.store.load(edit.target.key)).version
+    known = await edit.target.store.load(edit.target.key)
     await change()
-    after = (await edit.target.store.load(edit.target.key)).version
+    now = await edit.target.store.load(edit.target.key)
+    before, after = known.version, now.version
+    if done in ("added", "edited") and _holds_back(known.playbook, now.playbook):
+        done = "held"
     if after.n == before.n:
         return to_view(request, back, {"said": "nothing"})
     if edit.target.asked is not None:  # only its owner may take a version back
         return to_view(request, back, {"said": done})
     of = {"of": edit.target.entry.playbook_id} if edit.target.entry is not None else {}
     return to_view(request, back, {"said": done, "before": str(before.n), "after": after.etag or "", **of})
+
+
+def _holds_back(known: Playbook, now: Playbook) -> bool:
+    """Whether a bullet that was changed is in quarantine."""
+    held = (each for each in now.entries.values() if each.status == "quarantined")
+    return any(known.entries.get(each.id) != each for each in held)
 
 
 def to_view(request: Request, back: str, said: Mapping[str, str]) -> Response:

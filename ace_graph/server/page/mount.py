@@ -5,28 +5,40 @@ So its errors are pages and not JSON, and its headers reach none of the other ro
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ace_graph.errors import AceError, RequestRefused
 from ace_graph.server.auth import Authenticator
 from ace_graph.server.dependencies import Services
-from ace_graph.server.errors import http_error_for, validation_message
+from ace_graph.server.errors import error_location, http_error_for, validation_message
 from ace_graph.server.middleware.rate_limit import TokenBucket
 from ace_graph.server.page.assets import check_assets
 from ace_graph.server.page.policy import SecurityHeaders
 from ace_graph.server.page.render import Renderer
-from ace_graph.server.page.session import LoginNeeded, PageContext, carried_fields, prefix_of
+from ace_graph.server.page.session import (
+    LoginNeeded,
+    PageContext,
+    carried_fields,
+    is_known,
+    prefix_of,
+    sent_by_page,
+    typed_by,
+)
 from ace_graph.server.page.views import bullet, chat, frame, history, playbook, review, runs
 from ace_graph.settings import Settings
 
 __all__ = ["page_app", "serve_page"]
+
+logger = logging.getLogger("ace_graph")
 
 _VIEWS = (
     frame.routes,
@@ -66,8 +78,9 @@ def page_app(
         token_header=settings.page_token_header,
         services=services,
     )
+    page.add_middleware(_Unexpected)
     page.add_middleware(SecurityHeaders)
-    for kind in (AceError, HTTPException, RequestValidationError):
+    for kind in (AceError, HTTPException, RequestValidationError, ValidationError):
         page.add_exception_handler(kind, _error_page)
     page.add_exception_handler(LoginNeeded, _login_page)
     return page
@@ -87,9 +100,43 @@ def serve_page(host: FastAPI, page: ASGIApp, prefix: str, *, also_at: Sequence[s
         host.add_route(path, to_the_page, include_in_schema=False)
 
 
+class _Unexpected:
+    """The ASGI middleware that shows a page for an unexpected error, and logs where it was raised.
+
+    Its text may hold what somebody typed, and reaches no log.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on one request."""
+        began = False
+
+        async def noticed(message: Message) -> None:
+            nonlocal began
+            began = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noticed)
+        except Exception as error:
+            if began:
+                raise
+            logger.error("[ACE Server] unexpected %s", error_location(error))  # noqa: TRY400  its text may hold content
+            response = _sentence_page(Request(scope), error, [])  # the body is gone by now
+            await response(scope, receive, send)
+
+
 async def _error_page(request: Request, error: Exception) -> Response:
+    """The page for an error; a form that was the page's own is shown again, with what was typed."""
+    own = request.method == "POST" and sent_by_page(request) and is_known(request)
+    return _sentence_page(request, error, carried_fields(await _form(request)) if own else [])
+
+
+def _sentence_page(request: Request, error: Exception, typed: Sequence[tuple[str, str]]) -> Response:
     """One sentence that says what happened, and a way back."""
-    if isinstance(error, RequestValidationError):
+    if isinstance(error, RequestValidationError | ValidationError):
         status, sentence = 422, validation_message(error.errors())
     elif isinstance(error, HTTPException):
         status = error.status_code
@@ -98,20 +145,21 @@ async def _error_page(request: Request, error: Exception) -> Response:
         refused = error if isinstance(error, RequestRefused) else http_error_for(error)
         status, sentence = refused.status, str(refused)
     context: PageContext = request.app.state.page
-    typed = carried_fields(await _form(request)) if request.method == "POST" else []
     values = {"status": status, "sentence": sentence, "typed": typed, "learner": None}
     return context.renderer.page(request, "error.html", values, status)
 
 
 async def _login_page(request: Request, error: Exception) -> Response:
-    """The form for a token. What was typed into another form is carried along."""
+    """The form for a token. What was typed into another form is carried along for the learner who did."""
     context: PageContext = request.app.state.page
-    posted = request.method == "POST"
+    expired = isinstance(error, LoginNeeded) and error.expired
+    posted, whose = request.method == "POST", typed_by(request) if expired else ""
     values = {
-        "expired": isinstance(error, LoginNeeded) and error.expired,
+        "expired": expired,
         "problem": "",
         "target": request.url.path if posted else _wanted(request),
-        "carried": carried_fields(await _form(request)) if posted else [],
+        "typed_by": whose,
+        "carried": carried_fields(await _form(request)) if posted and whose else [],
         "learner": None,
     }
     return context.renderer.page(request, "login.html", values, 401)

@@ -6,20 +6,20 @@ names the bullets alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import History
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.turn import TurnRecord, answer_hash
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.server.conversations.receipts import Receipt
 from ace_graph.server.page.session import Visitor
+from ace_graph.server.routes.conversations import ReadConversation
+from ace_graph.server.schemas import learned_from
 
-__all__ = ["Receipt", "UsedBullet", "receipts_of"]
-
-_TURNS_READ = 200
+__all__ = ["ShownReceipt", "UsedBullet", "shown_receipts"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class UsedBullet:
 
 
 @dataclass(frozen=True)
-class Receipt:
+class ShownReceipt:
     """One answer: the bullets used and why, the verdict, and the bullets learned from it (None: gone)."""
 
     turn_id: str
@@ -42,46 +42,33 @@ class Receipt:
     learned: tuple[tuple[str, Bullet | None], ...]
     pending: bool
     verdict: Verdict
-    tokens: int
 
 
-async def receipts_of(
-    visitor: Visitor, conversation_id: str, answers: Sequence[str]
-) -> Mapping[str, Receipt]:
-    """Return the receipts of a conversation's answers, by the hash of the answer."""
-    services, learner = visitor.services, visitor.learner
-    records = {
-        turn.answer_hash: turn
-        for turn in await services.store.turns(learner, _TURNS_READ)
-        if turn.conversation_id == conversation_id and not turn.deleted
-    }
-    wanted = {answer_hash(answer) for answer in answers} & records.keys()
-    if not wanted:
+async def shown_receipts(visitor: Visitor, found: ReadConversation) -> Mapping[str, ShownReceipt]:
+    """Return what the page shows of a conversation's receipts, by the ids of the answers' messages."""
+    if not found.receipts:
         return {}
-    snapshot, kept = await services.store.load(learner), await services.store.history(learner)
+    services, learner = visitor.services, visitor.learner
+    playbook = (await services.store.load(learner)).playbook
     waiting = {item.turn_id for item in await services.store.list_pending(learner)}
     return {
-        key: _receipt(visitor, records[key], snapshot.playbook, kept, records[key].turn_id in waiting)
-        for key in wanted
+        name: _shown(visitor, each, playbook, each.turn.turn_id in waiting)
+        for name, each in found.receipts.items()
     }
 
 
-def _receipt(visitor: Visitor, turn: TurnRecord, playbook: Playbook, kept: History, pending: bool) -> Receipt:
+def _shown(visitor: Visitor, receipt: Receipt, playbook: Playbook, pending: bool) -> ShownReceipt:
+    turn = receipt.turn
     live = visitor.services.turns.find(turn.turn_id, visitor.learner)
     reasons = live.reply.metadata.why_shown if live is not None and live.reply is not None else {}
-    added = [
-        name
-        for entry in kept.entries
-        if entry.source == turn.turn_id
-        for name in (*entry.report.added, *entry.report.reinforced, *entry.report.updated)
-    ]
-    return Receipt(
+    learned = learned_from(receipt.reports or ())
+    names = dict.fromkeys((*learned.added, *learned.updated))
+    return ShownReceipt(
         turn_id=turn.turn_id,
         used=tuple(_used(name, turn, playbook, reasons.get(name, {})) for name in turn.injected),
-        learned=tuple((name, playbook.get_bullet(name)) for name in dict.fromkeys(added)),
+        learned=tuple((name, playbook.get_bullet(name)) for name in names),
         pending=pending,
         verdict=turn.feedback[-1].verdict if turn.feedback else turn.verdict,
-        tokens=turn.input_tokens + turn.output_tokens,
     )
 
 

@@ -11,6 +11,7 @@ __all__ = ["Done", "Said"]
 Done = Literal[
     "added",
     "edited",
+    "held",
     "pinned",
     "unpinned",
     "off",
@@ -26,7 +27,7 @@ Done = Literal[
 ]
 """A change of a playbook that was made."""
 
-_Word = Literal[Done, "judged", "deleted", "refused", "queued", "stale", "nothing", "some", ""]
+_Word = Literal[Done, "judged", "deleted", "refused", "queued", "stale", "nothing", "few", "some", ""]
 _WORDS = frozenset[str](each for part in get_args(_Word) for each in (get_args(part) or (part,)))
 
 

@@ -9,21 +9,29 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, cast
-from urllib.parse import unquote, urlsplit
+from typing import Annotated, Any, Literal, cast
+from urllib.parse import unquote
 
 from fastapi import Depends
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ace_graph.errors import AceError, RequestRefused
 from ace_graph.memory.sharing.asked import Caller
+from ace_graph.off_loop import working_for
 from ace_graph.server.auth import Authenticator, Identity
 from ace_graph.server.dependencies import Services
-from ace_graph.server.middleware.access_control import about_learner
-from ace_graph.server.middleware.rate_limit import TokenBucket
+from ace_graph.server.middleware.access_control import (
+    about_learner,
+    announced_bytes,
+    check_act,
+    from_elsewhere,
+)
+from ace_graph.server.middleware.rate_limit import TokenBucket, cost_of
 from ace_graph.server.page.render import Renderer
 
 __all__ = [
@@ -31,6 +39,7 @@ __all__ = [
     "OPERATED",
     "LoginNeeded",
     "PageContext",
+    "PageRoute",
     "Visitor",
     "VisitorDep",
     "carried_fields",
@@ -38,18 +47,23 @@ __all__ = [
     "drop_cookie",
     "end_session",
     "expiry_of",
+    "is_known",
     "keep_cookie",
     "local_path",
     "page_of",
     "prefix_of",
+    "sent_by_page",
     "start_session",
+    "typed_by",
     "view_of",
 ]
 
 COOKIE = "ace_session"
 OPERATED = "ace_learner"
 """The cookie that names the learner whose memory an operator looks at."""
+_VISITOR, _KNOWN = "ace_visitor", "ace_visitor_known"
 SAFE_METHODS = frozenset({"GET", "HEAD"})
+_DAY = 86_400
 _DOT_SEGMENTS = frozenset({".", ".."})
 
 
@@ -97,7 +111,7 @@ class Visitor:
     @property
     def user(self) -> Caller | str:
         """The learner as the functions for playbooks of others want it."""
-        return self.learner if self.teams is None else Caller(self.learner, self.teams)
+        return self.identity.user
 
 
 def view_of(
@@ -125,13 +139,42 @@ def prefix_of(request: Request) -> str:
     return str(request.scope.get("root_path", "")).rstrip("/")
 
 
-async def find_visitor(request: Request) -> Visitor:
-    """Return who sends a request. Raises LoginNeeded; RequestRefused for a form from another site."""
+class PageRoute(APIRoute):
+    """A route that finds the visitor by the headers alone, before anything of a form is read."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:  # Any: Starlette's own
+        """Return FastAPI's handler, behind the checks of where a form comes from and who sends it."""
+        handle, wants_visitor = super().get_route_handler(), _wants_visitor(self.dependant)
+
+        async def handle_checked(request: Request) -> Response:
+            if request.method not in SAFE_METHODS:
+                check_origin(request)
+            if not wants_visitor:
+                return await handle(request)
+            visitor = request.scope[_VISITOR] = await _find_visitor(request)
+            with working_for(visitor.identity.operator or visitor.learner):
+                return await handle(request)
+
+        return handle_checked
+
+
+async def found_visitor(request: Request) -> Visitor:
+    """Return who sends a request to a `PageRoute`. Raises RequestRefused for what an operator may not do."""
+    visitor = cast("Visitor", request.scope[_VISITOR])
+    check_act(request, visitor.identity)
+    return visitor
+
+
+def _wants_visitor(dependant: Dependant) -> bool:
+    return dependant.call is found_visitor or any(map(_wants_visitor, dependant.dependencies))
+
+
+async def _find_visitor(request: Request) -> Visitor:
+    """Return who sends a request. Raises LoginNeeded, RequestRefused."""
     page = page_of(request)
-    if request.method not in SAFE_METHODS:
-        check_origin(request)
     identity = await _identity(request, page)
-    page.rate.take(identity.learner)
+    request.scope[_KNOWN] = True
+    page.rate.take(identity.learner, cost_of(announced_bytes(request.headers)))
     if operated := request.cookies.get(OPERATED):
         if not identity.may_operate:
             raise LoginNeeded(expired=False)  # a cookie of somebody who was signed in before
@@ -139,40 +182,66 @@ async def find_visitor(request: Request) -> Visitor:
     return Visitor(identity, page.services())
 
 
-VisitorDep = Annotated[Visitor, Depends(find_visitor)]
+VisitorDep = Annotated[Visitor, Depends(found_visitor)]
 """Who sends the request, as an argument of a view."""
 
 
 async def _identity(request: Request, page: PageContext) -> Identity:
     if page.authenticator.development:
         return await page.authenticator.identity(None)
-    header = request.headers.get(page.token_header) if page.token_header else None
-    token = header or request.cookies.get(COOKIE)
+    token = _token(request)
     if not token:
         raise LoginNeeded(expired=False)
     try:
-        return await page.authenticator.identity(f"Bearer {token.removeprefix('Bearer ')}")
+        return await page.authenticator.identity(f"Bearer {token}")
     except RequestRefused as error:
         if error.status != 401:
             raise
         raise LoginNeeded(expired=error.code == "expired_token") from error
 
 
+def _token(request: Request) -> str:
+    name = page_of(request).token_header
+    header = request.headers.get(name) if name else None
+    return (header or request.cookies.get(COOKIE, "")).removeprefix("Bearer ")
+
+
+def sent_by_page(request: Request) -> bool:
+    """Whether a view of the page sent the form. A browser says so; what says nothing is no browser."""
+    headers = request.headers
+    said = "origin" in headers or headers.get("sec-fetch-site") == "same-origin"
+    return said and not from_elsewhere(request.scope, headers)
+
+
+def is_known(request: Request) -> bool:
+    """Whether somebody with a valid token sends the request; nobody else's form is read."""
+    return _KNOWN in request.scope
+
+
 def check_origin(request: Request) -> None:
     """Refuse a form that another site sends. Raises RequestRefused (403)."""
-    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
-    same_host = origin is not None and urlsplit(origin).netloc == request.headers.get("host")
-    if not (same_host or (origin is None and site == "same-origin")):
+    if not sent_by_page(request):
         raise RequestRefused(403, "forbidden", "this form was not sent by the page itself: open it again")
+
+
+def typed_by(request: Request) -> str:
+    """Return the learner whose session a form was typed in, also after it has ended; empty: nobody's."""
+    return _claim(_token(request), "sub") or ""
 
 
 def expiry_of(token: str) -> int | None:
     """Return when a token expires (seconds since 1970), as it says itself; the authenticator checks it."""
+    found = _claim(token, "exp")
+    return int(float(found)) if found is not None else None
+
+
+def _claim(token: str, name: Literal["exp", "sub"]) -> str | None:
+    """Return what a token says of itself, unchecked; None where it says nothing."""
     part = token.split(".")[1] if token.count(".") == 2 else ""
     try:
-        claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-        return int(cast("Mapping[str, float]", claims)["exp"])
-    except (ValueError, KeyError, TypeError):
+        claims: object = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        return str(cast("Mapping[str, object]", claims)[name])
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -191,10 +260,14 @@ def keep_cookie(request: Request, response: Response, name: str, value: str, max
 
 
 def start_session(request: Request, response: Response, token: str, *, now: float) -> None:
-    """Keep the token in a cookie until it expires; whoever was looked at before is not any more."""
+    """Keep the token in a cookie until a day after it expires; whoever was looked at before is not any more.
+
+    In that day the expired token still says who typed what comes too late.
+    """
     drop_cookie(request, response, OPERATED)
     expires = expiry_of(token)
-    keep_cookie(request, response, COOKIE, token, max(0, int(expires - now)) if expires is not None else None)
+    kept = max(0, int(expires - now)) + _DAY if expires is not None else None
+    keep_cookie(request, response, COOKIE, token, kept)
 
 
 def end_session(request: Request, response: Response) -> None:

@@ -20,6 +20,7 @@ from ace_graph.memory.bullet import Polarity
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.trajectories import WrittenMoment
 from ace_graph.server.schemas import Text, WholeNumber
 
@@ -67,7 +68,7 @@ class ReflectReply(_Body):
     left_out: int = 0
 
 
-@routes.post("/reflect", responses=error_responses(408, 409, 413))
+@routes.post("/reflect", responses=error_responses(408, 409, 413), dependencies=[does("record")])
 async def reflect(body: ReflectBody, learner: Learner, services: ServicesDep) -> ReflectReply:
     """Find what the recorded turns have in common, by the reflections on them. No model is called."""
     found = await batch_reflect(

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import uuid4
 
-from fastapi import APIRouter, Depends, Header, Path
+from fastapi import APIRouter, Header, Path
 from fastapi.responses import StreamingResponse
 
 from ace_graph.errors import RequestRefused
 from ace_graph.server.dependencies import ClaimedTeams, Learner, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.middleware.access_control import learner_only
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.sse import SSE_RESPONSES, sse_response
 from ace_graph.server.schemas import ChatReply, ChatRequest
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/api/ai", tags=["chat"], dependencies=[Depends(learner_only)])
+routes = APIRouter(prefix="/api/ai", tags=["chat"], dependencies=[does("converse")])
 
 _ERRORS = error_responses(404, 408, 409, 413, 501, 502, 504)
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from typing import Annotated, Literal, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -17,6 +19,7 @@ from ace_graph.errors import RequestRefused
 from ace_graph.memory.bullet import Moment
 from ace_graph.server.conversations.managing import (
     MAX_TITLE_CHARS,
+    MessagePage,
     ShownMessage,
     delete_conversation,
     find_conversation,
@@ -28,6 +31,7 @@ from ace_graph.server.conversations.receipts import Receipt, read_turns, receipt
 from ace_graph.server.conversations.repository import Conversation
 from ace_graph.server.dependencies import Learner, Services, ServicesDep
 from ace_graph.server.errors import error_responses
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.edit import Absent, IfMatch
 from ace_graph.server.schemas import CONVERSATION_ID, Learned, Text, learned_from
 
@@ -147,20 +151,39 @@ async def read(
     response: Response,
 ) -> ConversationReply:
     """Return a conversation's messages, each answer with its receipt. Calls of tools are left out."""
+    found = await read_conversation(services, learner, conversation_id, query)
+    _tag(response, found.entry.title)
+    return ConversationReply(
+        **found.entry.model_dump(),
+        messages=[_message(each, found.receipts.get(each.id)) for each in found.page.messages],
+        next=found.page.next,
+    )
+
+
+@dataclass(frozen=True)
+class ReadConversation:
+    """A page of a conversation, with the receipts of its answers by the ids of their messages."""
+
+    entry: EntryReply
+    page: MessagePage
+    receipts: Mapping[str, Receipt]
+
+
+async def read_conversation(
+    services: Services, learner: str, conversation_id: str, query: MessagesQuery
+) -> ReadConversation:
+    """Read a page of a learner's conversation. Raises RequestRefused (404)."""
     found = await _found(services, learner, conversation_id)
     messages = await services.conversations.database.messages(found.thread_id)
     turns = await read_turns(services.store, learner, found)
     page = await asyncio.to_thread(page_of, messages, query.limit, query.before)
     known = await asyncio.to_thread(receipts, messages, turns)
-    _tag(response, found.title)
-    return ConversationReply(
-        **_entry(found).model_dump(),
-        messages=[_message(each, known.get(each.id)) for each in page.messages],
-        next=page.next,
-    )
+    return ReadConversation(_entry(found), page, known)
 
 
-@routes.patch("/{conversation_id}", responses=error_responses(404, 408, 412, 413))
+@routes.patch(
+    "/{conversation_id}", responses=error_responses(404, 408, 412, 413), dependencies=[does("converse")]
+)
 async def rename(
     conversation_id: ConversationId,
     body: TitleBody,
@@ -182,7 +205,12 @@ async def rename(
     return _entry(found).model_copy(update={"title": body.title})
 
 
-@routes.delete("/{conversation_id}", status_code=204, responses=error_responses(404, 409))
+@routes.delete(
+    "/{conversation_id}",
+    status_code=204,
+    responses=error_responses(404, 409),
+    dependencies=[does("converse")],
+)
 async def delete(conversation_id: ConversationId, learner: Learner, services: ServicesDep) -> None:
     """Delete a conversation for good. What was learned in it stays, and the records of its turns."""
     if not await delete_conversation(services.conversations.database, learner, conversation_id):
@@ -215,7 +243,7 @@ def _entry(found: Conversation) -> EntryReply:
 def _message(shown: ShownMessage, receipt: Receipt | None) -> MessageReply:
     message = MessageReply(
         message_id=shown.id,
-        role=cast("Literal['user', 'assistant']", shown.role),
+        role=shown.role,
         content=shown.content,
     )
     if receipt is None:

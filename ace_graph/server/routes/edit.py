@@ -27,6 +27,7 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.bullets import change_bullets
 from ace_graph.playbooks.target import Target, check_owner, require, target_by_id, target_of
+from ace_graph.server.auth import Identity
 from ace_graph.server.dependencies import Sender, Services, ServicesDep, User
 from ace_graph.server.keyed import IdempotencyKey, key_of, request_id_of
 from ace_graph.server.routes.change_reply import ChangeReply, change_reply
@@ -42,6 +43,7 @@ __all__ = [
     "PlaybookId",
     "checked_place",
     "declare_playbook_id",
+    "playbook_of",
     "refused",
     "tag_version",
 ]
@@ -60,19 +62,19 @@ async def declare_playbook_id(playbook_id: PlaybookId) -> None:
     """Check the id in the path; `Place` reads it."""
 
 
-async def playbook_of(store: Store, playbook_id: str, user: Caller | str) -> Target:
-    """Return where a playbook is that this user may read. Raises PlaybookNotFound."""
+async def playbook_of(store: Store, playbook_id: str, sender: Identity) -> Target:
+    """Return where a playbook is that this sender may read. Raises PlaybookNotFound, PlaybookForbidden."""
     if playbook_id == DEFAULT:
-        return await target_of(store, DEFAULT, user.user if isinstance(user, Caller) else user)
-    return await target_by_id(store, playbook_id, user)
-
-
-async def _place(request: Request, sender: Sender, user: User, services: ServicesDep) -> Target:
-    playbook_id = str(request.path_params.get("playbook_id", DEFAULT))
-    target = await playbook_of(services.store, playbook_id, user)
-    if sender.operator is not None:  # what others share with the learner is not the operator's to reach
+        return await target_of(store, DEFAULT, sender.learner)
+    target = await target_by_id(store, playbook_id, sender.user)
+    if not sender.may("share"):
         check_owner(target)
     return target
+
+
+async def _place(request: Request, sender: Sender, services: ServicesDep) -> Target:
+    playbook_id = str(request.path_params.get("playbook_id", DEFAULT))
+    return await playbook_of(services.store, playbook_id, sender)
 
 
 async def checked_place(target: Annotated[Target, Depends(_place)]) -> None:

@@ -15,6 +15,7 @@ from ace_graph.memory.evidence import Verdict
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import IdempotencyKey, KeyedRoute, op_id_of
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.change_reply import ChangeReply, change_reply
 from ace_graph.server.schemas import Text
 from ace_graph.trajectories.feedback import give_feedback
@@ -34,7 +35,7 @@ class FeedbackRequest(BaseModel):
     text: Annotated[Text, Field(max_length=2_000, description="Why, in the learner's words.")] = ""
 
 
-@routes.post("/feedback", responses=error_responses(404, 408, 409, 413))
+@routes.post("/feedback", responses=error_responses(404, 408, 409, 413), dependencies=[does("judge")])
 async def feedback(
     body: FeedbackRequest,
     learner: Learner,

@@ -1,4 +1,4 @@
-"""Export and deletion of everything that is stored about a learner; and figures of the learner's turns.
+"""Export and deletion of all that is stored about a learner; figures of their turns; the list of learners.
 
 Logs, backups and what a model's provider keeps are out of reach.
 """
@@ -15,17 +15,21 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from starlette.types import Receive, Scope, Send
 
+from ace_graph.memory.stores.listing import ListedLearner, list_learners
+from ace_graph.server.auth import Identity
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.middleware.access_control import open_to_operators
+from ace_graph.server.middleware.access_control import does, operators_only
 from ace_graph.server.middleware.request_id import REQUEST_ID
 from ace_graph.server.routes.learner_export import export_chunks
 from ace_graph.telemetry import audit
 from ace_graph.trajectories.figures import Unit, read_figures
 
-__all__ = ["routes"]
+__all__ = ["all_routes", "routes"]
 
 routes = APIRouter(prefix="/api/learner", tags=["learner"])
+_TEXT = r"^[^\x00]*$"
+all_routes = APIRouter(prefix="/api/learners", tags=["learner"])
 
 
 class ExportReply(BaseModel):
@@ -143,7 +147,7 @@ async def export(learner: Learner, services: ServicesDep) -> StreamingResponse:
     )
 
 
-@routes.delete("", responses=error_responses(), dependencies=[Depends(open_to_operators)])
+@routes.delete("", responses=error_responses(), dependencies=[does("forget")])
 async def forget(learner: Learner, services: ServicesDep) -> ForgetReply:
     """Delete everything that is stored about the learner, for good. Turns under way are ended."""
     await services.turns.stop_learner(learner)
@@ -153,6 +157,68 @@ async def forget(learner: Learner, services: ServicesDep) -> ForgetReply:
     found = was_there or conversations > 0
     audit("forget", learner, request_id=REQUEST_ID.get(), found=found)
     return ForgetReply(forgotten=found, conversations=conversations)
+
+
+class LearnerReply(BaseModel):
+    """One learner; the fields are null for one who has named playbooks and no memory."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    learner_id: str
+    version: int | None
+    last_turn: datetime | None
+    created_at: datetime | None
+    changed_at: datetime | None
+
+
+class LearnersReply(BaseModel):
+    """Learners in the order of their ids. `next` is the `after` of the next page; null: this is the last.
+
+    A page of a search may be short, or empty, although there is a next one.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    learners: tuple[LearnerReply, ...]
+    next: str | None
+
+
+class LearnersQuery(BaseModel):
+    """Which learners."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    search: Annotated[
+        str, Field(max_length=256, pattern=_TEXT, description="Only those with this in their id.")
+    ] = ""
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+    after: Annotated[str, Field(max_length=256, pattern=_TEXT, description="Begin after this id.")] = ""
+
+
+@all_routes.get("", responses=error_responses())
+async def list_all(
+    _operator: Annotated[Identity, Depends(operators_only)],
+    services: ServicesDep,
+    query: Annotated[LearnersQuery, Query()],
+) -> LearnersReply:
+    """List the learners; for operators only, who may then name one of them in `X-ACE-Learner`."""
+    page = await list_learners(services.store, search=query.search, limit=query.limit, after=query.after)
+    return LearnersReply(learners=tuple(map(_listed, page.learners)), next=page.next)
+
+
+def _listed(each: ListedLearner) -> LearnerReply:
+    stored = each.stored
+    if stored is None:
+        return LearnerReply(
+            learner_id=each.learner_id, version=None, last_turn=None, created_at=None, changed_at=None
+        )
+    return LearnerReply(
+        learner_id=each.learner_id,
+        version=stored.version,
+        last_turn=stored.last_turn,
+        created_at=stored.created_at,
+        changed_at=stored.changed_at,
+    )
 
 
 class _ClosingResponse(StreamingResponse):

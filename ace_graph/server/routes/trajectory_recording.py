@@ -20,6 +20,7 @@ from ace_graph.memory.turn import MAX_TASK_CHARS, StepKind, TurnStatus
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import IdempotencyKey, KeyedRoute, op_id_of
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.trajectories import TrajectoryId
 from ace_graph.server.schemas import Text
 from ace_graph.trajectories.feedback import queue_reflection
@@ -116,7 +117,9 @@ class TrimmedReply(_Model):
     unreflected: list[str]
 
 
-@routes.post("", status_code=201, responses=error_responses(404, 408, 409, 413))
+@routes.post(
+    "", status_code=201, responses=error_responses(404, 408, 409, 413), dependencies=[does("record")]
+)
 async def start(
     body: StartBody,
     learner: Learner,
@@ -125,6 +128,7 @@ async def start(
     idempotency_key: IdempotencyKey = None,
 ) -> StartedReply:
     """Begin a trajectory."""
+    await services.turns.check_daily_tokens(learner)  # of what it will be learned from with
     with _explained():
         made = await start_trajectory(
             services.store,
@@ -139,7 +143,7 @@ async def start(
     return StartedReply(trajectory_id=made)
 
 
-@routes.post("/trim", responses=error_responses(408, 409, 413))
+@routes.post("/trim", responses=error_responses(408, 409, 413), dependencies=[does("record")])
 async def trim(body: TrimBody, learner: Learner, services: ServicesDep) -> TrimmedReply:
     """Drop old steps of what was reflected on. Outcomes and evidence stay."""
     done = await trim_trajectories(services.store, learner, services.clock.now(), body.days)
@@ -153,13 +157,17 @@ async def no_trajectory() -> None:
     raise HTTPException(405)
 
 
-@routes.delete("/{trajectory_id}", status_code=204, responses=error_responses(404, 409))
+@routes.delete(
+    "/{trajectory_id}", status_code=204, responses=error_responses(404, 409), dependencies=[does("record")]
+)
 async def delete(trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep) -> None:
     """Delete what a trajectory says. Its parts, and what was learned from it, stay."""
     await delete_trajectory(services.store, learner, trajectory_id)
 
 
-@routes.post("/{trajectory_id}/steps", responses=error_responses(404, 408, 409, 413))
+@routes.post(
+    "/{trajectory_id}/steps", responses=error_responses(404, 408, 409, 413), dependencies=[does("record")]
+)
 async def log(
     trajectory_id: TrajectoryId,
     body: StepBody,
@@ -183,7 +191,9 @@ async def log(
     return StepsReply(trajectory_id=trajectory_id, steps=len(turn.steps))
 
 
-@routes.post("/{trajectory_id}/complete", responses=error_responses(404, 408, 409, 413))
+@routes.post(
+    "/{trajectory_id}/complete", responses=error_responses(404, 408, 409, 413), dependencies=[does("record")]
+)
 async def complete(
     trajectory_id: TrajectoryId, body: CompleteBody, learner: Learner, services: ServicesDep
 ) -> CompletedReply:
@@ -209,9 +219,15 @@ async def complete(
     return CompletedReply(trajectory_id=trajectory_id, status=body.status, pending=pending)
 
 
-@routes.post("/{trajectory_id}/reflect", status_code=202, responses=error_responses(404, 409))
+@routes.post(
+    "/{trajectory_id}/reflect",
+    status_code=202,
+    responses=error_responses(404, 409),
+    dependencies=[does("record")],
+)
 async def reflect(trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep) -> QueuedReply:
     """Leave a worker the work of learning from a trajectory once more; a dead letter is tried again."""
+    await services.turns.check_daily_tokens(learner)
     with _explained():
         pending = await queue_reflection(learner, trajectory_id, services.store, services.clock.now())
     return QueuedReply(trajectory_id=trajectory_id, pending=pending)

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from ace_graph.daily_tokens import DailyTokens
 from ace_graph.errors import RequestRefused, StoreError
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.catalogue.name import wanted_refs
@@ -20,6 +21,7 @@ from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.models.usage import total_usage
 from ace_graph.playbooks.target import target_of
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.managing import title_of
@@ -51,11 +53,12 @@ MAX_ENDED_TURNS = 200
 
 @dataclass(frozen=True)
 class ServingLimits:
-    """Turns at once on this server, seconds for one turn, and messages kept of a conversation."""
+    """Turns at once, seconds for one turn, messages kept of a conversation, tokens of a learner's day."""
 
     turns: int
     seconds: float
     messages: int
+    daily_tokens: int = 0
 
     @property
     def turns_per_learner(self) -> int:
@@ -98,6 +101,7 @@ class Turns:
         self._conversations = resources.conversations
         self._limits = resources.limits
         self._clock = resources.clock
+        self._daily = DailyTokens(resources.store, resources.limits.daily_tokens, resources.clock.now)
         self._span = span_maker()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -122,10 +126,11 @@ class Turns:
         `teams` are those that the request's token names; None: the store's table is asked.
 
         Raises RequestRefused: 503 when the server is full or stopping, 429 when the learner has too many
-        turns under way, 409 when the conversation has one under way. Raises InvalidPlaybook and
-        PlaybookNotFound for a playbook that it can't read. Then nothing is stored, and never anything of a
-        message of a temporary chat.
+        turns under way, 409 when the conversation has one under way. Raises DailyTokensUsed, and
+        InvalidPlaybook and PlaybookNotFound for a playbook that it can't read. Then nothing is stored, and
+        never anything of a message of a temporary chat.
         """
+        await self.check_daily_tokens(learner_id)
         self._check_capacity(learner_id)
         if request.temporary:
             return self._begin_temporary(request, learner_id, new_id)
@@ -147,6 +152,10 @@ class Turns:
             raise
         self._start(TurnWork(turn, live, request, snapshot, teams))
         return live
+
+    async def check_daily_tokens(self, learner_id: str) -> None:
+        """Raise DailyTokensUsed where the learner may cost nothing more today, and what the store raises."""
+        await self._daily.check(learner_id)
 
     def _begin_temporary(self, request: ChatRequest, learner_id: str, new_id: str) -> LiveTurn:
         turn = AcceptedTurn(new_id, "", learner_id, request_json="", thread_id=new_id, known="nothing")
@@ -241,6 +250,8 @@ class Turns:
         finally:
             if not live.ended:  # cancelled while it was being closed
                 live.fail(_stopping() if work.temporary else _left_to_next_server())
+            if output is not None:
+                self._daily.spent(live.learner_id, live.run_id, total_usage(output.get("usage", {})).tokens)
             code = live.error.code if live.error else "done"
             self._resources.observer.turn_ended(code, self._clock.monotonic() - began, output)
 
@@ -318,7 +329,6 @@ class Turns:
         turn, shown = work.turn, http_error_for(error)
         if shown.status >= 500:
             logger.warning("[ACE Server] a turn failed: %s: %s", shown.code, error_location(error))
-        logger.debug("[ACE Server] the error of the failed turn", exc_info=error)
         if not work.temporary:
             if shown.code not in _OF_ANOTHER_SERVER:
                 await self._log_failure(remove_question(self._graph, turn))

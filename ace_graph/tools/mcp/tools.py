@@ -26,7 +26,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import PrivateAttr
 
-from ace_graph.errors import ConfigurationError, ToolServerError
+from ace_graph.errors import ConfigurationError, ToolServerError, how_to_install
 from ace_graph.memory.text import clean_line
 from ace_graph.memory.window import MAX_TOOL_RESULT_CHARS
 from ace_graph.portal import portal
@@ -62,7 +62,7 @@ class McpTools:
     ) -> None:
         """`seconds` is a clock. Raises ConfigurationError where the extra `mcp` is not installed."""
         if servers and find_spec(_EXTRA) is None:
-            raise ConfigurationError("MCP tools are not installed: run pip install 'ace-graph[mcp]'")
+            raise ConfigurationError(f"MCP tools are not installed: {how_to_install('mcp')}")
         self._servers = [McpServer(name, config) for name, config in servers.items()]
         self._taken = frozenset(taken)
         self._found: dict[str, list[BaseTool]] = {}

@@ -1,6 +1,7 @@
 """The learners, or the named playbooks, of the in-memory store: what both namespaces do alike.
 
-Each call runs without interruption on the portal's loop, so no lock is needed. Nothing is serialized: values
+Each call runs without interruption on the portal's loop, so no lock is needed; a commit is planned away from
+it, and then compared with the state, as in other stores. Nothing is serialized: values
 are immutable, so the objects that were committed are the ones that are returned.
 """
 
@@ -12,7 +13,15 @@ from datetime import datetime
 from typing import Self, TypeVar
 
 from ace_graph.errors import LearnerForgotten
-from ace_graph.memory.commit import Commit, History, NewToken, begun_at, check_age, check_not_forgotten
+from ace_graph.memory.commit import (
+    Commit,
+    CommitPlan,
+    History,
+    NewToken,
+    begun_at,
+    check_age,
+    check_not_forgotten,
+)
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
@@ -26,7 +35,7 @@ from ace_graph.memory.stores.base import (
     StoreSizes,
     checked_learner_id,
 )
-from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.commit_queue import CommitQueue, CommitRequest
 from ace_graph.memory.stores.in_memory.learner import HeldLearner
 from ace_graph.memory.stores.in_memory.pending import Queue
 from ace_graph.memory.stores.in_memory.whole import held_of, whole_of
@@ -35,6 +44,7 @@ from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.off_loop import in_slices
 from ace_graph.portal import portal
 
 __all__ = ["Held", "InMemoryNamespace"]
@@ -49,6 +59,7 @@ class Held:
         self.by_id: dict[str, HeldLearner] = {}
         self.queue = Queue()
         self.cleaning_began: datetime | None = None
+        self.commits = CommitQueue()
 
 
 class InMemoryNamespace:
@@ -80,7 +91,7 @@ class InMemoryNamespace:
         learner = checked_learner_id(learner_id)
         policy, new_token, asked = self.policy, self._new_token, self._asked
         request = CommitRequest(learner, delta, base, record, pending, policy, new_token, asked=asked)
-        return await self._on_portal(lambda: self._commit(request))
+        return await portal().run(self._commit(request), shielded=True)
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
         """Change a turn's record; see `PendingStore.amend`."""
@@ -250,25 +261,45 @@ class InMemoryNamespace:
     def _held(self, learner: str) -> HeldLearner:
         return self._learners.get(learner) or HeldLearner()
 
-    def _commit(self, request: CommitRequest) -> Commit:
-        learner, delta, record, pending = request.learner, request.delta, request.record, request.pending
-        held = self._held(learner)
-        current = held.snapshot
-        if delta.op_id in held.applied:
-            return Commit("repeated", current.version, held.applied[delta.op_id], current)
+    async def _commit(self, request: CommitRequest) -> Commit:
+        """Plan away from the loop, and write where the state is still the same."""
+        async with self._data.commits.slot(request.learner, request.base):
+            while True:
+                done = self._before(request)
+                if done is None:
+                    current = self._held(request.learner).snapshot
+                    unknown = self._unknown(request, current)
+                    plan = await in_slices(request.planning(current, unknown), request.learner)
+                    done = self._before(request) or self._written(request, current, plan)
+                if done is not None:
+                    return done
+
+    def _before(self, request: CommitRequest) -> Commit | None:
+        """Return the commit where it was made before. Raises what speaks against a new one."""
+        held, pending = self._held(request.learner), request.pending
+        current, op_id = held.snapshot, request.delta.op_id
+        if op_id in held.applied:
+            return Commit("repeated", current.version, held.applied[op_id], current)
         check_not_forgotten(request.base.version, current.version)
         if isinstance(pending, PendingItem) and not self._queue.holds(pending):
             raise LearnerForgotten(
                 "the learner was forgotten while a worker processed the item: nothing is stored"
             )
         if not isinstance(pending, PendingItem):  # a stored item was never applied
-            check_age(begun_at(delta, request.new_turn), held.keys_from)
-        if isinstance(record, Amend):
-            held.amend(record)
-        plan = request.plan(current, self._unknown(request, current))
+            check_age(begun_at(request.delta, request.new_turn), held.keys_from)
+        return None
+
+    def _written(self, request: CommitRequest, planned_from: Snapshot, plan: CommitPlan) -> Commit | None:
+        """Write what was planned; None where the state is another one by now."""
+        learner, held = request.learner, self._held(request.learner)
+        version, clock = held.snapshot.version, held.snapshot.access.access_clock
+        if (version, clock) != (planned_from.version, planned_from.access.access_clock):
+            return None
+        if isinstance(request.record, Amend):
+            held.amend(request.record)
         held.write(plan, request.new_turn, plan.effects_kept(self.policy))
-        for work in (pending, plan.scheduled):
-            self._queue.write(learner, work, delta.now)
+        for work in (request.pending, plan.scheduled):
+            self._queue.write(learner, work, request.delta.now)
         self._learners[learner] = held
         return plan.commit()
 

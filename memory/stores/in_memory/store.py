@@ -11,7 +11,7 @@ from ace_graph.errors import PlaybookExists
 from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Loaded, Wanted
 from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope
 from ace_graph.memory.catalogue.name import DEFAULT, PlaybookRef
-from ace_graph.memory.commit import Commit, NewToken, check_expected
+from ace_graph.memory.commit import Commit, CommitPlan, NewToken, check_expected
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
@@ -33,6 +33,7 @@ from ace_graph.memory.stores.in_memory.named import NamedPlaybooks
 from ace_graph.memory.stores.in_memory.namespace import Held, InMemoryNamespace
 from ace_graph.memory.stores.in_memory.sharing import Teams
 from ace_graph.memory.stores.whole import WholeMemory
+from ace_graph.portal import portal
 
 __all__ = ["InMemoryPlaybooks", "InMemoryStore", "Learners"]
 
@@ -167,7 +168,7 @@ class InMemoryPlaybooks(InMemoryNamespace):
         request = CommitRequest(
             key, delta, Snapshot(), None, None, self.policy, self._new_token, entry, grants
         )
-        return await self._on_portal(lambda: self._create(request, entry))
+        return await portal().run(self._commit(request), shielded=True)
 
     async def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
         """Return the entry of an owner and a name; see `PlaybookStore.find`."""
@@ -280,18 +281,20 @@ class InMemoryPlaybooks(InMemoryNamespace):
         held = self._of_learners.get((entry and entry.owner) or "")
         return (held or HeldLearner()).unknown(request.references(current))
 
-    def _create(self, request: CommitRequest, entry: PlaybookEntry) -> Commit:
-        found = self._named.find(entry.ref)
-        if found is not None and found.playbook_id != entry.playbook_id:
-            raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name")
-        done = self._commit(request)
-        self._named.entries[entry.playbook_id] = entry
-        self._named.grants.put(request.grants)
-        return done
-
-    def _commit(self, request: CommitRequest) -> Commit:
+    def _before(self, request: CommitRequest) -> Commit | None:
+        found = None if request.entry is None else self._named.find(request.entry.ref)
+        if request.entry is not None and found and found.playbook_id != request.entry.playbook_id:
+            raise PlaybookExists(f"there is a playbook {found.name} already: choose another name")
+        self._check(Right.READ)
         self._check(Right.WRITE)
-        return super()._commit(request)
+        return super()._before(request)
+
+    def _written(self, request: CommitRequest, planned_from: Snapshot, plan: CommitPlan) -> Commit | None:
+        done = super()._written(request, planned_from, plan)
+        if done is not None and request.entry is not None:
+            self._named.entries[request.entry.playbook_id] = request.entry
+            self._named.grants.put(request.grants)
+        return done
 
     async def owners(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
         """Return who owns named playbooks; see `PlaybookStore.owners`."""

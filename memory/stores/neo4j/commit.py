@@ -90,21 +90,24 @@ async def snapshot_of(transaction: Runner, learner_id: str, state: Reply, known:
 
 
 async def commit_once(
-    connection: Neo4jConnection, link: Link, request: CommitRequest, base: Snapshot
+    connection: Neo4jConnection,
+    link: Link,
+    request: CommitRequest,
+    base: Snapshot,
+    planned: SerializedPlan | None,
 ) -> CommitResult:
-    """Write the plan made from `base` in one statement; after a conflict plan again, under the lock.
+    """Write what was planned from `base` in one statement; else, and after a conflict, plan under the lock.
 
     Safe to repeat: an operation that was applied gives its report. Raises LearnerForgotten,
     CommitTooOld, TrajectoryNotFound, CommitContention, CorruptPayload, NewerFormat, PlaybookNotFound,
     PlaybookForbidden, and the driver's errors.
     """
     newest = base
-    if not request.must_read and not request.references(base):
-        plan = _serialized(request, base)
+    if planned is not None:
         async with connection.session(link) as session:
-            reply = await _write_if_fresh(session, request, plan, base)
+            reply = await _write_if_fresh(session, request, planned, base)
         if reply is not None and reply.fresh:
-            return _result(plan, reply)
+            return _result(planned, reply)
         newest = _newest(reply, base)
     for _ in range(_ATTEMPTS):
         async with connection.transaction(link) as transaction:
@@ -112,13 +115,6 @@ async def commit_once(
         if done is not None:
             return done
     raise CommitContention("each attempt met another writer: make the same commit again")
-
-
-def _serialized(
-    request: CommitRequest, current: Snapshot, unknown: frozenset[str] = frozenset()
-) -> SerializedPlan:
-    plan = request.plan(current, unknown)
-    return SerializedPlan(plan, request.new_turn, plan.effects_kept(request.policy))
 
 
 def _newest(reply: Reply | None, base: Snapshot) -> Snapshot:
@@ -145,7 +141,8 @@ async def _commit_locked(transaction: Runner, request: CommitRequest, held: Snap
     if state is not None and not isinstance(request.pending, PendingItem):  # a stored item was never applied
         check_age(begun_at(request.delta, request.new_turn), state.keys_from)
     check_not_forgotten(request.base.version, current.version)
-    plan = _serialized(request, current, await _unknown(transaction, request, current))
+    unknown = await _unknown(transaction, request, current)
+    plan = await SerializedPlan.of(request, current, unknown)
     if request.must_read:
         await _complete_and_amend(transaction, request, absent=state is None or state.epoch is None)
     if state is None or state.epoch is None:

@@ -47,6 +47,7 @@ from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.off_loop import off_loop
 from ace_graph.portal import portal
 
 __all__ = ["Neo4jNamespace"]
@@ -299,8 +300,11 @@ class Neo4jNamespace(CommittingNamespace):
         async with self.connection.link.queues[self.connection.namespace].slot(
             request.learner, request.base
         ) as slot:
+            start = slot.base
+            known = not request.must_read and not request.looks_up(start)
+            planned = await SerializedPlan.of(request, start) if known else None
             result = await self.connection.work(
-                lambda link: commit_once(self.connection, link, request, slot.base),
+                lambda link: commit_once(self.connection, link, request, start, planned),
                 seconds=self.connection.timeouts.write,
             )
             if result.due is not None:
@@ -313,7 +317,7 @@ class Neo4jNamespace(CommittingNamespace):
 
         Raises IncompleteState where the fold finds that a part of the state is missing.
         """
-        _ = serialized.base, serialized.stamps  # no text is made under the lock
+        await off_loop(lambda: (serialized.base, serialized.stamps))  # no text is made under the lock
 
         async def attempt(link: Link) -> None:
             async with self.connection.transaction(link) as transaction:

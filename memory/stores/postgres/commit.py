@@ -37,17 +37,19 @@ _ATTEMPTS = 5
 
 
 async def commit_once(
-    connection: PostgresConnection, link: Link, request: CommitRequest, start: Snapshot
+    connection: PostgresConnection,
+    link: Link,
+    request: CommitRequest,
+    start: Snapshot,
+    planned: SerializedPlan | None,
 ) -> Commit:
-    """Commit. The first plan, made before the lock is taken, is from `start`, the newest in the queue.
+    """Commit what was planned before the lock is taken, from `start`, the newest in the queue.
 
     A delta that names older trajectories, or is for somebody else's playbook, is planned under the lock,
     where trajectories and rights are looked up. Safe to repeat. Raises LearnerForgotten, CommitTooOld,
     CommitContention, TrajectoryNotFound, PlaybookExists, PlaybookChanged, PlaybookNotFound,
     PlaybookForbidden, what an Amend raises, and the driver's errors.
     """
-    looked_up = request.asked is not None or bool(request.references(start))
-    planned = None if looked_up else _serialized(request, start)
     if planned is not None and await _written_at_once(connection, link, request, planned):
         return planned.plan.commit()
     for _ in range(_ATTEMPTS):
@@ -88,7 +90,7 @@ async def _commit_locked(
     if planned is None or not _is_current(request.base, start, head):
         check_not_forgotten(request.base.version, head.version)
         newest = await read_snapshot(tables, learner, start)
-        planned = _serialized(request, newest, await _unknown(tables, request, newest))
+        planned = await SerializedPlan.of(request, newest, await _unknown(tables, request, newest))
     if isinstance(request.pending, PendingItem):
         await complete_item(tables, learner, request.pending)  # a stored item was never applied
     else:
@@ -112,13 +114,6 @@ async def _write_beside(
         await add_entry(tables, request.entry)
         if request.grants:
             await add_grants(tables, request.grants)
-
-
-def _serialized(
-    request: CommitRequest, current: Snapshot, unknown: frozenset[str] = frozenset()
-) -> SerializedPlan:
-    plan = request.plan(current, unknown)
-    return SerializedPlan(plan, request.new_turn, plan.effects_kept(request.policy))
 
 
 async def _unknown(tables: Tables, request: CommitRequest, current: Snapshot) -> frozenset[str]:

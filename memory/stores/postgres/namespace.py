@@ -27,6 +27,7 @@ from ace_graph.memory.stores.postgres.state import lock, read_snapshot
 from ace_graph.memory.stores.postgres.tables import Tables
 from ace_graph.memory.stores.postgres.vectors import put_vectors, read_vectors
 from ace_graph.memory.stores.postgres.whole import put_whole, read_whole
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
@@ -240,9 +241,10 @@ class PostgresNamespace(CommittingNamespace):
         queue = self.connection.link.queues[self.connection.namespace]
         async with queue.slot(request.learner, request.base) as slot:
             start = slot.base
+            planned = None if request.looks_up(start) else await SerializedPlan.of(request, start)
 
             async def attempt(link: Link) -> Commit:
-                return await commit_once(self.connection, link, request, start)
+                return await commit_once(self.connection, link, request, start, planned)
 
             commit = await self.connection.work(attempt, seconds=self.connection.timeouts.write)
             slot.result = commit.snapshot

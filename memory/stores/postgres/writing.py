@@ -27,6 +27,7 @@ from ace_graph.memory.stores.postgres.tables import Tables
 from ace_graph.memory.stores.records import new_item
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.stores.state_columns import delta_row, moved_columns, state_row, touches_row, turn_row
+from ace_graph.off_loop import off_loop
 
 __all__ = ["delete_rows", "drop_effects", "write", "write_at_once"]
 
@@ -120,7 +121,7 @@ async def write(tables: Tables, learner: str, serialized: SerializedPlan, locked
     Raises IncompleteState where a fold finds that the state is incomplete.
     """
     head, seq = locked.head, locked.seq + 1
-    serialized.prepare(head)
+    await off_loop(serialized.prepare, head)
     folds = serialized.folding(head)
     if not await _write_head(tables, learner, serialized, locked, folds):
         return False

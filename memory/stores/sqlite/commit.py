@@ -39,24 +39,42 @@ from ace_graph.memory.stores.sqlite.rows import (
 from ace_graph.memory.stores.sqlite.sharing import add_grants, delete_sharing, forget_member, read_sharing
 from ace_graph.memory.stores.sqlite.state import read_head, read_snapshot, write
 from ace_graph.memory.stores.sqlite.tables import Tables
+from ace_graph.off_loop import finish
 
-__all__ = ["delete_all", "read_export", "write_commit"]
+__all__ = ["delete_all", "read_export", "read_start", "write_commit"]
 
 
-def write_commit(tables: Tables, request: CommitRequest, start: Snapshot) -> Commit:
-    """Commit. The first plan, made before the lock is taken, is from `start`, the newest in the queue.
+def read_start(
+    tables: Tables, request: CommitRequest, known: Snapshot
+) -> Commit | tuple[Snapshot, frozenset[str]]:
+    """Return the stored state and the trajectories that are not stored, to plan a commit from.
 
-    A delta that names older trajectories, or is for somebody else's playbook, is planned under the lock,
-    where trajectories and rights are looked up.
+    The commit itself where it was made before. Run it in one read transaction. Raises LearnerForgotten,
+    PlaybookNotFound, PlaybookForbidden.
+    """
+    learner = request.learner
+    if request.asked is not None:
+        check_right(tables, request.asked, Right.WRITE)
+    newest = read_snapshot(tables, learner, known)
+    report = read_report(tables, learner, request.delta.op_id)
+    if report is not None:
+        return Commit("repeated", newest.version, report, newest)
+    check_not_forgotten(request.base.version, newest.version)
+    return newest, _unknown(tables, request, newest)
+
+
+def write_commit(
+    tables: Tables, request: CommitRequest, start: Snapshot, planned: SerializedPlan, *, at_last: bool
+) -> Commit | None:
+    """Commit what was planned from `start`; None where that is no longer the stored state.
+
+    `at_last` it is planned again under the lock then.
+
     Raises LearnerForgotten, CommitTooOld, TrajectoryNotFound, PlaybookExists, PlaybookChanged,
     PlaybookNotFound, PlaybookForbidden, and what an Amend raises.
     """
     learner, delta = request.learner, request.delta
-    looked_up = request.asked is not None or bool(request.references(start))
-    planned = None
-    if not looked_up:
-        planned = _serialized(request, start)
-        planned.prepare(read_head(tables, learner))
+    planned.prepare(read_head(tables, learner))
     with writing(tables.connection):
         if request.asked is not None:
             check_right(tables, request.asked, Right.WRITE)
@@ -65,11 +83,12 @@ def write_commit(tables: Tables, request: CommitRequest, start: Snapshot) -> Com
             now = read_snapshot(tables, learner, start)
             return Commit("repeated", now.version, report, now)
         head = read_head(tables, learner)
-        if planned is None or not _is_current(request.base, start, head):
+        if not _is_current(request.base, start, head):
+            if not at_last:
+                return None
             check_not_forgotten(request.base.version, head.version)
             newest = read_snapshot(tables, learner, start)
-            unknown = _unknown(tables, request, newest)
-            planned = _serialized(request, newest, unknown)
+            planned = finish(SerializedPlan.making(request, newest, _unknown(tables, request, newest)))
         if isinstance(request.pending, PendingItem):
             check_claimed(tables, learner, request.pending)  # a stored item was never applied
         else:
@@ -92,13 +111,6 @@ def _unknown(tables: Tables, request: CommitRequest, current: Snapshot) -> froze
         return unknown_turns(tables, request.learner, named)
     entry = request.entry or read_entry(tables, request.learner)
     return unknown_turns(tables.of("learners"), (entry and entry.owner) or "", named)
-
-
-def _serialized(
-    request: CommitRequest, current: Snapshot, unknown: frozenset[str] = frozenset()
-) -> SerializedPlan:
-    plan = request.plan(current, unknown)
-    return SerializedPlan(plan, request.new_turn, plan.effects_kept(request.policy))
 
 
 def _is_current(base: Snapshot, start: Snapshot, head: StateHead) -> bool:

@@ -1,8 +1,9 @@
 """The learners, or the named playbooks, of one SQLite file: what both namespaces do alike.
 
-A commit is planned before the write lock is taken, from the newest snapshot that this process knows. Under
-the lock it is compared with the stored state, and planned again only where another process was faster
-(commit.py). SQL is in rows.py, pending.py, cleaning.py and catalogue.py, tables are in migrations.py.
+A commit is planned before the write lock is taken, from the newest snapshot that this process knows, and away
+from the threads of the file. Under the lock it is compared with the stored state; where another process was
+faster, it is planned again from what is stored (commit.py). SQL is in rows.py, pending.py, cleaning.py and
+catalogue.py, tables are in migrations.py.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import partial
 from typing import Self, TypeVar
 
+from ace_graph.errors import CommitContention
 from ace_graph.memory.commit import Commit, History, NewToken
 from ace_graph.memory.pending import Amend, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
@@ -31,6 +34,7 @@ from ace_graph.memory.stores.cleaning_batch import Batch
 from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
 from ace_graph.memory.stores.namespaces import Namespace
 from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.stores.sqlite.catalogue import check_right, read_content_at, read_versions
 from ace_graph.memory.stores.sqlite.cleaning import (
     begin_cleaning,
@@ -39,7 +43,7 @@ from ace_graph.memory.stores.sqlite.cleaning import (
     list_learners,
     read_sizes,
 )
-from ace_graph.memory.stores.sqlite.commit import delete_all, read_export, write_commit
+from ace_graph.memory.stores.sqlite.commit import delete_all, read_export, read_start, write_commit
 from ace_graph.memory.stores.sqlite.connection import reading, writing
 from ace_graph.memory.stores.sqlite.file import SQLiteFile
 from ace_graph.memory.stores.sqlite.pending import (
@@ -66,6 +70,9 @@ from ace_graph.portal import portal
 __all__ = ["SQLiteNamespace"]
 
 T = TypeVar("T")
+
+_ATTEMPTS = 5
+"""How often a commit is planned before the lock is taken; the last one may be planned again under it."""
 
 
 class SQLiteNamespace(CommittingNamespace):
@@ -255,13 +262,40 @@ class SQLiteNamespace(CommittingNamespace):
     async def _commit(self, request: CommitRequest) -> Commit:
         connections, began = self._file.connections(), time.monotonic()
         async with connections.queues[self._namespace].slot(request.learner, request.base) as slot:
-            start = slot.base
-            commit = await connections.writer.run(
-                lambda link: write_commit(self._tables(link), request, start),
-                began=began,  # so that all commits queued for a locked file fail together, not one by one
-            )
-            slot.result = commit.snapshot
-        return commit
+            start, unknown = slot.base, frozenset[str]()
+            for attempt in range(_ATTEMPTS):
+                if attempt or request.looks_up(start):
+                    found = await connections.reader.run(partial(self._start, request, start))
+                    if isinstance(found, Commit):
+                        slot.result = found.snapshot
+                        return found
+                    start, unknown = found
+                planning = time.monotonic()
+                planned = await SerializedPlan.of(request, start, unknown)
+                began += time.monotonic() - planning
+                commit = await connections.writer.run(
+                    partial(self._written, request, start, planned, attempt == _ATTEMPTS - 1),
+                    began=began,  # so that all commits queued for a locked file fail together, not one by one
+                )
+                if commit is not None:
+                    slot.result = commit.snapshot
+                    return commit
+        raise CommitContention("each attempt met another writer: make the same commit again")
+
+    def _start(
+        self, request: CommitRequest, known: Snapshot, link: sqlite3.Connection
+    ) -> Commit | tuple[Snapshot, frozenset[str]]:
+        return _within(reading, lambda tables: read_start(tables, request, known), self._tables(link))
+
+    def _written(
+        self,
+        request: CommitRequest,
+        start: Snapshot,
+        planned: SerializedPlan,
+        at_last: bool,
+        link: sqlite3.Connection,
+    ) -> Commit | None:
+        return write_commit(self._tables(link), request, start, planned, at_last=at_last)
 
     async def _forget(self, learner: str, expected_etag: str | None) -> bool:
         return await self._file.connections().writer.run(

@@ -109,6 +109,13 @@ class SQLiteStore(SQLiteNamespace):
         """Return the versions of SQLite and of the schema, and the number of learners."""
         return await self._read(read_description)
 
+    async def integrity(self) -> tuple[str, ...]:
+        """Return what SQLite itself finds damaged in the file: pages, indexes, rows that should be unique."""
+        found = await self._read(lambda tables: tables.execute("PRAGMA integrity_check(20)").fetchall())
+        return tuple(
+            f"SQLite finds damage: {why}; restore it from a backup" for (why,) in found if why != "ok"
+        )
+
 
 class SQLitePlaybooks(SQLiteNamespace):
     """A `PlaybookStore`: the named playbooks in a file, which the store of its learners shares."""

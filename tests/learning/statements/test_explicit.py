@@ -86,7 +86,7 @@ def test_each_sentence_counts_on_its_own() -> None:
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
-        ("My name is Mia and I have dyslexia.", ["My name is Mia", "I have dyslexia"]),
+        ("My name is Mia and I am left-handed.", ["My name is Mia", "I am left-handed"]),
         (
             "My name is Mia, I'm in 5th grade, and I live in Rome",
             ["My name is Mia", "I'm in 5th grade", "I live in Rome"],
@@ -103,13 +103,13 @@ def test_each_sentence_counts_on_its_own() -> None:
         ("Call me Tom and don't forget that my exam is on Friday", ["Call me Tom", "my exam is on Friday"]),
         ("I want you to call me Sam", ["call me Sam"]),
         ("I'm 10 years old.", ["I'm 10 years old"]),
-        ("My name is Mia. I have dyslexia.", ["My name is Mia", "I have dyslexia"]),
-        ("I have dyslexia. My name is Mia!", ["I have dyslexia", "My name is Mia"]),
+        ("My name is Mia. I am left-handed.", ["My name is Mia", "I am left-handed"]),
+        ("I am left-handed. My name is Mia!", ["I am left-handed", "My name is Mia"]),
         (
-            "I'm 10 years old. I have dyslexia. I live in Rome.",
-            ["I'm 10 years old", "I have dyslexia", "I live in Rome"],
+            "I'm 10 years old. I am left-handed. I live in Rome.",
+            ["I'm 10 years old", "I am left-handed", "I live in Rome"],
         ),
-        ("I'm 10 years old, I have dyslexia", ["I'm 10 years old", "I have dyslexia"]),
+        ("I'm 10 years old, I am left-handed", ["I'm 10 years old", "I am left-handed"]),
         ("My name is Mia. Don't add the tops.", ["My name is Mia"]),
         ("My name is not Mia.", []),
         ("I'm 11 now", ["I'm 11 now"]),
@@ -135,9 +135,9 @@ def test_a_stored_statement_said_in_passing_is_reinforced() -> None:
 
 
 def test_a_slot_replaces_only_itself() -> None:
-    playbook = _told("My name is Mia and I have dyslexia.", "Actually, call me Mimi.")
+    playbook = _told("My name is Mia and I am left-handed.", "Actually, call me Mimi.")
     assert {b.content for b in playbook.bullets()} == {
-        "Learner says: I have dyslexia",
+        "Learner says: I am left-handed",
         "Learner says: call me Mimi",
     }
     playbook = _told(
@@ -161,7 +161,7 @@ def test_a_slot_replaces_only_itself() -> None:
         ("Remember that " + "x" * 3_000, ["x" * 1_986]),
         ("Forget my name and my dog.", ["my name", "my dog"]),
         ("Delete my notes about cats.", ["my notes about cats"]),
-        ("Forget it.", ["it"]),
+        ("Forget it.", ["Forget it"]),
         ("Please don't forget anything about me", ["anything about me"]),
         ("Never forget me", ["me"]),
         ("Don't forget my name", ["my name"]),

@@ -121,7 +121,7 @@ def test_a_value_that_was_stated_later_stays() -> None:
 
 
 def test_at_most_ten_statements_of_a_message_are_kept() -> None:
-    said = [f"I like game {word}" for word in "abcdefghijkl"]
+    said = [f"I play game {word}" for word in "abcdefghijkl"]
     facts = [LearnerFact(quote=each, kind="hobby") for each in said]
     wanted = learner_facts(". ".join(said), facts, Playbook(), "t", "ask", NOTHING)
     assert len(wanted.operations) == 10

@@ -190,6 +190,20 @@ def test_beyond_the_cap_the_weakest_are_archived_and_the_core_never() -> None:
     assert set(life.playbook.entries) == {"gen-00001", "gen-00003", "gen-00004", "gen-00006"}
 
 
+def test_of_equally_strong_bullets_the_less_helpful_goes_and_of_these_the_oldest() -> None:
+    """The order of the baseline, where the strength decides nothing."""
+    early, late = NOON - timedelta(days=9), NOON - timedelta(days=1)
+    life = Life(
+        bullet(1, helpful=2, harmful=2, created_at=late),
+        bullet(2, helpful=1, harmful=1, created_at=early),
+        bullet(3, helpful=2, harmful=2, created_at=early),
+        bullet(4, helpful=2, created_at=early),
+        policy=Policy(max_bullets=5),
+    )
+    gone = [_pruned(life.does(Add(content=f"Rule {n} has {n * 11} parts", helpful=9))) for n in range(1, 5)]
+    assert gone == [[], ["gen-00002"], ["gen-00003"], ["gen-00001"]]
+
+
 def test_a_core_larger_than_the_cap_stays_whole() -> None:
     life = Life(policy=Policy(max_bullets=1))
     for n in range(3):

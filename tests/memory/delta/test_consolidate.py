@@ -22,6 +22,11 @@ from ace_graph.memory.delta.operations import (
     Operation,
     Pin,
     Quarantine,
+    Reflect,
+    Remove,
+    Reset,
+    Restore,
+    Rollback,
     Source,
     Supersede,
     Touch,
@@ -128,6 +133,18 @@ def test_consolidating_twice_gives_version_two_with_all_ids() -> None:
     assert life.snapshot.playbook.aliases == {A: second, B: second, C: second, first: second}
 
 
+def test_what_an_original_said_is_missed_though_the_source_lost_it() -> None:
+    life = Life("Draw a bar of 12 cm for every fraction", SAME[1], "Draw bars for fractions")
+    originals = (life.bullet(A), life.bullet(B))
+    (first,) = life.consolidates("Draw a bar of 12 cm, a picture, for every fraction", A, B).report.added
+    life.does(Update(bullet_id=first, content="Draw a bar, a picture, for every fraction"))
+    wish = life.wish("Draw a bar, a picture, for every fraction", (first, C))
+    assert "12" in _why(life.does(wish.model_copy(update={"originals": originals})))
+    whole = "Draw a bar of 12 cm, a picture, for every fraction"
+    wish = life.wish(whole, (first, C)).model_copy(update={"originals": originals})
+    assert life.does(wish).report.rejected == ()
+
+
 def test_the_fourth_consolidation_is_refused() -> None:
     life = Life("Draw a bar", "Give each fraction a picture")
     life.does(Update(bullet_id=B, content="Draw a bar"))
@@ -186,7 +203,13 @@ def test_a_text_that_loses_or_invents_is_refused(texts: tuple[str, ...], text: s
 
 def test_undo_takes_back_all_of_it() -> None:
     life = Life("Estimate first", *SAME, "Check the sum")
-    life.does(Judge(turn_id="t1", source="tool", verdict="success", bullet_ids=(B,)), Touch(bullet_ids=(C,)))
+    judged = ("t1", B), ("t2", "base:les-00001")
+    votes = (
+        Judge(turn_id=turn, source="tool", verdict="success", bullet_ids=(name,)) for turn, name in judged
+    )
+    life.does(*votes, Touch(bullet_ids=(C,)), Reflect(insight="The unit was forgotten"))
+    assert life.snapshot.playbook.base_votes
+    assert life.snapshot.playbook.reflections
     before = life.bytes
     life.consolidates("Draw a bar, a picture, for every fraction", B, C)
     assert life.bytes != before
@@ -202,6 +225,100 @@ def test_undo_names_what_has_changed_since() -> None:
     after = life.bytes
     assert new in _why(life.undoes(undone))
     assert life.bytes == after
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        Judge(turn_id="t1", source="tool", verdict="success", bullet_ids=(C,)),
+        Reflect(insight="The unit was forgotten"),
+        Reset(),
+        Rollback(version=1),
+        Add(content="Estimate first"),
+        Touch(bullet_ids=(C,)),
+    ],
+    ids=lambda operation: operation.op,
+)
+def test_undo_comes_first_in_its_delta(first: Operation) -> None:
+    """It restores votes and insights as they are before the delta, so it would take those of it back."""
+    life = Life(*SAME, "Check the sum")
+    life.consolidates("Draw a bar, a picture, for every fraction", A, B)
+    history = History(0, Playbook(), tuple(life.entries))
+    undo = undo_of(history, life.entries[-1].op_id)
+    done = life.does(first, undo, undo)
+    assert [(each.op, each.why) for each in done.report.rejected] == [
+        ("undo", "an undo comes first in its delta")
+    ] * 2
+
+
+def test_several_undos_in_one_delta_take_back_each() -> None:
+    life = Life(*SAME, "Draw bars for fractions", "Check the sum")
+    before = life.bytes
+    life.consolidates("Draw a bar, a picture, for every fraction", A, B)
+    first = life.entries[-1].op_id
+    life.consolidates("Draw bars for fractions, check the sum", C, "gen-00004")
+    assert not life.undoes(life.entries[-1].op_id, first).report.rejected
+    assert life.bytes == before
+
+
+def test_undo_names_a_source_that_came_back_meanwhile() -> None:
+    life = Life(*SAME)
+    old = life.bullet(A)
+    life.consolidates("Draw a bar, a picture, for every fraction", A, B)
+    undone = life.entries[-1].op_id
+    life.does(Restore(bullet=old))
+    why = _why(life.undoes(undone))
+    assert A in why
+    assert "changed since" in why
+
+
+def test_undo_names_what_came_back_without_a_link() -> None:
+    life = Life(*SAME, "Check the sum")
+    gone = life.bullet(C)
+    wish = life.wish("Draw a bar, a picture, for every fraction", (A, B))
+    life.does(wish, Remove(bullet_id=C))
+    undone = life.entries[-1].op_id
+    life.does(Restore(bullet=gone))
+    life.does(Update(bullet_id=C, content="Check the sum twice"))
+    assert C in _why(life.undoes(undone))
+    assert life.bullet(C).content == "Check the sum twice"
+
+
+def test_undo_names_a_link_that_is_gone() -> None:
+    life = Life(*SAME)
+    life.consolidates("Draw a bar, a picture, for every fraction", A, B)
+    life.snapshot = replace(life.snapshot, playbook=replace(life.snapshot.playbook, aliases={}))
+    assert A in _why(life.undoes(life.entries[-1].op_id))
+
+
+def test_undo_leaves_the_later_use_of_other_bullets_alone() -> None:
+    life = Life(*SAME, "Check the sum")
+    life.does(Touch(bullet_ids=(C,)))
+    wish = life.wish("Draw a bar, a picture, for every fraction", (A, B))
+    life.does(wish, Touch(bullet_ids=(C,)))
+    undone = life.entries[-1].op_id
+    life.does(Touch(bullet_ids=(C,)))
+    used = life.snapshot.access.stamps[C]
+    assert not life.undoes(undone).report.rejected
+    assert life.snapshot.access.stamps[C] == used
+
+
+def test_undo_names_five_of_what_has_changed() -> None:
+    texts = [f"Lesson{n} has topic{n * 7} and word{n * 11}" for n in range(14)]
+    life = Life(*texts)
+    names = list(life.snapshot.playbook.entries)
+    made = list[str]()
+    for pair in zip(names[::2], names[1::2], strict=True):
+        made += life.consolidates(
+            " and ".join(life.bullet(name).content for name in pair), *pair
+        ).report.added
+    undone = [entry.op_id for entry in life.entries[1:]]
+    assert len(made) == len(undone) == 7
+    history = History(0, Playbook(), tuple(life.entries))
+    each = [undo_of(history, op_id) for op_id in undone]
+    whole = each[0].model_copy(update={"after": tuple(b for one in each for b in one.after)})
+    life.does(*(Update(bullet_id=name, importance=0.6) for name in made))
+    assert _why(life.does(whole)).partition(" changed")[0] == ", ".join(made[:5])
 
 
 def test_undo_brings_back_links_that_the_commit_dropped() -> None:

@@ -36,6 +36,7 @@ from ace_graph.memory.delta.operations import (
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.sharing.edits import EDITOR, permitted, reported
 from ace_graph.memory.sharing.outgoing import outgoing_bullet
+from ace_graph.off_loop import finish
 from ace_graph.testing.conformance.writing import NOON, rewriting
 from tests.memory.store_scenario import bullet
 
@@ -51,7 +52,7 @@ PLAYBOOK = Playbook.of(
 
 
 def _permitted(*operations: Operation, playbook: Playbook = PLAYBOOK) -> tuple[Operation, ...]:
-    return permitted(rewriting(*operations), playbook).operations
+    return finish(permitted(rewriting(*operations), playbook)).operations
 
 
 def _reset(*bullets: Bullet, playbook: Playbook = PLAYBOOK) -> tuple[Bullet, ...]:
@@ -181,7 +182,7 @@ def test_an_edit_brings_no_evidence() -> None:
 
 def test_the_delta_names_its_author_and_what_it_must_not_meet() -> None:
     given = rewriting(Add(content="One"), op_id="op-1")
-    found = permitted(given, PLAYBOOK)
+    found = finish(permitted(given, PLAYBOOK))
     assert (found.author, found.apart) == ("editor", {HIDDEN, "gen-00004"})
     left = {name: getattr(given, name) for name in ("op_id", "now", "reason", "source", "origin")}
     assert {name: getattr(found, name) for name in left} == left

@@ -34,38 +34,38 @@ Work = Pending | PendingItem | None
 class LastWriterWins(InMemoryStore):
     """Writes what was planned from the base, whatever is stored by now."""
 
-    def _commit(self, request: CommitRequest) -> Commit:
+    def _before(self, request: CommitRequest) -> Commit | None:
         held = self._held(request.learner)
         if (
             request.base.version.epoch in (None, held.snapshot.version.epoch)
             and request.delta.op_id not in held.applied
         ):
             held.snapshot = request.base
-        return super()._commit(request)
+        return super()._before(request)
 
 
 class AppliesTwice(InMemoryStore):
     """Does not remember op ids."""
 
-    def _commit(self, request: CommitRequest) -> Commit:
+    def _before(self, request: CommitRequest) -> Commit | None:
         self._held(request.learner).applied.clear()
-        return super()._commit(request)
+        return super()._before(request)
 
 
 class BringsBack(InMemoryStore):
     """Lets a late commit create a learner who was forgotten."""
 
-    def _commit(self, request: CommitRequest) -> Commit:
-        return super()._commit(replace(request, base=Snapshot()))
+    async def _commit(self, request: CommitRequest) -> Commit:
+        return await super()._commit(replace(request, base=Snapshot()))
 
 
 class StoppedClock(InMemoryStore):
     """Moves the access part with content only."""
 
-    def _commit(self, request: CommitRequest) -> Commit:
+    async def _commit(self, request: CommitRequest) -> Commit:
         held = self._held(request.learner)
         before = held.snapshot
-        done = super()._commit(request)
+        done = await super()._commit(request)
         if done.version == before.version:
             held.snapshot = before
         return done
@@ -74,8 +74,8 @@ class StoppedClock(InMemoryStore):
 class NewVersionEveryTurn(InMemoryStore):
     """Gives an etag to commits that change nothing."""
 
-    def _commit(self, request: CommitRequest) -> Commit:
-        done = super()._commit(request)
+    async def _commit(self, request: CommitRequest) -> Commit:
+        done = await super()._commit(request)
         held = self._held(request.learner)
         held.snapshot = replace(held.snapshot, version=done.version._replace(etag=self._new_token()))
         return replace(done, version=held.snapshot.version, snapshot=held.snapshot)
@@ -84,8 +84,8 @@ class NewVersionEveryTurn(InMemoryStore):
 class LosesQuietTurns(InMemoryStore):
     """Stores a record only with a change of content."""
 
-    def _commit(self, request: CommitRequest) -> Commit:
-        done = super()._commit(request)
+    async def _commit(self, request: CommitRequest) -> Commit:
+        done = await super()._commit(request)
         held = self._held(request.learner)
         if isinstance(request.record, TurnRecord) and done.version == request.base.version:
             held.rows.pop()
@@ -115,10 +115,10 @@ class ReadsAlways(InMemoryStore):
 class NeverCompacts(InMemoryStore):
     """Keeps every effect."""
 
-    def _commit(self, request: CommitRequest) -> Commit:
+    async def _commit(self, request: CommitRequest) -> Commit:
         kept, self.policy = self.policy, self.policy.model_copy(update={"history_kept": 10_000})
         try:
-            return super()._commit(request)
+            return await super()._commit(request)
         finally:
             self.policy = kept
 
@@ -126,15 +126,15 @@ class NeverCompacts(InMemoryStore):
 class LosesWork(InMemoryStore):
     """Stores the turn, and not the work that came with it."""
 
-    def _commit(self, request: CommitRequest) -> Commit:
-        return super()._commit(request if _claimed(request.pending) else replace(request, pending=None))
+    async def _commit(self, request: CommitRequest) -> Commit:
+        return await super()._commit(request if _claimed(request.pending) else replace(request, pending=None))
 
 
 class NeverCompletes(InMemoryStore):
     """Applies what a worker commits, and leaves its work pending, also when the learner is gone."""
 
-    def _commit(self, request: CommitRequest) -> Commit:
-        return super()._commit(replace(request, pending=None) if _claimed(request.pending) else request)
+    async def _commit(self, request: CommitRequest) -> Commit:
+        return await super()._commit(replace(request, pending=None) if _claimed(request.pending) else request)
 
 
 class ManyHands(InMemoryStore):
@@ -150,22 +150,22 @@ class ManyHands(InMemoryStore):
 class AppliesLateRepeats(InMemoryStore):
     """Forgets, with the keys that a cleaning removed, that it removed them."""
 
-    def _commit(self, request: CommitRequest) -> Commit:
+    async def _commit(self, request: CommitRequest) -> Commit:
         self._held(request.learner).keys_from = None
-        return super()._commit(request)
+        return await super()._commit(request)
 
 
 class GoesByTheCommitAlone(InMemoryStore):
     """Takes a turn for as young as the commit that brings it."""
 
-    def _commit(self, request: CommitRequest) -> Commit:
+    async def _commit(self, request: CommitRequest) -> Commit:
         try:
-            return super()._commit(request)
+            return await super()._commit(request)
         except CommitTooOld:
             if (self._held(request.learner).keys_from or 0) > request.delta.now.timestamp():
                 raise
             self._held(request.learner).keys_from = None
-            return super()._commit(request)
+            return await super()._commit(request)
 
 
 class CleansEverything(InMemoryStore):

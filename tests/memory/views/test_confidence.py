@@ -74,6 +74,19 @@ def test_old_evidence_fades_towards_the_prior(runs: int, days: int) -> None:
     assert of(0, runs, days=days) < of(0, runs, days=days + 1) < 0.5
 
 
+def test_evidence_halves_every_90_days() -> None:
+    """One success: (0.5 * 2 + w) / (2 + w), with w = 1, 1/2 and 1/4."""
+    assert [of(1, days=days) for days in (0, 90, 180)] == pytest.approx([2 / 3, 1.5 / 2.5, 1.25 / 2.25])
+
+
+def test_a_partial_run_is_half_a_success() -> None:
+    held = bullet(examples=("t",), stated=Stated(confidence=0.9, count=2, at=NOW - timedelta(days=9)))
+    ended: dict[Verdict, float] = {"success": 1.0, "partial": 0.5, "failure": 0.0}
+    for verdict, value in ended.items():
+        run = turn("t", verdict, agent="host", status=verdict)
+        assert read(held, [run]) == pytest.approx((0.9 * 2 + value) / 3), verdict
+
+
 @given(st.integers(1, 20))
 def test_mixed_evidence_is_less_sure_than_uniform(runs: int) -> None:
     assert of(0, 2 * runs) < of(runs, runs) < of(2 * runs)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ace_graph.memory.delta.effect import apply
-from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
@@ -45,7 +45,35 @@ def test_the_categories_partition_the_active_bullets(playbook: Playbook) -> None
     active = [b.id for b in playbook.bullets() if b.status == "active"]
     assert [entry.id for entry in content.strategies] == active
     assert sorted(parts, key=lambda entry: active.index(str(entry.id))) == list(content.strategies)
-    assert {entry.category for entry in content.harmful} <= {"harmful"}
+
+
+@given(playbooks())
+def test_each_category_holds_the_active_bullets_of_its_polarity(playbook: Playbook) -> None:
+    content = content_of(Snapshot(playbook), (), NOON)
+    for polarity, part in {
+        "strategy": content.helpful,
+        "anti_pattern": content.harmful,
+        "observation": content.neutral,
+    }.items():
+        wanted = [b for b in playbook.bullets() if (b.polarity, b.status) == (polarity, "active")]
+        assert [(entry.id, entry.pattern) for entry in part] == [(b.id, b.content) for b in wanted]
+
+
+def test_one_of_each_is_in_its_category_and_a_quarantined_one_in_none() -> None:
+    made = [
+        Add(content="Retry once after a 429"),
+        Add(content="Skip the cache", polarity="anti_pattern"),
+        Add(content="Pages hold 50 rows", polarity="observation"),
+        Add(content="Ask twice", status="quarantined"),
+    ]
+    delta = Delta(op_id="1", now=NOON, operations=tuple(made))
+    playbook = apply(Playbook(), resolve(Snapshot(), delta, Policy()))
+    content = content_of(Snapshot(playbook), (), NOON)
+    found = [
+        [entry.pattern for entry in part] for part in (content.helpful, content.harmful, content.neutral)
+    ]
+    assert found == [["Retry once after a 429"], ["Skip the cache"], ["Pages hold 50 rows"]]
+    assert [entry.category for entry in content.strategies] == ["helpful", "harmful", "neutral"]
 
 
 @given(entries())

@@ -75,6 +75,80 @@ def test_no_form_is_taken_from_another_site_whatever_it_is_about(site: Site) -> 
     assert set(answers.values()) == {403}, answers
 
 
+def test_no_form_and_no_address_ends_in_an_error_of_ours_or_in_the_log(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    site.plant("ugo", "Name the unit", "Check the sign")
+    headers = {**cookie("ugo"), "origin": site.url}
+    told = "gorgonzola"
+    names = (
+        *(
+            "ids",
+            "groups",
+            "proposals",
+            "content",
+            "shown",
+            "kind",
+            "topic",
+            "back",
+            "etag",
+            "version",
+            "before",
+        ),
+        *("after", "turn", "verdict", "why", "message", "conversation", "roles", "texts", "title", "reason"),
+        *(
+            "decision",
+            "learner",
+            "language",
+            "theme",
+            "target",
+            "of",
+            "said",
+            "used_before",
+            "older",
+            "words",
+        ),
+        *("page", "show", "per", "edit", "status", "sort", "tag", "typed_by"),
+    )
+    valid = {"decision": "approve", "verdict": "success", "version": "1", "before": "1", "turn": told}
+    bodies: list[dict[str, list[str] | str]] = [
+        {},
+        dict(valid),
+        dict.fromkeys(names, told),
+        {**dict.fromkeys(names, told), **valid},
+        {**dict.fromkeys(names, told * 1_000), **valid},
+        {**dict.fromkeys(names, f"\x00{told}\ud7ff"), **valid},
+        {**valid, "ids": [told] * 300, "groups": [f'["{told}"]', "[]"], "proposals": [f'["{told}", "x"]']},
+        {**valid, "roles": ["assistant"] * 201, "texts": [told] * 201, "message": told, "content": " "},
+    ]
+    wrong = list[str]()
+    for path in changing_routes(site):
+        for number, body in enumerate(bodies):
+            reply = site.api.post(f"/page{path}", data=body, headers=headers)
+            if reply.status_code >= 500 or reply.headers.get("content-type", "").startswith("text/plain"):
+                wrong.append(f"POST {path} {number}: {reply.status_code}")
+    views = ("/chat", "/chat/x1", "/playbooks/default", "/playbooks/default/history", "/review", "/runs")
+    for view in (*views, "/playbooks/default/diff", "/playbooks/default/bullets/gen-00001", "/login"):
+        for name in names:
+            for value in (told, "-1", "99999999999", "", "\x00", "%", "a b"):
+                reply = site.api.get(f"/page{view}", params={name: value}, headers=headers)
+                if reply.status_code >= 500:
+                    wrong.append(f"GET {view} {name}={value}: {reply.status_code}")
+    site.api.cookies.clear()
+    assert wrong == []
+    assert told not in caplog.text
+
+
+def test_to_merge_too_few_bullets_is_said_to_be_too_few(site: Site) -> None:
+    site.plant("ulla", "Name the unit", "Check the sign")
+    headers = {**cookie("ulla"), "origin": site.url}
+    for ticked in ([], ["gen-00001"]):
+        reply = site.api.post("/page/playbooks/default/merge", data={"ids": ticked}, headers=headers)
+        shown = site.api.get(reply.headers["location"], headers=headers)
+        assert "Tick at least two bullets" in shown.text
+    assert len(site.contents("ulla")) == 2
+
+
 def test_no_view_is_shown_without_a_token(site: Site) -> None:
     views = (
         "/chat",

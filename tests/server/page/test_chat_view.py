@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer
@@ -20,12 +21,54 @@ def test_an_answer_has_a_receipt(visit: Visit, site: Site, options: dict[str, bo
     rob.page.click("#send")
     receipt = rob.page.locator(".receipt")
     receipt.wait_for()
+    assert receipt.get_attribute("open") is None
+    assert not receipt.locator(".facts").is_visible()
+    receipt.locator("summary").click()
     assert "5/6" in rob.page.locator(".line.assistant .text").inner_text()
     assert "1 bullet in the prompt" in receipt.inner_text()
-    assert (
-        "fractions" in receipt.locator(".facts").inner_text() or "used in the answer" in receipt.inner_text()
-    )
+    why = receipt.locator(".facts").first.text_content() or ""
+    assert "fractions" in why.partition("for the words: ")[2]
     assert "/page/chat/" in rob.page.url
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+def test_after_sending_the_answer_is_in_view(visit: Visit, width: int, options: dict[str, bool]) -> None:
+    learner = f"ria-{width}-{len(options)}"
+    ria = visit(learner, viewport={"width": width, "height": 700}, **options)
+    ria.open("/chat")
+    for number in range(5):
+        question = "\n".join([f"What is {number + 1}/7 + 1/3?", *["I ask for a friend."] * 6])
+        ria.page.fill("#message", question)
+        if options:
+            ria.page.click("#send")
+        else:
+            ria.page.press("#message", "Enter")
+        ria.page.locator(".receipt").nth(number).wait_for()
+        ria.page.locator("#send:enabled").wait_for()
+        answer = ria.page.locator(".line.assistant").last
+        expect(answer.locator(".text")).to_be_in_viewport(ratio=1)
+        expect(answer.locator(".receipt")).to_be_in_viewport(ratio=1)
+    assert ria.page.evaluate("document.documentElement.scrollHeight > 2 * innerHeight")
+
+
+def test_enter_sends_and_shift_and_enter_begin_a_new_line(visit: Visit) -> None:
+    ulf = visit("ulf")
+    ulf.open("/chat")
+    message = ulf.page.locator("#message")
+    message.press("Enter")
+    message.type("What is")
+    message.press("Shift+Enter")
+    message.type("1/2 + 1/3?")
+    assert message.input_value() == "What is\n1/2 + 1/3?"
+    message.dispatch_event("keydown", {"key": "Enter", "isComposing": True})
+    assert message.input_value() == "What is\n1/2 + 1/3?"
+    assert ulf.page.locator(".line").count() == 0
+    message.press("Enter")
+    ulf.page.locator(".receipt").wait_for()
+    assert ulf.page.locator(".line").count() == 2
+    assert ulf.page.locator("#message").input_value() == ""
+    assert ulf.page.evaluate("document.activeElement.id") == "message"
 
 
 def test_what_was_learned_is_shown_and_opens(visit: Visit) -> None:
@@ -46,7 +89,7 @@ def test_a_correction_helps_in_the_next_answer(visit: Visit, site: Site) -> None
     tim.open("/chat")
     tim.page.fill("#message", "How do I add fractions? What is 1/2 + 1/3?")
     tim.page.click("#send")
-    tim.page.locator(".receipt").wait_for()
+    tim.page.locator(".receipt summary").click()
     tim.page.locator(".receipt button", has_text="Wrong").first.click()
     assert tim.said().startswith("Switched off")
     tim.page.fill("#message", "How do I add fractions? What is 1/4 + 1/3?")
@@ -61,6 +104,7 @@ def test_an_answer_is_judged(visit: Visit) -> None:
     una.open("/chat")
     una.page.fill("#message", "What is 2/3 of 9?")
     una.page.click("#send")
+    una.page.locator(".receipt summary").click()
     una.page.locator("[id^=good-]").click()
     assert "judged" in una.said()
     assert "right" in una.page.locator(".receipt .verdict").inner_text()

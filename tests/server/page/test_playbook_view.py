@@ -164,9 +164,11 @@ def test_bullets_that_do_not_say_the_same_are_not_merged(visit: Visit, site: Sit
     assert len(site.contents("hal")) == 2
 
 
-def test_a_bullet_tells_its_history_and_its_turns(visit: Visit, site: Site) -> None:
-    [name] = site.add("ida", "Say the unit with each number")
-    ida = visit("ida")
+@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+def test_a_bullet_tells_its_history_and_its_turns(visit: Visit, site: Site, options: dict[str, bool]) -> None:
+    learner = f"ida-{len(options)}"
+    [name] = site.add(learner, "Say the unit with each number")
+    ida = visit(learner, **options)
     ida.open(f"/playbooks/default/bullets/{name}")
     ida.page.click("#do-useful")
     assert ida.said() == "Your vote counts."
@@ -186,16 +188,20 @@ def test_the_history_shows_what_each_version_said(visit: Visit, site: Site) -> N
     ]
 
 
-def test_a_version_comes_back_and_a_difference_is_shown(visit: Visit, site: Site) -> None:
+@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+def test_a_version_comes_back_and_a_difference_is_shown(
+    visit: Visit, site: Site, options: dict[str, bool]
+) -> None:
+    learner = f"joe-{len(options)}"
     first, second = "Write the formula down first", "Circle the given numbers"
-    site.add("joe", first, second)
-    joe = visit("joe")
+    site.add(learner, first, second)
+    joe = visit(learner, **options)
     joe.open("/playbooks/default/history")
     joe.page.click("#back-1")
     assert "as it was in that version" in joe.said()
-    assert site.contents("joe") == [first]
+    assert site.contents(learner) == [first]
     joe.page.locator("text=What changed").first.click()
     assert second in joe.page.locator(".diff.del").inner_text()
     joe.open("/playbooks/default/history")
     joe.page.locator("[id^=restore-]").click()
-    assert sorted(site.contents("joe")) == sorted([first, second])
+    assert sorted(site.contents(learner)) == sorted([first, second])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.testing.conformance.writing import rewriting, write
 from tests.consolidation.planted import OTHERS, PARAPHRASES, pairs
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer
@@ -91,6 +94,27 @@ def test_a_proposal_is_accepted(visit: Visit, site: Site) -> None:
     assert xia.said() == "Accepted."
     xia.open(f"/playbooks/{shared}")
     assert "Raise your hand" in xia.page.locator("#rows").inner_text()
+
+
+def test_a_reviewer_sees_all_that_would_come_with_a_proposal(visit: Visit, site: Site) -> None:
+    shared = proposed(site, "xaro", "yma")
+    told = {"content": "Raise your hand", "topic": "manners", "tags": ["class", "voice"]}
+    made = Add.model_validate({**told, "context": "somebody else speaks"})
+
+    async def learn(store: SQLiteStore) -> None:
+        await write(store, "yma", rewriting(made))
+
+    site.in_store(learn)
+    [held] = site.api.get("/api/playbook", headers=bearer("yma")).json()["bullets"]
+    where = f"/api/playbooks/{shared}/proposals"
+    site.api.post(where, json={"bullets": [held["id"]]}, headers=bearer("yma")).raise_for_status()
+    [waiting] = site.api.get(where, headers=bearer("xaro")).json()["proposals"]
+    assert waiting["bullets"] == [{**told, "context": "somebody else speaks"}]
+    xaro = visit("xaro")
+    xaro.open("/review")
+    row = xaro.page.locator("[data-row]").inner_text()
+    for part in ("Raise your hand", "when: somebody else speaks", "topic: manners", "#class", "#voice"):
+        assert part in row
 
 
 def test_an_accepted_proposal_is_taken_back(visit: Visit, site: Site) -> None:

@@ -107,8 +107,9 @@ def test_charts_say_in_a_sentence_what_they_show(visit: Visit, site: Site) -> No
     assert all(each.endswith(" UTC") for each in times)
 
 
-def test_runs_have_steps_and_figures(visit: Visit, site: Site) -> None:
-    zoe = visit("zoe")
+@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+def test_runs_have_steps_and_figures(visit: Visit, options: dict[str, bool]) -> None:
+    zoe = visit(f"zoe-{len(options)}", **options)
     zoe.open("/chat")
     zoe.page.fill("#message", "What is 5/6 + 1/2?")
     zoe.page.click("#send")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -45,7 +47,7 @@ def test_a_token_that_no_browser_would_keep_is_refused_with_a_sentence(site: Sit
 
 
 def test_over_https_every_cookie_is_sent_over_https_alone(site: Site) -> None:
-    secured = {"origin": site.url, "x-forwarded-proto": "https"}
+    secured = {"origin": site.url.replace("http:", "https:"), "x-forwarded-proto": "https"}
     boss = {**secured, "cookie": f"ace_session={token('boss', operates=True)}"}
     login = site.api.post("/page/login", data={"token": token("kim")}, headers=secured)
     operated = site.api.post("/page/learner", data={"learner": "kim"}, headers=boss)
@@ -99,6 +101,41 @@ def test_every_tick_is_kept_when_the_token_expires(site: Site) -> None:
     assert reply.text.count('name="ids" value="les-') == 3
 
 
+def test_what_somebody_typed_is_shown_to_nobody_who_signs_in_after_them(site: Site) -> None:
+    origin = {"origin": site.url}
+    headers = {"cookie": f"ace_session={expired('ada')}", **origin}
+    late = site.api.post("/page/playbooks/default/add", data={"content": "Ada's draft"}, headers=headers)
+    form = {
+        name: html.unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', late.text)
+    }
+    assert form["content"] == "Ada's draft"
+    bob, ada = (
+        site.api.post("/page/login", data={**form, "token": token(learner)}, headers=origin)
+        for learner in ("bob", "ada")
+    )
+    site.api.cookies.clear()
+    assert (bob.status_code, bob.headers["location"], "draft" in bob.text) == (303, "/page/", False)
+    assert (ada.status_code, "draft" in ada.text) == (200, True)
+
+
+def test_what_nobody_is_known_to_have_typed_is_not_carried(site: Site) -> None:
+    form = {"content": "A draft"}
+    reply = site.api.post("/page/playbooks/default/add", data=form, headers={"origin": site.url})
+    assert (reply.status_code, "A draft" in reply.text) == (401, False)
+
+
+def test_an_expired_session_still_says_whose_it_was(site: Site) -> None:
+    until = datetime.now(UTC) + timedelta(hours=1)
+    reply = site.api.post(
+        "/page/login", data={"token": token("ada", exp=until)}, headers={"origin": site.url}
+    )
+    site.api.cookies.clear()
+    [kept] = [each for each in reply.headers.get_list("set-cookie") if each.startswith("ace_session=")]
+    found = re.search(r"Max-Age=(\d+)", kept)
+    assert found is not None
+    assert int(found[1]) > 2 * 3_600
+
+
 def test_the_cookie_is_for_the_page_alone(visit: Visit, site: Site) -> None:
     ola = visit("ola")
     [cookie] = [each for each in ola.context.cookies() if each.get("name") == "ace_session"]
@@ -110,15 +147,41 @@ def test_the_cookie_is_for_the_page_alone(visit: Visit, site: Site) -> None:
 
 @pytest.mark.parametrize(
     "headers",
-    [{}, {"origin": "https://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}],
-    ids=["none", "other", "null", "fetch"],
+    [
+        *({}, {"origin": "https://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}),
+        *({"origin": "http://["}, {"origin": "http://x:port"}, {"origin": ""}),
+        {"origin": "https://evil.example", "sec-fetch-site": "same-origin"},
+    ],
+    ids=["none", "other", "null", "fetch", "brackets", "port", "empty", "two"],
 )
-def test_a_form_of_another_site_is_refused(site: Site, headers: dict[str, str]) -> None:
+def test_a_form_of_another_site_is_refused_and_nothing_of_it_shown(
+    site: Site, headers: dict[str, str]
+) -> None:
+    for cookie in ({"cookie": f"ace_session={token('pia')}"}, {}):
+        for path in ("/playbooks/default/add", "/login", "/look", "/logout", "/chat/send"):
+            form = {"content": "planted", "message": "planted", "token": token("eve"), "theme": "x" * 9}
+            reply = site.api.post(f"/page{path}", data=form, headers={**cookie, **headers})
+            assert reply.status_code in ((403, 422) if path == "/look" and not headers else (403,)), path
+            assert "planted" not in reply.text
+            assert form["token"] not in reply.text
+            assert "set-cookie" not in reply.headers
+    assert site.contents("pia") == []
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://127.0.0.1", "http://127.0.0.1", "http://localhost", "http://127.0.0.1.evil.example"]
+)
+def test_another_scheme_host_or_port_is_another_site(site: Site, origin: str) -> None:
+    port = site.url.rpartition(":")[2]
+    others = [origin, f"{origin}:{int(port) % 60_000 + 1}"]
+    if origin != "http://127.0.0.1":
+        others.append(f"{origin}:{port}")
     cookie = {"cookie": f"ace_session={token('pia')}"}
-    reply = site.api.post(
-        "/page/playbooks/default/add", data={"content": "planted"}, headers={**cookie, **headers}
-    )
-    assert reply.status_code == 403
+    for other in others:
+        reply = site.api.post(
+            "/page/playbooks/default/add", data={"content": "planted"}, headers={**cookie, "origin": other}
+        )
+        assert reply.status_code == 403, other
     assert site.contents("pia") == []
 
 

@@ -27,8 +27,13 @@ const line = (role, speaker, text) => {
   said.textContent = text;
   item.append(who, said);
   document.getElementById("lines").append(item);
-  item.scrollIntoView({ block: "nearest" });
   return item;
+};
+
+// Brings a line into view; of one that is taller than the window, its beginning.
+const show = (item) => {
+  const block = item.offsetHeight > window.innerHeight ? "start" : "nearest";
+  item.scrollIntoView({ block, behavior: "instant" });
 };
 
 // Nothing else keeps the messages of a temporary chat: the next message takes them along.
@@ -49,8 +54,8 @@ const say = (text) => {
 const stream = async (form, submitted) => {
   const field = form.elements.message;
   const typed = field.value;
-  if (!typed.trim()) return;
   const [send, stop] = [form.querySelector("#send"), form.querySelector("#stop")];
+  if (!typed.trim() || send.disabled) return;
   const aborted = new AbortController();
   const stopReading = () => aborted.abort();
   let conversation = form.elements.conversation?.value;
@@ -62,6 +67,11 @@ const stream = async (form, submitted) => {
     theirs.remove();
     field.value = typed;
   };
+  let following = true;
+  const leave = () => (following = false);
+  const follow = (item) => following && item && show(item);
+  for (const name of ["wheel", "touchmove"]) window.addEventListener(name, leave, { passive: true });
+  follow(theirs);
   theirs.setAttribute("aria-busy", "true");
   send.disabled = true;
   stop.hidden = false;
@@ -80,6 +90,7 @@ const stream = async (form, submitted) => {
       if (name === "start") conversation = data.conversationId;
       if (name === "token") said.append(data.text);
       if (name === "result") said.textContent = data.answer;
+      follow(theirs);
       if (name === "error") {
         say(data.error);
         failed = true;
@@ -95,7 +106,8 @@ const stream = async (form, submitted) => {
       keep(form, "user", typed);
       keep(form, "assistant", said.textContent);
     }
-    document.getElementById("message").focus();
+    document.getElementById("message").focus({ preventScroll: true });
+    follow(document.getElementById("latest") ?? theirs);
   } catch (error) {
     say(error.name === "AbortError" ? form.dataset.stopped : form.dataset.lost);
     if (!form.dataset.show) takeBack();
@@ -104,6 +116,7 @@ const stream = async (form, submitted) => {
     send.disabled = false;
     stop.hidden = true;
     stop.removeEventListener("click", stopReading);
+    for (const name of ["wheel", "touchmove"]) window.removeEventListener(name, leave);
   }
 };
 
@@ -112,4 +125,13 @@ document.addEventListener("submit", (event) => {
   if (!form) return;
   event.preventDefault();
   stream(form, new URLSearchParams(new FormData(form)));
+});
+
+document.addEventListener("keydown", (event) => {
+  const form = event.target.closest?.("#compose[data-stream]");
+  if (!form || event.target.id !== "message" || event.key !== "Enter") return;
+  if (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.isComposing || event.keyCode === 229) return; // an input method takes this Enter
+  event.preventDefault();
+  form.requestSubmit();
 });

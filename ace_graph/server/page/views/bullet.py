@@ -10,13 +10,14 @@ from fastapi import APIRouter, Form, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import PlaybookChanged, RequestRefused
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet
 from ace_graph.memory.commit import HistoryEntry
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.playbooks.worth import read_worth
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, changed, edit_for
 from ace_graph.server.page.said import Done, Said
-from ace_graph.server.page.session import VisitorDep, view_of
+from ace_graph.server.page.session import PageRoute, VisitorDep, view_of
 from ace_graph.server.routes.change_reply import ChangeReply
 from ace_graph.server.routes.edit import Edit
 from ace_graph.server.routes.playbooks.bullets import BulletPatch, change, remove
@@ -32,7 +33,7 @@ from ace_graph.server.schemas import Text
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/playbooks/{playbook_id}/bullets/{bullet_id}")
+routes = APIRouter(prefix="/playbooks/{playbook_id}/bullets/{bullet_id}", route_class=PageRoute)
 
 BulletName = Annotated[str, Path(min_length=1, max_length=128)]
 Action = Literal["pin", "unpin", "off", "on", "remove", "restore", "useful", "wrong", "outdated"]
@@ -58,7 +59,7 @@ class EditForm(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS)]
+    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
     shown: Annotated[Text, Field(max_length=MAX_CONTENT_CHARS)]
     back: Annotated[Text, Field(max_length=2_000)] = ""
 
@@ -109,7 +110,7 @@ async def show(
     return view_of(request, visitor, "bullet.html", values)
 
 
-@routes.post("/edit")
+@routes.post("/edit", dependencies=[does("change")])
 async def edit_text(
     request: Request,
     playbook_id: PlaybookId,
@@ -144,7 +145,7 @@ async def edit_text(
     raise PlaybookChanged("others change this playbook all the time: send your change again")
 
 
-@routes.post("/{action}")
+@routes.post("/{action}", dependencies=[does("change")])
 async def act(
     request: Request,
     playbook_id: PlaybookId,

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, Depends, Form, Path, Query, Request, Response
+from fastapi import APIRouter, Form, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import RedirectResponse
 
-from ace_graph.errors import RequestRefused
-from ace_graph.memory.turn import answer_hash
-from ace_graph.server.page.receipts import Receipt, receipts_of
+from ace_graph.server.middleware.access_control import does
+from ace_graph.server.page.receipts import ShownReceipt, shown_receipts
 from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import Visitor, VisitorDep, prefix_of, view_of
+from ace_graph.server.page.session import PageRoute, Visitor, VisitorDep, prefix_of, view_of
 from ace_graph.server.routes.conversations import (
     EntryReply,
     MessagesQuery,
@@ -22,7 +21,7 @@ from ace_graph.server.routes.conversations import (
     TitleBody,
     delete,
     list_all,
-    read,
+    read_conversation,
     rename,
 )
 from ace_graph.server.routes.sse import sse_response
@@ -31,7 +30,7 @@ from ace_graph.trajectories.feedback import give_feedback
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/chat")
+routes = APIRouter(prefix="/chat", route_class=PageRoute)
 
 ConversationName = Annotated[str, Path(pattern=CONVERSATION_ID)]
 MAX_SHOWN_HISTORY = 200
@@ -43,7 +42,7 @@ class Line:
 
     role: Literal["user", "assistant"]
     text: str
-    receipt: Receipt | None = None
+    receipt: ShownReceipt | None = None
 
 
 class ListQuery(Said):
@@ -91,15 +90,6 @@ class FeedbackForm(BaseModel):
     why: Annotated[Text, Field(max_length=2_000)] = ""
 
 
-async def learner_alone(visitor: VisitorDep) -> None:
-    """Refuse operators: nobody talks or judges in a learner's place (403)."""
-    if visitor.identity.operator is not None:
-        raise RequestRefused(403, "forbidden", "only the learner can do this, and no operator for them")
-
-
-_BY_LEARNER = [Depends(learner_alone)]
-
-
 @routes.get("")
 async def begin(request: Request, visitor: VisitorDep, query: Annotated[ListQuery, Query()]) -> Response:
     """Show an empty chat beside the conversations."""
@@ -112,7 +102,7 @@ async def begin_temporary(request: Request, visitor: VisitorDep) -> Response:
     return _temporary(request, visitor, [])
 
 
-@routes.post("/temporary", dependencies=_BY_LEARNER)
+@routes.post("/temporary", dependencies=[does("converse")])
 async def send_temporary(
     request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]
 ) -> Response:
@@ -127,7 +117,7 @@ async def send_temporary(
     return _temporary(request, visitor, lines)
 
 
-@routes.post("/temporary/stream", dependencies=_BY_LEARNER)
+@routes.post("/temporary/stream", dependencies=[does("converse")])
 async def stream_temporary(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message of a temporary chat as server-sent events."""
     turn = await visitor.services.turns.begin(
@@ -136,7 +126,7 @@ async def stream_temporary(visitor: VisitorDep, form: Annotated[MessageForm, For
     return sse_response(turn)
 
 
-@routes.post("/send", dependencies=_BY_LEARNER)
+@routes.post("/send", dependencies=[does("converse")])
 async def send(request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message, and show the conversation. Without JavaScript, when the answer is whole."""
     prefix = prefix_of(request)
@@ -149,7 +139,7 @@ async def send(request: Request, visitor: VisitorDep, form: Annotated[MessageFor
     return RedirectResponse(f"{prefix}/chat/{reply.conversation_id}#latest", 303)
 
 
-@routes.post("/stream", dependencies=_BY_LEARNER)
+@routes.post("/stream", dependencies=[does("converse")])
 async def stream(request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message as server-sent events, as the API does."""
     turn = await visitor.services.turns.begin(form.request(), visitor.learner, uuid4().hex, visitor.teams)
@@ -165,21 +155,13 @@ async def show(
 ) -> Response:
     """Show a conversation, with a receipt under each answer."""
     asked = MessagesQuery(limit=50, before=query.older)
-    found = await read(conversation_id, visitor.learner, visitor.services, asked, Response())
-    answers = [each.content for each in found.messages if each.role == "assistant"]
-    receipts = await receipts_of(visitor, conversation_id, answers)
-    lines = [
-        Line(
-            each.role,
-            each.content,
-            receipts.get(answer_hash(each.content)) if each.role == "assistant" else None,
-        )
-        for each in found.messages
-    ]
-    return await _page(request, visitor, query, found, lines, found.next)
+    found = await read_conversation(visitor.services, visitor.learner, conversation_id, asked)
+    known = await shown_receipts(visitor, found)
+    lines = [Line(each.role, each.content, known.get(each.id)) for each in found.page.messages]
+    return await _page(request, visitor, query, found.entry, lines, found.page.next)
 
 
-@routes.post("/{conversation_id}/rename", dependencies=_BY_LEARNER)
+@routes.post("/{conversation_id}/rename", dependencies=[does("converse")])
 async def rename_one(
     request: Request,
     conversation_id: ConversationName,
@@ -193,14 +175,14 @@ async def rename_one(
     return RedirectResponse(f"{prefix_of(request)}/chat/{conversation_id}", 303)
 
 
-@routes.post("/{conversation_id}/delete", dependencies=_BY_LEARNER)
+@routes.post("/{conversation_id}/delete", dependencies=[does("converse")])
 async def delete_one(request: Request, conversation_id: ConversationName, visitor: VisitorDep) -> Response:
     """Delete the conversation. What was learned in it stays."""
     await delete(conversation_id, visitor.learner, visitor.services)
     return RedirectResponse(f"{prefix_of(request)}/chat?said=deleted", 303)
 
 
-@routes.post("/{conversation_id}/feedback", dependencies=_BY_LEARNER)
+@routes.post("/{conversation_id}/feedback", dependencies=[does("judge")])
 async def judge(
     request: Request,
     conversation_id: ConversationName,

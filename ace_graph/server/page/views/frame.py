@@ -12,14 +12,15 @@ from starlette.responses import RedirectResponse
 
 from ace_graph.errors import RequestRefused
 from ace_graph.server.auth import Identity
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.page.assets import find_asset
 from ace_graph.server.page.render import LANGUAGES, THEMES
 from ace_graph.server.page.session import (
     OPERATED,
     PageContext,
+    PageRoute,
     VisitorDep,
     carried_fields,
-    check_origin,
     drop_cookie,
     end_session,
     keep_cookie,
@@ -31,7 +32,7 @@ from ace_graph.server.page.session import (
 
 __all__ = ["routes"]
 
-routes = APIRouter()
+routes = APIRouter(route_class=PageRoute)
 
 MAX_TOKEN_CHARS = 4_000
 """Browsers drop a cookie of more than 4,096 bytes."""
@@ -41,7 +42,7 @@ _TOO_LONG = (
 )
 _FOR_GOOD = "public, max-age=31536000, immutable"
 _YEAR = 31_536_000
-_OWN_FIELDS = frozenset({"token", "target"})
+_OWN_FIELDS = frozenset({"token", "target", "typed_by"})
 
 
 @routes.get("/")
@@ -63,34 +64,37 @@ async def static_file(name: str, digest: Annotated[str, Path(max_length=64)]) ->
 @routes.get("/login")
 async def login_form(request: Request, target: Annotated[str, Query(max_length=2_000)] = "") -> Response:
     """Show the form for a token."""
-    nothing: list[tuple[str, str]] = []
-    values = {"expired": False, "problem": "", "target": target, "carried": nothing, "learner": None}
-    return page_of(request).renderer.page(request, "login.html", values)
+    return _login(request, 200, target=target)
 
 
 @routes.post("/login")
 async def log_in(request: Request) -> Response:
     """Take a token, keep it in a cookie, and go on to where the visitor wanted to go.
 
-    A form that was sent without a valid token is shown once more, to be sent now.
+    A form that was sent without a valid token is shown once more to the learner who typed it, to be sent now.
     """
-    check_origin(request)
     page, form = page_of(request), await request.form()
-    token, target = (str(form.get(name, "")) for name in ("token", "target"))
+    token, target, typed_by = (str(form.get(name, "")) for name in ("token", "target", "typed_by"))
     target = local_path(target, prefix_of(request))
     carried = [field for field in carried_fields(form.multi_items()) if field[0] not in _OWN_FIELDS]
     token = token.strip()[: MAX_TOKEN_CHARS + 1].removeprefix("Bearer ").strip()
     try:
         identity = await _identity_of(token, page)
     except RequestRefused as error:
-        values = {"expired": False, "problem": str(error), "target": target, "carried": carried}
-        return page.renderer.page(request, "login.html", {**values, "learner": None}, 401)
+        return _login(request, 401, problem=str(error), target=target, typed_by=typed_by, carried=carried)
+    if carried and typed_by != identity.learner:
+        carried, target = [], f"{prefix_of(request)}/"
     response: Response = RedirectResponse(target, 303)
     if carried:
         values = {"learner": identity.learner, "target": target, "carried": carried}
         response = page.renderer.page(request, "carried.html", values)
     start_session(request, response, token, now=time.time())
     return response
+
+
+def _login(request: Request, status: int, **values: object) -> Response:
+    nothing = {"expired": False, "problem": "", "typed_by": "", "carried": (), "learner": None}
+    return page_of(request).renderer.page(request, "login.html", {**nothing, **values}, status)
 
 
 async def _identity_of(token: str, page: PageContext) -> Identity:
@@ -102,13 +106,12 @@ async def _identity_of(token: str, page: PageContext) -> Identity:
 @routes.post("/logout")
 async def log_out(request: Request) -> Response:
     """End the session."""
-    check_origin(request)
     response = RedirectResponse(f"{prefix_of(request)}/login", 303)
     end_session(request, response)
     return response
 
 
-@routes.post("/learner")
+@routes.post("/learner", dependencies=[does("read")])
 async def operate(
     request: Request, visitor: VisitorDep, learner: Annotated[str, Form(max_length=512)] = ""
 ) -> Response:
@@ -130,7 +133,6 @@ async def change_look(
     theme: Annotated[str, Form(max_length=8)] = "",
 ) -> Response:
     """Keep the language or the theme in a cookie."""
-    check_origin(request)
     response = RedirectResponse(local_path(target, prefix_of(request)), 303)
     for name, value, known in (("ace_language", language, LANGUAGES), ("ace_theme", theme, THEMES)):
         if value in known:

@@ -7,16 +7,17 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, edit_for
 from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import VisitorDep, view_of
+from ace_graph.server.page.session import PageRoute, VisitorDep, view_of
 from ace_graph.server.routes.playbooks.curation import go_back
 from ace_graph.server.routes.playbooks.history import DiffQuery, HistoryQuery, archive, differences, history
 from ace_graph.server.schemas import VersionName
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/playbooks/{playbook_id}")
+routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
 
 
 class VersionsQuery(Said):
@@ -77,7 +78,7 @@ async def show_difference(
     return view_of(request, visitor, "diff.html", values)
 
 
-@routes.post("/rollback")
+@routes.post("/rollback", dependencies=[does("change")])
 async def roll_back(
     request: Request,
     playbook_id: PlaybookId,

@@ -11,15 +11,16 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.views.bullet_filter import BulletFilter, BulletStatus
 from ace_graph.memory.views.kinds import BULLET_KINDS, BulletKind, kind_of
 from ace_graph.playbooks.worth import Worth, read_worth
-from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, edit_for
+from ace_graph.server.middleware.access_control import does
+from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, edit_for, to_view
 from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import VisitorDep, view_of
+from ace_graph.server.page.session import PageRoute, VisitorDep, view_of
 from ace_graph.server.routes.playbooks.bullets import NewBullet, add
 from ace_graph.server.routes.playbooks.catalogue import PageQuery, list_all
 from ace_graph.server.routes.playbooks.curation import MergeBody, RollbackBody, go_back, merge
@@ -27,7 +28,7 @@ from ace_graph.server.schemas import Text
 
 __all__ = ["BulletRow", "routes"]
 
-routes = APIRouter(prefix="/playbooks/{playbook_id}")
+routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
 
 PAGE_SIZE = 50
 Sort = Literal["strength", "confidence", "newest", "used", "text"]
@@ -99,7 +100,7 @@ class Back(BaseModel):
 class AddForm(Back):
     """A bullet to add."""
 
-    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS)]
+    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
     kind: Annotated[str, Field(max_length=32)] = ""
     topic: Annotated[Text, Field(max_length=128)] = ""
 
@@ -152,7 +153,7 @@ async def show(
     return view_of(request, visitor, "playbook.html", values)
 
 
-@routes.post("/add")
+@routes.post("/add", dependencies=[does("change")])
 async def add_bullet(
     request: Request,
     playbook_id: PlaybookId,
@@ -168,7 +169,7 @@ async def add_bullet(
     return await after_change(request, _back(playbook_id, form.back), "added", edit, lambda: add(new, edit))
 
 
-@routes.post("/merge")
+@routes.post("/merge", dependencies=[does("change")])
 async def merge_bullets(
     request: Request,
     playbook_id: PlaybookId,
@@ -177,6 +178,8 @@ async def merge_bullets(
     form: Annotated[MergeForm, Form()],
 ) -> Response:
     """Make one bullet of those that were ticked, which must say the same."""
+    if len(form.ids) < 2:
+        return to_view(request, _back(playbook_id, form.back), {"said": "few"})
     wanted = MergeBody(ids=form.ids)
     edit = await edit_for(visitor, target, form.etag)
     return await after_change(
@@ -184,7 +187,7 @@ async def merge_bullets(
     )
 
 
-@routes.post("/undo")
+@routes.post("/undo", dependencies=[does("change")])
 async def undo(
     request: Request,
     playbook_id: PlaybookId,
@@ -221,9 +224,9 @@ def _rows(found: Worth, query: ListQuery, now: datetime) -> list[BulletRow]:
 async def _playbooks(visitor: VisitorDep) -> Sequence[tuple[str, str]]:
     """The playbooks that the visitor may open, as (id, name); the own memory first."""
     listed = [("default", "")]
-    for which in ("own", "shared"):
+    for which in ("own", "shared") if visitor.identity.may("share") else ("own",):
         query = PageQuery.model_validate({"which": which, "limit": 100})
-        found = await list_all(visitor.learner, visitor.user, visitor.services, query)
+        found = await list_all(visitor.identity, visitor.user, visitor.services, query)
         listed += [(each.playbook_id, each.name) for each in found.playbooks if each.playbook_id != "default"]
     return listed
 

@@ -14,9 +14,10 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.delta.operations import Operation, Release, Remove
 from ace_graph.playbooks.target import Target
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.page.editing import PlaceDep, after_change, edit_for, place_of, to_view
 from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import Visitor, VisitorDep, view_of
+from ace_graph.server.page.session import PageRoute, Visitor, VisitorDep, view_of
 from ace_graph.server.routes.edit import playbook_of
 from ace_graph.server.routes.playbooks.catalogue import PageQuery, list_all
 from ace_graph.server.routes.playbooks.consolidation import (
@@ -38,7 +39,7 @@ from ace_graph.server.schemas import Text
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/review")
+routes = APIRouter(prefix="/review", route_class=PageRoute)
 
 _VIEW = "/review"
 Item = TypeVar("Item")
@@ -92,7 +93,7 @@ class ProposalsForm(ProposalForm):
 @routes.get("")
 async def show(request: Request, visitor: VisitorDep, query: Annotated[Said, Query()]) -> Response:
     """Show what waits."""
-    target = await playbook_of(visitor.services.store, DEFAULT, visitor.user)
+    target = await playbook_of(visitor.services.store, DEFAULT, visitor.identity)
     snapshot = await visitor.services.store.load(target.key)
     bullets = snapshot.playbook.bullets()
     values = {
@@ -105,12 +106,12 @@ async def show(request: Request, visitor: VisitorDep, query: Annotated[Said, Que
     return view_of(request, visitor, "review.html", values)
 
 
-@routes.post("/bullets")
+@routes.post("/bullets", dependencies=[does("change")])
 async def decide_bullets(
     request: Request, visitor: VisitorDep, form: Annotated[BulletsForm, Form()]
 ) -> Response:
     """Let bullets into prompts again, or remove them: all of them or none."""
-    target = await playbook_of(visitor.services.store, DEFAULT, visitor.user)
+    target = await playbook_of(visitor.services.store, DEFAULT, visitor.identity)
     edit = await edit_for(visitor, target, "")
     approved = form.decision == "approve"
     wanted: Sequence[Operation] = [
@@ -123,12 +124,12 @@ async def decide_bullets(
     return await after_change(request, _VIEW, "on" if approved else "removed", edit, decide)
 
 
-@routes.post("/groups")
+@routes.post("/groups", dependencies=[does("change")])
 async def decide_groups(
     request: Request, visitor: VisitorDep, form: Annotated[GroupsForm, Form()]
 ) -> Response:
     """Merge groups, or say that their bullets mean different things, so that nobody proposes it again."""
-    target = await playbook_of(visitor.services.store, DEFAULT, visitor.user)
+    target = await playbook_of(visitor.services.store, DEFAULT, visitor.identity)
     approved = form.decision == "approve"
 
     async def decide(ids: list[str]) -> None:
@@ -145,7 +146,7 @@ async def decide_groups(
     return to_view(request, _VIEW, {"said": "some"}) if failed else done
 
 
-@routes.post("/proposals")
+@routes.post("/proposals", dependencies=[does("share")])
 async def decide_proposals(
     request: Request, visitor: VisitorDep, form: Annotated[ProposalsForm, Form()]
 ) -> Response:
@@ -160,7 +161,7 @@ async def decide_proposals(
     return to_view(request, _VIEW, {"said": "some" if failed else said if form.proposals else "nothing"})
 
 
-@routes.post("/playbooks/{playbook_id}/proposals/{proposal_id}")
+@routes.post("/playbooks/{playbook_id}/proposals/{proposal_id}", dependencies=[does("share")])
 async def decide_proposal(
     request: Request,
     target: PlaceDep,
@@ -200,14 +201,14 @@ async def _not_decided(each: Sequence[Item], decide: Callable[[Item], Awaitable[
 
 async def _proposals(visitor: Visitor) -> list[tuple[str, ProposalReply]]:
     """The proposals that wait, to playbooks that the visitor may write, with the playbook's name."""
-    if visitor.identity.operator is not None:
+    if not visitor.identity.may("share"):
         return []
     found: list[tuple[str, ProposalReply]] = []
     for which in ("own", "shared"):
         query = PageQuery.model_validate({"which": which, "limit": 100})
-        for listed in (await list_all(visitor.learner, visitor.user, visitor.services, query)).playbooks:
+        for listed in (await list_all(visitor.identity, visitor.user, visitor.services, query)).playbooks:
             if listed.playbook_id != DEFAULT and listed.right in ("write", "own"):
-                target = await playbook_of(visitor.services.store, listed.playbook_id, visitor.user)
+                target = await playbook_of(visitor.services.store, listed.playbook_id, visitor.identity)
                 waiting = await list_proposals(target, visitor.services, ProposalsQuery())
                 found += [(listed.name, each) for each in waiting.proposals]
     return found
@@ -217,7 +218,7 @@ async def _groups(visitor: Visitor, bullets: dict[str, Bullet]) -> list[Group]:
     """The merges that a consolidation would make now; none where nothing is stored."""
     if not bullets:
         return []
-    target = await playbook_of(visitor.services.store, DEFAULT, visitor.user)
+    target = await playbook_of(visitor.services.store, DEFAULT, visitor.identity)
     edit = await edit_for(visitor, target, "", own=True)
     plan = await consolidate_playbook(DEFAULT, ConsolidateBody(dry_run=True), edit)
     if not isinstance(plan, ConsolidationReply):

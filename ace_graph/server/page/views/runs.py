@@ -9,16 +9,17 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import ConfigDict, Field
 from starlette.responses import RedirectResponse
 
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.page.charts import bars, intervals
 from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import VisitorDep, prefix_of, view_of
+from ace_graph.server.page.session import PageRoute, VisitorDep, prefix_of, view_of
 from ace_graph.server.routes.learner import StatsQuery, stats
 from ace_graph.server.routes.trajectories import TrajectoriesQuery, trajectories, trajectory
 from ace_graph.server.routes.trajectory_recording import reflect
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/runs")
+routes = APIRouter(prefix="/runs", route_class=PageRoute)
 
 RunName = Annotated[str, Path(min_length=1, max_length=256)]
 PAGE_SIZE = 30
@@ -74,7 +75,7 @@ async def show_one(
     return view_of(request, visitor, "run.html", {"query": query, "run": found})
 
 
-@routes.post("/{run_id}/retry")
+@routes.post("/{run_id}/retry", dependencies=[does("record")])
 async def retry(request: Request, run_id: RunName, visitor: VisitorDep) -> Response:
     """Leave a worker the work of learning from the run once more."""
     await reflect(run_id, visitor.learner, visitor.services)

@@ -17,6 +17,7 @@ from ace_graph.memory.bullet import (
     MAX_CONTENT_CHARS,
     MAX_CONTEXT_CHARS,
     MAX_EXAMPLES,
+    Bounded,
     Bullet,
     MemoryType,
     Moment,
@@ -34,7 +35,7 @@ from ace_graph.playbooks.worth import read_worth
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
-from ace_graph.server.middleware.access_control import open_to_operators
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.change_reply import ChangeReply
 from ace_graph.server.routes.edit import Place, PlaybookEdit, checked_place, declare_playbook_id, tag_version
 from ace_graph.server.schemas import Text
@@ -45,13 +46,13 @@ own = APIRouter(
     prefix="/api/playbook",
     tags=["playbook"],
     route_class=KeyedRoute,
-    dependencies=[Depends(open_to_operators)],
+    dependencies=[does("change")],
 )
 named = APIRouter(
     prefix="/api/playbooks/{playbook_id}/bullets",
     tags=["playbooks"],
     route_class=KeyedRoute,
-    dependencies=[Depends(open_to_operators), Depends(declare_playbook_id), Depends(checked_place)],
+    dependencies=[does("change"), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 BulletId = Annotated[str, Path(min_length=1, max_length=128, examples=["fil-00042"])]
@@ -133,7 +134,7 @@ class NewBullet(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS)]
+    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
     kind: NewKind | None = None
     section: Annotated[
         Label, Field(description="Bullets in profile, preferences and misconceptions are in every prompt.")
@@ -217,6 +218,7 @@ class BulletPatch(BaseModel):
     content: Annotated[
         Text | None,
         Field(min_length=1, max_length=MAX_CONTENT_CHARS),
+        Bounded,
         WithJsonSchema(
             {
                 "type": "string",

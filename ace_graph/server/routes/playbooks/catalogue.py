@@ -16,7 +16,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ace_graph import playbooks
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType, Polarity
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, MemoryType, Polarity
 from ace_graph.memory.catalogue.entry import MAX_DESCRIPTION_CHARS, PlaybookEntry, Scope, Visibility
 from ace_graph.memory.catalogue.name import DEFAULT, MAX_NAME_CHARS
 from ace_graph.memory.commit import operation_id
@@ -28,10 +28,10 @@ from ace_graph.playbooks.sharing import SharedEntry, shared_with
 from ace_graph.playbooks.target import not_found
 from ace_graph.playbooks.templates import TemplateName
 from ace_graph.playbooks.versions import list_target
-from ace_graph.server.dependencies import Learner, Sender, ServicesDep, User
+from ace_graph.server.dependencies import Sender, ServicesDep, User
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import IdempotencyKey, KeyedRoute, key_of, request_id_of
-from ace_graph.server.middleware.access_control import learner_only, open_to_operators
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.edit import (
     Absent,
     Edit,
@@ -55,7 +55,7 @@ named = APIRouter(
     prefix="/api/playbooks/{playbook_id}",
     tags=["playbooks"],
     route_class=KeyedRoute,
-    dependencies=[Depends(open_to_operators), Depends(declare_playbook_id), Depends(checked_place)],
+    dependencies=[does("change"), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 RightName = Literal["read", "propose", "write", "own"]
@@ -69,7 +69,7 @@ class _Body(BaseModel):
 class BulletBody(_Body):
     """A bullet to add. One that is there already, with the same fields, stays as it is, votes and all."""
 
-    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS)]
+    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
     id: Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])] | None = None
     section: Annotated[Text, Field(min_length=1, max_length=128)] | None = None
     memory_type: MemoryType | None = None
@@ -202,7 +202,7 @@ class VersionsReply(_Body):
 
 @routes.get("", responses=error_responses())
 async def list_all(
-    learner: Learner,
+    sender: Sender,
     user: User,
     services: ServicesDep,
     page_query: Annotated[PageQuery, Query()],
@@ -213,10 +213,11 @@ async def list_all(
     """
     limit, after = page_query.limit, page_query.after
     if page_query.which == "shared":
+        sender.check("share")
         found = await shared_with(services.store, user, limit=limit + 1, after=after)
         following = found[limit - 1].entry.playbook_id if len(found) > limit else None
         return PlaybooksReply(playbooks=[_shared(each) for each in found[:limit]], next=following)
-    owned = await playbooks.list_playbooks(services.store, learner, limit=limit + 1, after=after)
+    owned = await playbooks.list_playbooks(services.store, sender.learner, limit=limit + 1, after=after)
     following = owned[limit - 1].name_key if len(owned) > limit else None
     return PlaybooksReply(playbooks=[_listed(each, "own") for each in owned[:limit]], next=following)
 
@@ -225,7 +226,7 @@ async def list_all(
     "",
     status_code=201,
     responses=error_responses(408, 409, 413),
-    dependencies=[Depends(open_to_operators)],
+    dependencies=[does("change")],
 )
 async def create(
     body: CreateBody,
@@ -237,6 +238,8 @@ async def create(
     idempotency_key: IdempotencyKey = None,
 ) -> EntryReply:
     """Create a playbook at version 1.0. A name that the learner has is 409."""
+    if body.visibility == "shared":
+        sender.check("share")
     learner, given = sender.learner, None if body.template is None else playbooks.template(body.template)
     change = Change(author=sender.author, reason="created over HTTP", now=services.clock.now())
     new_id = str(uuid4())
@@ -287,7 +290,7 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
     return _written(playbook_id, done, edit)
 
 
-@named.patch("", responses=error_responses(404, 408, 409, 412, 413), dependencies=[Depends(learner_only)])
+@named.patch("", responses=error_responses(404, 408, 409, 412, 413), dependencies=[does("own")])
 async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
     """Give a named playbook another description or scope. That makes no version."""
     base = await edit.load()
@@ -296,9 +299,7 @@ async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
     return _entry(replace(entry, version=base.version))
 
 
-@named.delete(
-    "", status_code=204, responses=error_responses(404, 409, 412), dependencies=[Depends(learner_only)]
-)
+@named.delete("", status_code=204, responses=error_responses(404, 409, 412), dependencies=[does("own")])
 async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
     """Delete a named playbook for good. The own memory is deleted with the learner only."""
     etag = None if edit.if_match is None else (await edit.load()).version.etag

@@ -25,6 +25,7 @@ from ace_graph.server.background import learning_mode
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.edit import OwnEdit, Place, PlaybookId, checked_place, declare_playbook_id
 from ace_graph.server.schemas import Text
 
@@ -125,6 +126,7 @@ class UndoneReply(_Body):
         202: {"model": RunReply, "description": "A worker does it; ask for the run under its id"},
         **error_responses(404, 408, 409, 412, 413),
     },
+    dependencies=[does("consolidate")],
 )
 async def consolidate_playbook(
     playbook_id: PlaybookId, body: ConsolidateBody, edit: OwnEdit
@@ -176,7 +178,11 @@ async def consolidation_run(
     return RunReply(run_id=found.run_id, status=found.status, groups=groups, error=found.error)
 
 
-@routes.post("/consolidate/undo", responses=error_responses(404, 408, 409, 412, 413))
+@routes.post(
+    "/consolidate/undo",
+    responses=error_responses(404, 408, 409, 412, 413),
+    dependencies=[does("consolidate")],
+)
 async def undo_consolidation(body: UndoBody, edit: OwnEdit) -> UndoneReply:
     """Take back a run. Refused, with the ids, where one of its bullets has changed since."""
     etag = await edit.expected_etag()

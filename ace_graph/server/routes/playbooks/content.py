@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -13,13 +12,14 @@ from ace_graph.errors import FormatError, NewerFormat, RequestRefused
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.formats.base import Refusal
 from ace_graph.memory.formats.registry import FormatName, format_named, read_bullets
+from ace_graph.off_loop import off_loop
 from ace_graph.playbooks.importing import import_bullets
 from ace_graph.playbooks.rescreening import rescreen, rescreened
 from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
-from ace_graph.server.middleware.access_control import open_to_operators
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.change_reply import ChangeReply
 from ace_graph.server.routes.edit import (
     OwnEdit,
@@ -37,7 +37,7 @@ named = APIRouter(
     prefix="/api/playbooks/{playbook_id}",
     tags=["playbooks"],
     route_class=KeyedRoute,
-    dependencies=[Depends(open_to_operators), Depends(declare_playbook_id), Depends(checked_place)],
+    dependencies=[does("change"), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 
@@ -113,7 +113,7 @@ async def export(
 ) -> PlainTextResponse:
     """Return the bullets as a file, which `import` reads."""
     found = await target.store.load(target.key)
-    text = await asyncio.to_thread(format_named(file_format).write, found.playbook)
+    text = await off_loop(format_named(file_format).write, found.playbook)
     response = PlainTextResponse(text)
     tag_version(response, found.version)
     return response
@@ -123,7 +123,7 @@ async def export(
 async def import_(body: ImportBody, edit: PlaybookEdit) -> ImportReply:
     """Add the bullets of a file; what is known already is merged. It is an error when none is taken."""
     try:
-        reading = await asyncio.to_thread(read_bullets, body.text, body.format)
+        reading = await off_loop(read_bullets, body.text, body.format)
     except (FormatError, NewerFormat) as error:
         raise RequestRefused(409, "unreadable", f"the file can't be read: {error}"[:300]) from error
     base = await edit.load()

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
 from ace_graph.learning.curate_reflections import MAX_REFLECTIONS, curate_target
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, BulletTag
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, BulletTag
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Distinguish, Merge, Quarantine, Release, Supersede, Tag
@@ -23,7 +23,7 @@ from ace_graph.playbooks.bullets import restore_bullet
 from ace_graph.playbooks.versions import restore_target, version_number
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
-from ace_graph.server.middleware.access_control import open_to_operators
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.change_reply import ChangeReply
 from ace_graph.server.routes.edit import (
     Edit,
@@ -44,13 +44,13 @@ own = APIRouter(
     prefix="/api/playbook",
     tags=["playbook"],
     route_class=KeyedRoute,
-    dependencies=[Depends(open_to_operators)],
+    dependencies=[does("change")],
 )
 named = APIRouter(
     prefix="/api/playbooks/{playbook_id}",
     tags=["playbooks"],
     route_class=KeyedRoute,
-    dependencies=[Depends(open_to_operators), Depends(declare_playbook_id), Depends(checked_place)],
+    dependencies=[does("change"), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
@@ -65,7 +65,10 @@ class MergeBody(_Body):
 
     ids: Annotated[list[Id], Field(min_length=2, max_length=20, description="Two bullets or more.")]
     content: (
-        Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="The new text.")] | None
+        Annotated[
+            Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="The new text."), Bounded
+        ]
+        | None
     ) = None
 
 

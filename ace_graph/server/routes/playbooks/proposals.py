@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded
 from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.playbooks.collecting import collect_target
 from ace_graph.playbooks.own_proposals import own_proposals
@@ -23,6 +23,7 @@ from ace_graph.playbooks.withdrawing import withdraw_target
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.edit import Place, PlaybookEdit, checked_place, declare_playbook_id, tag_version
 from ace_graph.server.schemas import Text
 
@@ -59,7 +60,7 @@ class AcceptBody(_Body):
 
     texts: (
         Annotated[
-            list[Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS)]],
+            list[Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]],
             Field(min_length=1, max_length=MAX_BULLETS),
         ]
         | None
@@ -86,6 +87,15 @@ class WithdrawBody(_Body):
     by: Annotated[Text, Field(min_length=1, max_length=256)]
 
 
+class ProposedReply(_Body):
+    """A text that is proposed, and what would come with it into prompts and lists."""
+
+    content: str
+    context: str | None
+    topic: str | None
+    tags: tuple[str, ...]
+
+
 class ProposalReply(_Body):
     """A proposal. `trust` is the lowest of the bullets that it is from; `by` is empty for many learners.
 
@@ -96,6 +106,7 @@ class ProposalReply(_Body):
     playbook_id: str
     by: str
     texts: list[str]
+    bullets: list[ProposedReply]
     replaces: list[str]
     trust: TrustName
     lineage: list[str]
@@ -147,7 +158,9 @@ async def list_proposals(
     return ProposalsReply(proposals=[_reply(each) for each in found])
 
 
-@routes.post("/proposals", status_code=201, responses=error_responses(404, 408, 409, 413))
+@routes.post(
+    "/proposals", status_code=201, responses=error_responses(404, 408, 409, 413), dependencies=[does("share")]
+)
 async def propose(target: Place, body: ProposeBody, learner: Learner, services: ServicesDep) -> ProposalReply:
     """Propose what the learner's memory has found. What is about the learner is refused."""
     made = await propose_target(
@@ -156,14 +169,18 @@ async def propose(target: Place, body: ProposeBody, learner: Learner, services: 
     return _reply(made)
 
 
-@routes.post("/proposals/collect", responses=error_responses(404, 409))
+@routes.post("/proposals/collect", responses=error_responses(404, 409), dependencies=[does("share")])
 async def collect(target: Place, services: ServicesDep) -> ProposalsReply:
     """Propose what at least five of those who may propose have found. For owners; nobody is named."""
     made = await collect_target(services.store, target, services.clock.now())
     return ProposalsReply(proposals=[] if made is None else [_reply(made)])
 
 
-@routes.post("/proposals/{proposal_id}/accept", responses=error_responses(404, 408, 409, 412, 413))
+@routes.post(
+    "/proposals/{proposal_id}/accept",
+    responses=error_responses(404, 408, 409, 412, 413),
+    dependencies=[does("share")],
+)
 async def accept(proposal_id: ProposalId, body: AcceptBody, edit: PlaybookEdit) -> AcceptedReply:
     """Take a proposal into the playbook. It is 409 where a bullet that it corrects was changed since."""
     etag, now = await edit.expected_etag(), edit.services.clock.now()
@@ -178,7 +195,9 @@ async def accept(proposal_id: ProposalId, body: AcceptBody, edit: PlaybookEdit) 
     )
 
 
-@routes.post("/proposals/{proposal_id}/refuse", responses=error_responses(404, 409))
+@routes.post(
+    "/proposals/{proposal_id}/refuse", responses=error_responses(404, 409), dependencies=[does("share")]
+)
 async def refuse(
     target: Place, proposal_id: ProposalId, services: ServicesDep, body: RefuseBody | None = None
 ) -> ProposalReply:
@@ -187,7 +206,7 @@ async def refuse(
     return _reply(await refuse_target(target, proposal_id, reason, services.clock.now()))
 
 
-@routes.post("/withdraw", responses=error_responses(404, 408, 409, 412, 413))
+@routes.post("/withdraw", responses=error_responses(404, 408, 409, 412, 413), dependencies=[does("share")])
 async def withdraw(body: WithdrawBody, edit: PlaybookEdit) -> WithdrawnReply:
     """Remove what came by a user's proposals, in one version."""
     etag, now = await edit.expected_etag(), edit.services.clock.now()
@@ -201,6 +220,10 @@ def _reply(proposal: Proposal) -> ProposalReply:
         playbook_id=proposal.playbook_id,
         by=proposal.by,
         texts=list(proposal.texts),
+        bullets=[
+            ProposedReply(content=each.content, context=each.context, topic=each.topic, tags=each.tags)
+            for each in proposal.adds
+        ],
         replaces=list(proposal.targets),
         trust=_TRUST[proposal.trust],
         lineage=list(proposal.lineage),

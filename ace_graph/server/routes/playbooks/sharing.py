@@ -14,6 +14,7 @@ from ace_graph.playbooks.sharing import grant_target, grants_target, leave_targe
 from ace_graph.server.dependencies import ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.edit import Place, checked_place, declare_playbook_id
 from ace_graph.server.schemas import Text
 
@@ -84,20 +85,22 @@ async def list_grants(target: Place, page_query: Annotated[GrantsQuery, Query()]
     return GrantsReply(grants=[_reply(each) for each in page], next=following)
 
 
-@routes.post("/grants", status_code=201, responses=error_responses(404, 408, 409, 413))
+@routes.post(
+    "/grants", status_code=201, responses=error_responses(404, 408, 409, 413), dependencies=[does("share")]
+)
 async def grant(target: Place, body: GrantBody, services: ServicesDep) -> GrantReply:
     """Share a playbook with a user or a team. It takes the place of the grant that the subject had."""
     return _reply(await grant_target(target, f"{body.kind}:{body.name}", body.relation, services.clock.now()))
 
 
-@routes.delete("/grants", status_code=204, responses=error_responses(404, 409))
+@routes.delete("/grants", status_code=204, responses=error_responses(404, 409), dependencies=[does("share")])
 async def revoke(target: Place, whose: Annotated[SubjectQuery, Query()]) -> None:
     """Take a grant away. It holds from the next request on; one that is not there is 404."""
     if not await revoke_target(target, f"{whose.kind}:{whose.name}"):
         raise RequestRefused(404, "not_found", "there is no such grant")
 
 
-@routes.post("/leave", status_code=204, responses=error_responses(404, 409))
+@routes.post("/leave", status_code=204, responses=error_responses(404, 409), dependencies=[does("share")])
 async def leave(target: Place, services: ServicesDep) -> None:
     """Decline a playbook that was shared with the learner. A new grant brings it back."""
     await leave_target(target, services.clock.now())

@@ -140,7 +140,7 @@ def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> No
     for name in [name for name in sys.modules if name.startswith("ace_graph.memory.stores.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'ace-graph\[postgres\]'") as raised:
+    with pytest.raises(ConfigurationError, match=r"pip install '\.\[postgres\]'") as raised:
         open_store(f"postgresql://me:{_SECRET}@h/d")
     assert _SECRET not in str(raised.value)
 
