@@ -27,9 +27,8 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ace_graph.errors import ConfigurationError
-from ace_graph.memory.retention import Retention
-from ace_graph.memory.trajectory import Tracing
 from ace_graph.prices import Price, read_prices
+from ace_graph.retention import Retention, Tracing
 
 __all__ = [
     "LogFormat",

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.retention import Cutoffs
 
 __all__ = [
     "FAILED",
     "START",
     "Cleaned",
-    "Cutoffs",
     "Fate",
     "Place",
     "References",
-    "Retention",
     "fate",
     "last_moment",
     "named_turns",
@@ -35,36 +34,6 @@ FAILED = frozenset({"failure", "partial"})
 
 Fate = Literal["stays", "unreflected", "loses steps", "goes"]
 Part = Literal["steps", "turns", "deltas"]
-
-
-@dataclass(frozen=True)
-class Retention:
-    """For how many days records are kept; None: for ever.
-
-    `trace_days`: the steps of a turn that was reflected on. `record_days`: records of turns, keys of commits,
-    deltas older than the history. With `keep_failures` records of failed turns are kept as a whole.
-    """
-
-    trace_days: float | None = 30.0
-    record_days: float | None = 90.0
-    keep_failures: bool = True
-
-    def cutoffs(self, now: datetime) -> Cutoffs:
-        """Return the times before which records may be deleted."""
-        steps, records = (
-            None if days is None else now - timedelta(days=days)
-            for days in (self.trace_days, self.record_days)
-        )
-        return Cutoffs(steps, records, self.keep_failures)
-
-
-@dataclass(frozen=True)
-class Cutoffs:
-    """Steps from before `steps`, and records, keys and old deltas from before `records`, may be deleted."""
-
-    steps: datetime | None
-    records: datetime | None
-    keep_failures: bool = True
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ All of them are pure functions; a store applies them under the learner's lock (`
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,11 +15,11 @@ from pydantic import JsonValue
 from ace_graph.errors import TrajectoryClosed
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, strongest, verdict_of
 from ace_graph.memory.turn import GRAPH_AGENT, Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
+from ace_graph.retention import Tracing
 
 __all__ = [
     "MAX_STEPS",
     "ScoreRule",
-    "Tracing",
     "TrajectoryFilter",
     "TrajectoryOutcome",
     "bounded_steps",
@@ -42,25 +41,6 @@ _FEEDBACK_KEPT = 20
 _DAY = 86_400.0
 
 ScoreRule = Literal["latest", "average", "weighted"]
-
-
-@dataclass(frozen=True)
-class Tracing:
-    """Sampling of steps: they are kept for a share of the successes, and for all failures by default.
-
-    The choice depends on the trajectory's id and the seed only, so it is the same everywhere.
-    """
-
-    success_rate: float = 1.0
-    always_failures: bool = True
-    seed: str = ""
-
-    def keeps(self, turn: TurnRecord) -> bool:
-        """Whether the steps of a completed trajectory are kept."""
-        if self.always_failures and turn.status != "success":
-            return True
-        drawn = hashlib.sha256(f"{self.seed}:{turn.turn_id}".encode()).digest()[:8]
-        return int.from_bytes(drawn, "big") / 2**64 < self.success_rate
 
 
 @dataclass(frozen=True)
@@ -170,7 +150,7 @@ def completed(turn: TurnRecord, outcome: TrajectoryOutcome, now: datetime, traci
 
 def sampled(turn: TurnRecord, tracing: Tracing) -> TurnRecord:
     """Return the record, without its steps where they are not in the sample."""
-    if not turn.steps or tracing.keeps(turn):
+    if not turn.steps or tracing.keeps(turn.turn_id, turn.status):
         return turn
     return without_steps(turn, "sampled")
 

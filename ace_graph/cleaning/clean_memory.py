@@ -16,12 +16,13 @@ from datetime import datetime, timedelta
 from ace_graph.background.lease import Sleep
 from ace_graph.errors import CommitContention, CorruptPayload, NewerFormat
 from ace_graph.memory.pending import Amend
-from ace_graph.memory.retention import START, Cleaned, Cutoffs, Retention
+from ace_graph.memory.retention import START, Cleaned
 from ace_graph.memory.stores.base import CleanableStore, PendingStore
 from ace_graph.memory.stores.playbooks import NamingStore, keeps_playbooks
 from ace_graph.memory.trajectory import TrajectoryFilter, without_steps
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.playbooks.versions import keep_versions
+from ace_graph.retention import Cutoffs, Retention
 from ace_graph.runtime import logger
 
 __all__ = [

@@ -22,7 +22,7 @@ from ace_graph.consolidation.run import (
     merge_memories,
 )
 from ace_graph.consolidation.undo_run import undo
-from ace_graph.consolidation.writer import Writer, WriterReply, model_writer
+from ace_graph.consolidation.writer import Writer, WriterReply
 from ace_graph.memory.consolidation.plan import Options
 from ace_graph.memory.consolidation.schedule import ConsolidationWork
 
@@ -40,7 +40,6 @@ __all__ = [
     "enqueue",
     "identify_similar_memories",
     "merge_memories",
-    "model_writer",
     "run_state",
     "undo",
 ]

@@ -29,10 +29,10 @@ from ace_graph.errors import AceError
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.trajectory import Tracing
 from ace_graph.memory.turn import StepKind, TurnStatus
 from ace_graph.portal import portal
 from ace_graph.reasoning.recall import format_context
+from ace_graph.retention import Tracing
 from ace_graph.runtime import logger
 from ace_graph.settings import Settings
 from ace_graph.trajectories.recording import Completion, complete_trajectory, log_step, start_trajectory

@@ -31,15 +31,9 @@ from ace_graph.memory.evidence import Evidence, EvidenceSource
 from ace_graph.memory.pending import Amend, Pending
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.text import truncate
-from ace_graph.memory.trajectory import (
-    Tracing,
-    TrajectoryFilter,
-    TrajectoryOutcome,
-    completed,
-    deleted,
-    with_step,
-)
+from ace_graph.memory.trajectory import TrajectoryFilter, TrajectoryOutcome, completed, deleted, with_step
 from ace_graph.memory.turn import MAX_STEP_CHARS, MAX_TASK_CHARS, Step, StepKind, TurnRecord, TurnStatus
+from ace_graph.retention import Tracing
 from ace_graph.settings import Settings
 
 __all__ = [

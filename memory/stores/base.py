@@ -13,9 +13,10 @@ from uuid import uuid4
 
 from ace_graph.errors import InvalidContext
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
+from ace_graph.memory.retention import START, Cleaned, Place
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.retention import Cutoffs
 
 if TYPE_CHECKING:
     from ace_graph.memory.catalogue.entry import PlaybookEntry

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, cast
 
-from ace_graph.memory.retention import Cleaned, Cutoffs, Fate, Place, References, fate
+from ace_graph.memory.retention import Cleaned, Fate, Place, References, fate
 from ace_graph.memory.serialization import load_record
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.retention import Cutoffs
 
 __all__ = ["Batch", "OldTurn", "cleaned", "next_part", "next_place", "with_fate"]
 

@@ -17,13 +17,14 @@ from ace_graph.errors import CommitTooOld
 from ace_graph.memory.delta.operations import Add, Delta, Reset
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import Place, Retention
+from ace_graph.memory.retention import Place
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.memory.stores.unsaved import Unsaved, commit_unsaved
 from ace_graph.memory.turn import Step, TurnReflection
 from ace_graph.playbooks import Change
+from ace_graph.retention import Retention
 from ace_graph.testing.conformance.writing import adding, record, rewriting, touching, write
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -18,9 +18,9 @@ from ace_graph.consolidation import (
     distinguish,
     identify_similar_memories,
     merge_memories,
-    model_writer,
     undo,
 )
+from ace_graph.consolidation.model_writer import model_writer
 from ace_graph.errors import ChangeRefused, HistoryTooShort, PlaybookNotFound
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit

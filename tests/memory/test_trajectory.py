@@ -15,7 +15,6 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.trajectory import (
     MAX_STEPS,
     ScoreRule,
-    Tracing,
     TrajectoryFilter,
     TrajectoryOutcome,
     bounded_steps,
@@ -29,6 +28,7 @@ from ace_graph.memory.trajectory import (
     with_step,
 )
 from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection
+from ace_graph.retention import Tracing
 from ace_graph.testing.conformance.writing import NOON
 
 DONE = TrajectoryOutcome("success")

@@ -14,9 +14,9 @@ from langchain_core.messages import HumanMessage
 
 from ace_graph.cleaning.clean_memory import clean_learners
 from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.retention import Retention
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.unsaved import Unsaved as StoredUnsaved
+from ace_graph.retention import Retention
 from ace_graph.server import Overrides
 from ace_graph.server.conversations.cleaning import (
     ConversationLimits,

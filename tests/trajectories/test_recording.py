@@ -17,8 +17,9 @@ from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
-from ace_graph.memory.trajectory import MAX_STEPS, Tracing, TrajectoryFilter
+from ace_graph.memory.trajectory import MAX_STEPS, TrajectoryFilter
 from ace_graph.memory.turn import TurnStatus
+from ace_graph.retention import Tracing
 from ace_graph.testing.conformance.writing import rewriting, write
 from ace_graph.testing.invariants import check
 from ace_graph.trajectories.recording import (

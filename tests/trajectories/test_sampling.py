@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.trajectory import Tracing
 from ace_graph.memory.turn import TurnStatus
+from ace_graph.retention import Tracing
 from ace_graph.settings import Settings
 from ace_graph.trajectories.execution import RunningTrajectory, execute_with_learning
 from ace_graph.trajectories.recording import (

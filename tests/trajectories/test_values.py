@@ -9,15 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from ace_graph.memory.evidence import Evidence
-from ace_graph.memory.trajectory import (
-    Tracing,
-    deleted,
-    effective_score,
-    sampled,
-    with_feedback,
-    with_reflections,
-)
+from ace_graph.memory.trajectory import deleted, effective_score, sampled, with_feedback, with_reflections
 from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
+from ace_graph.retention import Tracing
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

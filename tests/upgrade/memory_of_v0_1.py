@@ -26,9 +26,9 @@ from ace_graph import (
     learn_pending,
     log_step,
 )
-from ace_graph.memory.retention import Cutoffs
 from ace_graph.memory.stores.base import PendingStore, can_clean
 from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.retention import Cutoffs
 from ace_graph.testing.invariants import check
 from tests.upgrade.figures import figures
 from tests.upgrade.old import ADA, BJOERN, CLEO, LEARNERS, Json, Old, differences

@@ -17,9 +17,9 @@ from ace_graph.consolidation import (
     Writer,
     consolidate,
     distinguish,
-    model_writer,
     undo,
 )
+from ace_graph.consolidation.model_writer import model_writer
 from ace_graph.errors import UsageError
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.stores.base import Store

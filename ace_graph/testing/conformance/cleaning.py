@@ -11,11 +11,12 @@ from ace_graph.errors import CommitTooOld
 from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation, Reset
 from ace_graph.memory.pending import Amend, Pending
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, Retention
+from ace_graph.memory.retention import START, Cleaned
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import CleanableStore, can_clean
 from ace_graph.memory.trajectory import deleted
 from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection
+from ace_graph.retention import Retention
 from ace_graph.testing.conformance.case import Subject
 from ace_graph.testing.conformance.writing import NOON, adding, new_learner, record, touching, write
 from ace_graph.testing.invariants import check

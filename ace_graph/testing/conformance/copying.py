@@ -12,10 +12,11 @@ from ace_graph.errors import CommitTooOld, PlaybookExists
 from ace_graph.memory.delta.operations import Delta, Reset
 from ace_graph.memory.pending import Pending
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cutoffs
+from ace_graph.memory.retention import START
 from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.whole import CopyableStore, WholeMemory, WholeStore, can_copy
+from ace_graph.retention import Cutoffs
 from ace_graph.testing.conformance.case import Subject
 from ace_graph.testing.conformance.shared_playbooks import created, error_of, grant_of, proposal_of
 from ace_graph.testing.conformance.writing import (

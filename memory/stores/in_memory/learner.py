@@ -11,15 +11,7 @@ from ace_graph.memory.commit import CommitPlan, History, HistoryEntry
 from ace_graph.memory.delta.effect import Effect, Report, apply
 from ace_graph.memory.pending import Amend
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.retention import (
-    FAILED,
-    Cleaned,
-    Cutoffs,
-    Place,
-    References,
-    fate,
-    named_turns,
-)
+from ace_graph.memory.retention import FAILED, Cleaned, Place, References, fate, named_turns
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import LearnerSummary
 from ace_graph.memory.stores.compaction import CompactionMarks
@@ -27,6 +19,7 @@ from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.retention import Cutoffs
 
 __all__ = ["HeldLearner", "HeldTurn"]
 

@@ -26,7 +26,7 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
+from ace_graph.memory.retention import START, Cleaned, Place
 from ace_graph.memory.sharing.asked import Asked
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
@@ -46,6 +46,7 @@ from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.off_loop import in_slices
 from ace_graph.portal import portal
+from ace_graph.retention import Cutoffs
 
 __all__ = ["Held", "InMemoryNamespace"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, LiteralString, NamedTuple, cast
 
-from ace_graph.memory.retention import Cleaned, Cutoffs, Fate, Place, References, fate, named_turns
+from ace_graph.memory.retention import Cleaned, Fate, Place, References, fate, named_turns
 from ace_graph.memory.serialization import load_record
 from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
 from ace_graph.memory.stores.neo4j.commit import lock, read_locked
@@ -18,6 +18,7 @@ from ace_graph.memory.stores.neo4j.rows import native, turn_properties
 from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.retention import Cutoffs
 
 __all__ = [
     "BEGIN",

@@ -21,7 +21,7 @@ from ace_graph.memory.commit import Commit, History, NewToken
 from ace_graph.memory.pending import Amend, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
+from ace_graph.memory.retention import START, Cleaned, Place
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
@@ -66,6 +66,7 @@ from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.portal import portal
+from ace_graph.retention import Cutoffs
 
 __all__ = ["SQLiteNamespace"]
 

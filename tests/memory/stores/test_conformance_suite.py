@@ -18,11 +18,12 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
+from ace_graph.memory.retention import START, Cleaned, Place
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.in_memory.store import InMemoryStore, Learners
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.retention import Cutoffs
 from ace_graph.testing import conformance
 from ace_graph.testing.conformance import VERBS, cases
 from tests.memory.stores.stores_under_test import MemorySubject
