@@ -51,6 +51,8 @@ def read_text(path: Path) -> str:
     """
     if path.is_dir():
         path = checked_skill_folder(path).file
+    elif path.exists() and not path.is_file():
+        raise FormatError("it is no regular file, and might never end: name a file, or pipe it in and name -")
     with path.open("rb") as file:
         return read_stream(file)
 

@@ -3,8 +3,9 @@
     {id, content, helpful_count, harmful_count, tags, semantic_strength, ..., topic, concept, memory_type}
 
 Of several strengths the memory type that the bullet names decides, else procedural before episodic before
-semantic. A tag that only repeats the memory type is dropped. Times without a zone are UTC. Access counts are
-not read, so decay starts again; neither is the learner's id, because the command names the learner.
+semantic. A strength is no vote: nobody voted for it. A tag that only repeats the memory type is dropped.
+Times without a zone are UTC. Access counts are not read, so decay starts again; neither is the learner's id,
+because the command names the learner.
 """
 
 from __future__ import annotations
@@ -36,9 +37,6 @@ _TELLING = frozenset(("helpful_count", "harmful_count", *_STRENGTHS.values()))
 _DERIVED = frozenset(("content_hash", *_STRENGTHS.values()))
 _SAME = ("topic", "concept", "ttl_days")
 _MAPPED = ("id", "content", "helpful_count", "harmful_count", "created_at", "tags", "memory_type")
-_MOST = 1_000_000
-"""A strength beyond this is none."""
-
 _KNOWN = frozenset((*_DERIVED, *_SAME, *_MAPPED, EXTENSION))
 _BOOKKEEPING = frozenset(("bullets", "version", "last_updated", "access_clock"))
 
@@ -82,7 +80,7 @@ def _fields(item: Fields) -> Fields:
     return {
         "id": item.get("id") or None,
         **split_advice(item.get("content")),
-        "helpful": _helpful(item, memory_type),
+        "helpful": item.get("helpful_count"),
         "harmful": item.get("harmful_count"),
         "tags": _own_tags(item.get("tags"), memory_type),
         "memory_type": memory_type,
@@ -98,19 +96,6 @@ def _memory_type(item: Fields) -> MemoryType | None:
         if each == said:
             return each
     return next((each for each in _TYPES if _positive(item.get(_STRENGTHS[each]))), None)
-
-
-def _helpful(item: Fields, memory_type: MemoryType | None) -> object:
-    """The count, or as much more as it takes to give the bullet the strength that the file says."""
-    counted, harmful = item.get("helpful_count"), item.get("harmful_count") or 0
-    strength = item.get(_STRENGTHS[memory_type]) if memory_type else None
-    if not isinstance(strength, int | float) or not isinstance(harmful, int) or not 0 < strength < _MOST:
-        return counted
-    if counted is not None and not isinstance(counted, int):
-        return counted
-    if EXTENSION in item and strength <= max(1, counted or 0):
-        return counted  # version 0.1 wrote no more than this, whatever the harm
-    return max(counted or 0, round(strength) - 1 + max(0, harmful))
 
 
 def _positive(value: object) -> bool:

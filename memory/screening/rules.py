@@ -20,6 +20,7 @@ __all__ = ["Rule", "Rules", "first_kind", "patterns_of", "read_rules", "rules_in
 
 _PACKAGE = "ace_graph.memory.screening"
 _CONTEXT = 60
+_SENTENCE_END = re.compile(r"[.!?](?=\s)")
 _PART = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -28,7 +29,8 @@ class Rule:
     """What kind of danger it is, what a text must hold one of, and the texts of the patterns.
 
     `before` is looked for at the end of what stands before a match, `after` at the start of what follows it:
-    either excuses the match. "" stands for no pattern.
+    either excuses the match. `beside` must stand in the same sentence, in whatever order, and `unless_beside`
+    must not: so a rule names what a sentence speaks of, not how it says it. "" stands for no pattern.
     """
 
     kind: str
@@ -36,6 +38,8 @@ class Rule:
     text: str
     before: str = ""
     after: str = ""
+    beside_text: str = ""
+    unless_beside_text: str = ""
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -52,13 +56,32 @@ class Rule:
         """What excuses a match that it follows."""
         return re.compile(self.after) if self.after else None
 
+    @cached_property
+    def beside(self) -> re.Pattern[str] | None:
+        """What must stand in the same sentence."""
+        return re.compile(self.beside_text) if self.beside_text else None
+
+    @cached_property
+    def unless_beside(self) -> re.Pattern[str] | None:
+        """What must not stand in the same sentence."""
+        return re.compile(self.unless_beside_text) if self.unless_beside_text else None
+
     def matches(self, text: str) -> bool:
         """Whether a short text that holds one of the words meets the rule somewhere without an excuse."""
-        return any(not self._excused(each) for each in self.pattern.finditer(text))
+        if self.beside is None and self.unless_beside is None:
+            return self._found(text)
+        return any(self._suits(each) and self._found(each) for each in _SENTENCE_END.split(text))
 
     def find(self, text: str) -> Iterator[re.Match[str]]:
         """Yield the matches in a text, excused ones too."""
         return self.pattern.finditer(text) if self._applies(text) else iter(())
+
+    def _found(self, text: str) -> bool:
+        return any(not self._excused(each) for each in self.pattern.finditer(text))
+
+    def _suits(self, sentence: str) -> bool:
+        named = self.beside is None or self.beside.search(sentence) is not None
+        return named and not (self.unless_beside and self.unless_beside.search(sentence))
 
     def _applies(self, text: str) -> bool:
         return not self.needs or any(need in text for need in self.needs)
@@ -112,14 +135,14 @@ def patterns_of(rules: Iterable[Rule]) -> Iterator[re.Pattern[str]]:
     """Yield every pattern of the rules."""
     for each in rules:
         yield each.pattern
-        yield from filter(None, (each.unless_before, each.unless_after))
+        excuses = (each.unless_before, each.unless_after)
+        yield from filter(None, (*excuses, each.beside, each.unless_beside))
 
 
 def _rule(entry: Mapping[str, str], parts: Mapping[str, str]) -> Rule:
-    pattern, before, after = (
-        folded(_expanded(entry.get(name, ""), parts)) for name in ("pattern", "unless_before", "unless_after")
-    )
-    return Rule(entry["kind"], tuple(folded(entry.get("needs", "")).split()), pattern, before, after)
+    names = ("pattern", "unless_before", "unless_after", "beside", "unless_beside")
+    texts = (folded(_expanded(entry.get(name, ""), parts)) for name in names)
+    return Rule(entry["kind"], tuple(folded(entry.get("needs", "")).split()), *texts)
 
 
 def _expanded(text: str, parts: Mapping[str, str]) -> str:

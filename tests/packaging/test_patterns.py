@@ -18,7 +18,7 @@ from dev.regexes.backtracking import Use, slow_text
 from dev.regexes.found import Found, modules_of, patterns_of
 from tests.packaging.repository import ROOT
 
-PATTERN_KEYS = {"pattern", "unless_before", "unless_after"}
+PATTERN_KEYS = {"pattern", "unless_before", "unless_after", "beside", "unless_beside"}
 
 BOUNDED = {
     "ace_graph.arithmetic:LEARNER": 300,
@@ -47,6 +47,8 @@ MADE_FROM_DATA = {
     "ace_graph.memory.screening.rules:self.text",
     "ace_graph.memory.screening.rules:f'(?:{self.before})$'",
     "ace_graph.memory.screening.rules:self.after",
+    "ace_graph.memory.screening.rules:self.beside_text",
+    "ace_graph.memory.screening.rules:self.unless_beside_text",
     "ace_graph.languages.forms:f'(?:{forms or _NOTHING}){after}'",
     "ace_graph.languages.forms:f'(?:{before}{_JOINT})?{said}'",
     "ace_graph.memory.screening.secrets:f\"(?i)({'|'.join(names.split())})=[^&]*\"",

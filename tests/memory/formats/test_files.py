@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,13 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -
         file.truncate(200_000_000)
     with pytest.raises(FormatError, match="larger than 20 MB"):
         read_text(tmp_path / "x")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_named_pipe_is_refused_and_nobody_waits_for_a_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FormatError, match="no regular file"):
+        read_text(tmp_path / "pipe")
 
 
 def test_an_endless_stream_ends_at_the_limit() -> None:

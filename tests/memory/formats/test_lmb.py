@@ -9,7 +9,6 @@ import pytest
 
 from ace_graph.errors import FormatError
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.decay import base_strength
 from ace_graph.memory.formats.base import Document
 from ace_graph.memory.formats.registry import detected, format_named, read_bullets
 from ace_graph.memory.playbook import Playbook
@@ -67,27 +66,19 @@ def test_the_memory_type_is_the_one_named_or_the_strongest_kind(
 
 
 @pytest.mark.parametrize(
-    ("fields", "strength"),
+    ("fields", "helpful"),
     [
-        ({"semantic_strength": 10, "helpful_count": 3, "harmful_count": 0}, 10),
-        ({"semantic_strength": 10.4, "helpful_count": None, "harmful_count": 2}, 10),
+        ({"semantic_strength": 100, "helpful_count": 3, "harmful_count": 0}, 3),
+        ({"semantic_strength": 10.4, "helpful_count": None, "harmful_count": 2}, 0),
         ({"semantic_strength": 1, "helpful_count": 3, "harmful_count": 1}, 3),
         ({"semantic_strength": 0, "helpful_count": 0, "harmful_count": 4}, 0),
-        ({"semantic_strength": "many", "helpful_count": 2, "harmful_count": 0}, 3),
+        ({"semantic_strength": "many", "helpful_count": 2, "harmful_count": 0}, 2),
+        ({"semantic_strength": 100, "helpful_count": 4, "ace_graph": {"seen": 2}}, 4),
     ],
 )
-def test_a_strength_beyond_the_votes_is_kept_as_votes(fields: Json, strength: float) -> None:
+def test_a_strength_is_no_vote(fields: Json, helpful: int) -> None:
     (bullet,) = imported(_payload(memory_type="semantic", **fields)).bullets()
-    assert base_strength(bullet) == strength
-    (item,) = json.loads(format_named("lmb").write(Playbook.of([bullet])))["bullets"]
-    assert item["semantic_strength"] == strength
-
-
-def test_a_strength_that_0_1_wrote_adds_no_vote() -> None:
-    """It wrote the helpful votes, at least 1, and left the harm out."""
-    payload = _payload(semantic_strength=4.0, helpful_count=4, harmful_count=2, ace_graph={"seen": 2})
-    (bullet,) = imported(payload).bullets()
-    assert (bullet.helpful, bullet.harmful, bullet.seen) == (4, 2, 2)
+    assert bullet.helpful == helpful
 
 
 def test_what_belongs_to_decay_and_to_a_learner_is_reported() -> None:
