@@ -528,7 +528,6 @@ A_WISH_FOR_A_FORM = [
     en("What is 1/2 + 1/4?", "no it should be in decimals", answer="The answer is 0.75."),
     en("What is 1/2 + 1/3?", "no, in decimals please", answer="I can't write 5/6 as a decimal"),
     en("What is 0.5 + 0.25?", "that should be a fraction", answer="The answer is 3/4."),
-    en("What is 1/2 + 1/4?", "In fraction addition, do you add the tops only?", answer="The answer is 3/4."),
     en("What is 1/2 + 1/4?", "no it should be in Roman numerals", answer="and in no other form."),
     de("Was ist 1/2 + 1/3?", "nein, in Dezimalzahlen", answer="I can't write 5/6 as a decimal"),
     de("Was ist 1/2 + 1/4?", "Nein, es soll in Prozent sein", answer="The answer is 75%."),
