@@ -156,17 +156,20 @@ def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:
     return McpTools(read_servers(settings.mcp_config, os.environ), taken).ready
 
 
-def offline_fallback(settings: Settings) -> Settings:
+def offline_fallback(settings: Settings, *, told: bool = False) -> Settings:
     """Return settings that name the offline tutor where no model is configured, and say so in the log.
+
+    `told`: the caller says it in words of its own.
 
     For the command line and Studio only: a service that lost its key must not become a calculator.
     """
     try:
         choose_model(settings)
     except ModelNotConfigured:
-        logger.warning(
-            "[ACE Graph] no model is configured: the offline tutor answers; set GEMINI_API_KEY for Gemini"
-        )
+        if not told:
+            logger.warning(
+                "[ACE Graph] no model is configured: the offline tutor answers; set GEMINI_API_KEY for Gemini"
+            )
         return settings.model_copy(update={"model": "offline"})
     return settings
 

@@ -18,6 +18,8 @@ __all__ = ["any_of", "form_pattern", "form_value", "form_wished", "patterns"]
 _SIGNS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", " ": "[ ,]{1,2}", "$": r"[ .!。！]{0,5}$"}
 _WISH_CHARS = 100
 _JOINT = "[ ,.!–-]{0,3}"
+_TAIL = r"(?:[ ,.!–-]{1,3}\w{1,20}){0,4}[ .!?]{0,9}$"
+"""What may follow a form: "in decimals please", not "in fraction addition, give a result above one ..."."""
 _NOTHING = "(?!)"
 """Matches no text: what a table without a form is compiled to."""
 
@@ -69,7 +71,10 @@ def _wishes(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
         forms.setdefault(form, []).append(said)
     end = "" if language in SPACELESS else r"(?!\w)"
     found = ((form, form_pattern(lines, after=end).pattern) for form, lines in forms.items())
-    return tuple((form, re.compile(f"(?:{before}{_JOINT})?{said}", re.IGNORECASE)) for form, said in found)
+    tail = "" if language in SPACELESS else _TAIL
+    return tuple(
+        (form, re.compile(f"(?:{before}{_JOINT})?{said}{tail}", re.IGNORECASE)) for form, said in found
+    )
 
 
 def any_of(words: Iterable[str]) -> str:

@@ -164,7 +164,9 @@ class _Writer:
 
     def _welcome(self, changes: Mapping[str, str]) -> list[str]:
         """Stands before what is no solution: a hello to who has just given a name, or the voice's own."""
-        if changes.keys() & {"forgotten", "not_forgotten"}:
+        if changes.keys() & {"forgotten", "not_forgotten"} or (
+            "not_kept" in changes and "kept" not in changes
+        ):
             return []
         if self._wishes.voice is not None:
             return self._greeting()

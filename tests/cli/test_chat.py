@@ -208,6 +208,13 @@ def test_a_failed_question_is_reported_without_the_key(
     assert "Traceback" not in done.err
 
 
+def test_the_first_line_says_in_a_friendly_sentence_who_answers(ace: Commands) -> None:
+    for environment in ({"ACE_MODEL": ""}, {"ACE_MODEL": "offline"}):
+        first = ace.program("chat", stdin="What is 1/2 + 1/3?\n", **environment).err.splitlines()[0]
+        assert first.startswith("Hello! The offline tutor answers here: it can do arithmetic")
+        assert "set GEMINI_API_KEY, or ACE_MODEL" in first
+
+
 def test_at_a_terminal_it_prompts_answers_and_leaves_on_ctrl_d(ace: Commands) -> None:
     with ace.terminal("chat") as terminal:
         terminal.expect("you>")

@@ -40,7 +40,7 @@ MAY_BE_EMPTY = {"no_person", "no_value", "not_this", "question_ends", "sum_after
 OPTIONAL = {
     "orders.toml": {"parts"},
     "statements.toml": {"beside", "not_beside", "in_passing", "liked", "not_liked", "take_back"}
-    | {"forget_ends", "remember_ends", "subordinate", "verb_last"},
+    | {"forget_ends", "remember_ends", "subordinate", "verb_last", "prefixes", "unsure_prefixes"},
 }
 ENGLISH_IN_RULES = {
     "feedback.toml": TABLES["feedback.toml"] - {"but", "not_this", "wish", "wished"},

@@ -66,3 +66,8 @@ def test_another_value_is_a_failure(message: str) -> None:
 )
 def test_what_only_speaks_of_a_form_wishes_for_none(text: str) -> None:
     assert form_wished(text) is None
+
+
+def test_a_lesson_that_names_a_form_in_passing_is_no_wish_for_it() -> None:
+    assert form_wished("In fraction addition, give a result above one as a mixed number.") is None
+    assert form_wished("no, in fractions please") == "fraction"

@@ -25,6 +25,7 @@ from ace_graph.learning.feedback import read_feedback
 from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.stores.base import checked_learner_id
+from ace_graph.models import ModelChoice
 from ace_graph.playbooks.manage import get_playbook
 from ace_graph.state import MODES
 from ace_graph.stores import open_store
@@ -78,7 +79,7 @@ async def open_conversation(options: ChatOptions, stack: AsyncExitStack) -> Conv
     if mode is not None and mode not in MODES:
         raise InvalidMode(f"{mode[:40]!r} is no mode: use one of {', '.join(MODES)}")
     loaded = load_settings(quiet="WARNING", debug=options.debug)
-    settings = log_content_by_default(offline_fallback(loaded))
+    settings = log_content_by_default(offline_fallback(loaded, told=True))
     wanted_refs(options.named, options.learner)
     if options.temporary and options.named:
         raise UsageError("a temporary chat reads no playbooks: leave out --playbook or --temporary")
@@ -101,12 +102,24 @@ async def _greet(conversation: ChatSession) -> None:
         console(error=True).print(text, style="dim")
         return
     held = counted(len((await conversation.snapshot()).playbook), "bullet")
-    if sys.stdin.isatty():
+    to_pipe = not sys.stdin.isatty()
+    console(error=to_pipe).print(_who_answers(conversation.agent.choice), style="dim", soft_wrap=to_pipe)
+    if not to_pipe:
         who = f"{conversation.agent.choice}, {conversation.agent.store.name}"
         greeting = (
             f"Learner {printable(conversation.learner)}, {held} remembered ({who}). /help lists the commands."
         )
         console().print(greeting, style="dim")
+
+
+def _who_answers(choice: ModelChoice) -> str:
+    """Return the first line of a chat: which model answers, what it can do, and how to use another."""
+    if choice.provider == "offline":
+        return (
+            "Hello! The offline tutor answers here: it can do arithmetic, fractions, decimals and percentages"
+            "; for a language model, set GEMINI_API_KEY, or ACE_MODEL to another one."
+        )
+    return f"Hello! {choice} answers here, and learns from what you say; for another model, set ACE_MODEL."
 
 
 async def _answer(conversation: ChatSession, question: str) -> None:

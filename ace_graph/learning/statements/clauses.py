@@ -47,7 +47,8 @@ _SURELY_ASKS = re.compile(
     r"(?:(?:and|then|also|so|now|please|but)\b,? ){0,3}(?:"
     rf"(?:(?:what|who|where|when|why|how|which) (?:\w{{1,20}} )?)?"
     rf"(?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall|may) {_PRONOUN}\b \S"
-    r"|how (?:much|many) \S)",
+    r"|how (?:much|many) \S|any ideas? (?:what|how|why|where|which) \S"
+    r"|(?:explain|tell)(?: to)? me (?:what|how|why|who|where|when) \S)",
     re.IGNORECASE,
 )
 """How a question begins that needs no mark to be one: its verb stands before a pronoun."""
@@ -62,6 +63,7 @@ _MAY_ASK = re.compile(
 _WH = re.compile(r"\b(?:what|who|where|when|why|how|which|whether|if)\b", re.IGNORECASE)
 _UNJOINED = re.compile(
     r" (?:how are (?:you|things)"
+    r"|(?:what|which) \w{1,20} (?:is|are|do|does|can|should) (?:i|it|you|we|there)"
     r"|(?:how|why|what|where) (?:do|does|did|can|could|should|would|will|am) (?:i|you|we)"
     r"|(?:can|could|would|will) you(?: please)? (?:help|tell|explain|show|solve|give|calculate))\b",
     re.IGNORECASE,

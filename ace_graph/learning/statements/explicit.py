@@ -118,7 +118,8 @@ def read_statements(
             break
     others = list(islice(form_statements(text, own, source, sensitive), max(0, MAX_STATEMENTS - len(found))))
     found += [_taken_back(each) for each in others] if taken_back else others
-    if taken_back and not any(each.why == TAKEN_BACK for each in found):
+    here = unwanted and not points_back(text.strip())  # "I like cats. Don't remember that."
+    if taken_back and not here and not any(each.why == TAKEN_BACK for each in found):
         found += pointed_at(taken_back, own, last)
     found = [_sparing(each, own) for each in found[:MAX_STATEMENTS]]
     order = order_in(text) if any(_wish(each) is not None for each in found) else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 
-from ace_graph.learning.statements.forms import asks_to_take_back
+from ace_graph.learning.statements.forms import asks_to_take_back, slots_asked
 from ace_graph.learning.statements.rules import FILLER
 from ace_graph.learning.statements.sentences import skip
 from ace_graph.learning.statements.statement import Statement
@@ -36,8 +36,9 @@ _ANY_MORE = re.compile(r" any ?more$| any longer$", re.IGNORECASE)
 _OWN_WORD = re.compile(r"\b(?:i|i'?m|i'?ve|me|my|mine)\b", re.IGNORECASE)
 _PARTS = re.compile(r",? and |, ", re.IGNORECASE)
 _THAT = re.compile(
-    r"(?:forget|delete|erase|don'?t remember|do not remember)(?: about)? "
-    r"(?:(?:it|that|this|that one)(?: again)?"
+    r"(?:you (?:can|may|should) )?(?:forget|delete|erase|remove|scratch|undo|don'?t remember"
+    r"|do not remember)(?: about)? "
+    r"(?:(?:it|that|this|that one|that last (?:one|thing)|the last one)(?: again)?"
     r"|(?:that )?(?:what|everything|all|all that|the (?:last )?(?:things?|message|sentence|statement))"
     r"(?: that)?(?: i(?:'ve| have)? (?:just )?(?:said|told you|wrote|typed|mentioned)(?: just now)?)"
     r"|(?:the|my) last (?:thing|message|sentence|statement|remark))"
@@ -157,7 +158,8 @@ class Own:
 
     def _one(self, words: str) -> Bullet | None:
         """The statement in the slot that is named, or the one that holds most of the words."""
-        named, asked, own = values_named(words), set(terms(words)), self.bullets()
+        named = values_named(words) | slots_asked(words)
+        asked, own = set(terms(words)), self.bullets()
         for bullet, _ in own:
             if bullet.slot in named:
                 return bullet

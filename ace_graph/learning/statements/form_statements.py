@@ -6,7 +6,7 @@ somebody else says store nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ace_graph.languages.detection import spoken_language
 from ace_graph.languages.tables import FIRST
@@ -37,6 +37,7 @@ from ace_graph.learning.statements.speaker import (
     NOT_THEMSELVES,
     SOMEBODY_ELSE,
     Stretch,
+    asks_at,
     clauses_of,
     doubt,
     goes_on,
@@ -79,7 +80,10 @@ def _read(
     for clause in said:
         request = form_of(sentence.masked[clause.start :], language)
         if request is not None and request.kind in ("remember", "forget"):
-            asked = sentence.text[clause.start :]
+            end = len(sentence.text)
+            if request.kind == "remember":
+                end = _end_of_request(sentence, clause.start + request.begin, said, language)
+            asked = sentence.text[clause.start : end]
             rest = asked[request.begin :]
             if request.kind == "remember":
                 rest = as_sentence(asked, request.begin, language)
@@ -99,6 +103,13 @@ def _read(
             stated = list(_stated(sentence, clause, language, own, source, sensitive))
             more = _more(sentence, clause, language, own, source, sensitive) if joined and not stated else ()
             yield from (*stated, *more)
+
+
+def _end_of_request(sentence: Sentence, begin: int, said: Sequence[Stretch], language: str) -> int:
+    """Where what is to be remembered from `begin` on ends: at a question that follows it, if one does."""
+    behind = (each for each in said if each.start > begin)
+    asked = (each for each in behind if asks_at(sentence.masked[each.start :], language))
+    return next((each.start for each in asked), len(sentence.text))
 
 
 def _more(

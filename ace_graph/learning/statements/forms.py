@@ -33,6 +33,7 @@ __all__ = [
     "question_text",
     "request_at_end",
     "slot_stated",
+    "slots_asked",
     "slots_named",
     "states_sensitive",
     "tells_more",
@@ -55,6 +56,8 @@ _ABOUT_WORDS = 14
 """A statement of more words than that is a story, and not asked about by rules."""
 _ABOUT_CHARS = 60
 _TAKE_BACK_CHARS = 120
+_STEM = 3
+"""A verb known by its ending alone has more letters than that."""
 _WORD = re.compile(r"\w+")
 _FIRST_WORD = re.compile(r"\s*\S*")
 _NAMED = re.compile(r"\{[^{}]*\}")
@@ -113,20 +116,56 @@ def as_sentence(request: str, begin: int, language: str) -> str:
         return said
     clause, comma, rest = said.partition(",")
     spoken = clause.strip(_EDGES).split()
-    for line in phrases(language, "statements", "verb_last"):
+    for line in phrases(language, "statements", "verb_last") if spoken else ():
         subjects, verbs = (part.split() for part in line.split(":"))
-        if not spoken or spoken[0].casefold() not in subjects:
-            continue
-        size = 1 if "*" not in subjects else _noun_end(spoken)
-        *middle, verb = spoken[size:] or [""]
-        if verb.casefold() in verbs and not any(word.casefold() in verbs for word in middle):
-            return " ".join((*spoken[:size], verb, *middle)) + comma + rest
+        if spoken[0].casefold() in subjects:
+            sizes = (1,) if "*" not in subjects else (_noun_end(spoken), 2)
+            ordered = (_verb_second(spoken, size, verbs, language) for size in sizes)
+            sentence = next((each for each in ordered if each is not None), None)
+            if sentence is not None:
+                return sentence + comma + rest
     return request.strip()
+
+
+def _verb_second(spoken: Sequence[str], size: int, verbs: Sequence[str], language: str) -> str | None:
+    """Return the words of a clause whose verb stands last with the verb behind its first `size` words.
+
+    None where the last word is no verb for sure, or a verb stands before it, too.
+    """
+    *middle, last = spoken[size:] or [""]
+    known = frozenset(verbs)
+    endings = tuple(each[1:] for each in verbs if each.startswith("*"))
+    joints = words(language, "persons", "joints")
+    pairs = zip(middle, middle[1:], [*middle[2:], last], strict=False)
+    if not known.isdisjoint(map(str.casefold, middle)) or any(
+        joint in joints and _ends_as(before, endings) and not _ends_as(behind, endings)
+        for before, joint, behind in pairs
+    ):
+        return None
+    if not middle and size > 1:
+        return None
+    if last.casefold() in known:
+        return " ".join((*spoken[:size], last, *middle))
+    if not _ends_as(last, endings) or last.startswith(_listed(language, "unsure_prefixes")):
+        return None
+    prefixes = (each for each in _listed(language, "prefixes") if last.startswith(each))
+    prefix = max(prefixes, key=len, default="")
+    verb = last.removeprefix(prefix)
+    return " ".join((*spoken[:size], verb, *middle, *filter(None, (prefix,)))) if len(verb) > _STEM else None
+
+
+def _ends_as(word: str, endings: tuple[str, ...]) -> bool:
+    """Whether a word may be a verb by how it ends; nouns have a capital letter."""
+    return len(word) > _STEM and word.islower() and bool(endings) and word.endswith(endings)
+
+
+def _listed(language: str, name: str) -> tuple[str, ...]:
+    return tuple(words(language, "statements", name)) if name in table(language, "statements") else ()
 
 
 def _noun_end(spoken: Sequence[str]) -> int:
     """Return where the noun of "meine kleine Schwester" ends, by its capital letter."""
-    return next((at for at, word in enumerate(spoken, 1) if at > 1 and word[:1].isupper()), len(spoken))
+    return next((at for at, word in enumerate(spoken, 1) if at > 1 and word[:1].isupper()), 2)
 
 
 def request_at_end(clause: str, language: str) -> tuple[FormKind, str] | None:
@@ -157,6 +196,13 @@ def slots_named(request: str, language: str) -> tuple[str, ...]:
         if anywhere or not said.isdisjoint(named.split()):
             found.append(slot)
     return tuple(found)
+
+
+def slots_asked(words: str) -> frozenset[str]:
+    """Return the slots that a question in any language asks for: "where I live"."""
+    said = words.strip(_EDGES + "?？")
+    found = (each for language in languages("statements") for each in _asked(language))
+    return frozenset(slot for slot, pattern in found if slot in SLOTS and pattern.fullmatch(said))
 
 
 def is_sensitive(clause: str, language: str) -> bool:
@@ -238,6 +284,7 @@ def patterns() -> Iterator[re.Pattern[str]]:
     for language in languages("statements"):
         yield from (pattern for short in (False, True) for _, pattern in _forms(language, shortened=short))
         yield from (_about(language, shortened=short) for short in (False, True))
+        yield from (pattern for _, pattern in _asked(language))
         yield from () if language == FIRST else (_clear(language), _beside(language))
 
 
@@ -264,6 +311,12 @@ def _about(language: str, *, shortened: bool) -> re.Pattern[str]:
 def _beside(language: str) -> re.Pattern[str]:
     known = "beside" in table(language, "statements")
     return _pattern(language, phrases(language, "statements", "beside") if known else ())
+
+
+@cache
+def _asked(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    lines = (line.partition(": ") for line in phrases(language, "statements", "asked"))
+    return tuple((value, form_pattern((form,))) for value, _, form in lines)
 
 
 @cache

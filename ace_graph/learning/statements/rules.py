@@ -147,7 +147,7 @@ STATEMENTS = (
             r"i (?:really |would |much |also |usually ){0,5}"
             r"(?:prefer|like it when|love it when|hate it when|learn best)\b"
             r"|i'?d rather\b"
-            rf"|i (?:want|need|would like|'?d like|only want)(?: to (?:get|have))? (?:{_ANSWERS}\b"
+            rf"|i(?: (?:want|need|would like|only want)|'?d like)(?: to (?:get|have))? (?:{_ANSWERS}\b"
             r"|(?:more |fewer |no |lots of )?"
             r"(?:pictures|drawings|diagrams|examples|steps|emojis|hints|jokes)\b)"
             rf"|{_ANSWERS}(?:,? (?:please|pls|plz|from now on|only|thanks|thank you)){{1,2}}"

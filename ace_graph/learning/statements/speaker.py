@@ -18,7 +18,16 @@ from ace_graph.languages.tables import SPACELESS, phrases, words
 from ace_graph.learning.statements.forms import form_of, states_sensitive
 from ace_graph.learning.statements.sentences import MASK, Sentence
 
-__all__ = ["Stretch", "clause_around", "clauses_of", "doubt", "goes_on", "holds_word", "names_somebody"]
+__all__ = [
+    "Stretch",
+    "asks_at",
+    "clause_around",
+    "clauses_of",
+    "doubt",
+    "goes_on",
+    "holds_word",
+    "names_somebody",
+]
 
 _WORD = re.compile(r"\w+")
 _BREAK = re.compile(r"[,;，；、](?!\d)|：|: | [-–—] ")
@@ -137,6 +146,22 @@ def _begins_question(text: str, language: str) -> bool:
         return text.startswith(tuple(asking))
     first = _WORD.match(text.lstrip(_EDGES))
     return first is not None and first[0].casefold() in asking
+
+
+def asks_at(text: str, language: str) -> bool:
+    """Whether a text begins with a question of its own: "what is ...", "how do I ...", not "how you do it".
+
+    Its verb stands before the person, not last as in "how old I am".
+    """
+    if language in SPACELESS:
+        return _begins_question(text, language)
+    said = _WORD.findall(text.casefold())
+    first, second, third = (*said[:3], "", "", "")[:3]
+    asking = words(language, "persons", "questions")
+    persons = words(language, "persons", "own") | words(language, "persons", "others")
+    if first not in asking or second in persons:
+        return False
+    return second in asking or (third in persons and said[-1] not in asking)
 
 
 def goes_on(masked: str, clause: Stretch, language: str) -> bool:
