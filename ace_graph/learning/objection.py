@@ -105,9 +105,9 @@ def _earlier_check(votes: Mapping[EvidenceSource, Vote]) -> ObjectionCheck | Non
 def _number(text: str) -> Numeral | None:
     """The number that a correction begins with, in digits or in words, or the only one in it."""
     spelled = normalize(text)
-    for words in (text, spelled if spelled.lstrip("- ")[:1].isdecimal() else ""):
-        found = numerals(words)
-        if len(found) == 1 or (found and words.lstrip("-− ").startswith(found[0].written.lstrip("-")[0])):
+    for written in (text, spelled if spelled.lstrip("- ")[:1].isdecimal() else ""):
+        found = numerals(written)
+        if len(found) == 1 or (found and written.lstrip("-− ").startswith(found[0].written.lstrip("-")[0])):
             return found[0]
     return None
 
