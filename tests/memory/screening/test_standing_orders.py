@@ -9,7 +9,7 @@ import pytest
 from ace_graph.memory.screening.screen import screen
 
 HERE = Path(__file__).parent
-SETS = ("1", "2", "3")
+SETS = ("1", "2", "3", "4", "5")
 
 
 def _rows(name: str) -> list[list[str]]:
