@@ -11,10 +11,9 @@ import sys
 from itertools import count
 
 from ace_graph.cli.commands.store_copy import run_copy
-from ace_graph.memory.stores.postgres import whole as postgres
-from ace_graph.memory.stores.sqlite import whole as sqlite
+from ace_graph.memory.stores.sql import whole
+from ace_graph.memory.stores.sql.columns import whole_turn_columns
 from ace_graph.memory.stores.whole import WholeTurn
-from ace_graph.memory.stores.whole_columns import whole_turn_columns
 
 
 def _die_at(turn: int) -> None:
@@ -25,8 +24,7 @@ def _die_at(turn: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return whole_turn_columns(written)
 
-    sqlite.whole_turn_columns = columns  # each module's own name for it
-    postgres.whole_turn_columns = columns
+    whole.whole_turn_columns = columns  # the module's own name for it
 
 
 if __name__ == "__main__":

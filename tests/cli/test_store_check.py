@@ -15,7 +15,7 @@ import pytest
 
 from ace_graph.copying.check import check_all
 from ace_graph.copying.copy_store import Step
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing.conformance.shared_playbooks import created
 from ace_graph.testing.conformance.writing import adding, record, write
 from tests.cli.commands import Commands

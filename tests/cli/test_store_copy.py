@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.server.conversations.open import open_database
 from ace_graph.server.conversations.repository import AcceptedTurn, Conversations
 from ace_graph.settings import Settings

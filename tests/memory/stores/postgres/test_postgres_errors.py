@@ -22,7 +22,7 @@ from ace_graph.errors import (
     StoreUrlError,
 )
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.postgres.store import PostgresStore
+from ace_graph.memory.stores.sql.postgres import PostgresStore
 from ace_graph.stores import open_store
 from ace_graph.testing.conformance.writing import adding, write
 from tests.memory.stores.postgres.subject import PostgresSubject
@@ -137,7 +137,7 @@ async def test_a_store_that_failed_can_be_closed_and_tried_again() -> None:
 
 
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("ace_graph.memory.stores.postgres")]:
+    for name in [name for name in sys.modules if name.startswith("ace_graph.memory.stores.sql.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ConfigurationError, match=r"pip install '\.\[postgres\]'") as raised:

@@ -11,7 +11,7 @@ import pytest
 
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.stores.base import Timeouts
-from ace_graph.memory.stores.postgres.store import PostgresStore
+from ace_graph.memory.stores.sql.postgres import PostgresStore
 from ace_graph.portal import portal
 from ace_graph.server.conversations import postgres as conversations
 from ace_graph.testing.conformance.writing import adding, contents, write
