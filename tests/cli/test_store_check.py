@@ -204,7 +204,7 @@ def test_a_page_of_the_file_that_was_overwritten_is_told(filled: Commands) -> No
     with closing(sqlite3.connect(filled.database)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (root,) = connection.execute(
-            "SELECT rootpage FROM sqlite_master WHERE name = 'ace_turns_by_mode'"
+            "SELECT rootpage FROM sqlite_master WHERE name = 'ace_turns_by_agent'"
         ).fetchone()
         (size,) = connection.execute("PRAGMA page_size").fetchone()
     content = bytearray(filled.database.read_bytes())

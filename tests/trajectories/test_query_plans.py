@@ -62,7 +62,7 @@ def test_in_sqlite_every_filter_uses_an_index(full: sqlite3.Connection, fields: 
     statement, values = turns_query("bot", wanted)
     rows = SQLiteTables(full, "learners").execute(f"EXPLAIN QUERY PLAN {statement} LIMIT 100", values)
     plan = [str(row[3]) for row in rows]
-    assert any("USING INDEX ace_turns_by_" in line for line in plan), plan
+    assert any("USING INDEX ace_turns_" in line for line in plan), plan
     assert not any(line.startswith("SCAN") and "json_each" not in line for line in plan), plan
 
 

@@ -74,13 +74,13 @@ class SQLNamespace(CommittingNamespace):
         self, database: Database, namespace: Namespace, policy: Policy, new_token: NewToken = random_token
     ) -> None:
         super().__init__(policy, new_token)
-        self._database = database
+        self.database = database
         self._namespace: Namespace = namespace
 
     @property
     def name(self) -> str:
         """The name in log lines."""
-        return self._database.name
+        return self.database.name
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         """Return the newest snapshot, read in one statement; see `Store.load`."""
@@ -222,7 +222,7 @@ class SQLNamespace(CommittingNamespace):
 
     async def close(self) -> None:
         """Close the connections; the next call opens them again."""
-        await portal().run(self._database.close(), shielded=True)
+        await portal().run(self.database.close(), shielded=True)
 
     async def __aenter__(self) -> Self:
         return self
@@ -272,12 +272,12 @@ class SQLNamespace(CommittingNamespace):
             await catalogue.check_right(tables, self._asked, needed)
 
     async def _run(self, job: Job[T], *, writes: bool = False, seconds: float | None = None) -> T:
-        running = self._database.run(self._namespace, job, writes=writes, seconds=seconds)
+        running = self.database.run(self._namespace, job, writes=writes, seconds=seconds)
         return await portal().run(running, shielded=writes)
 
     async def _commit(self, request: CommitRequest) -> Commit:
         began = time.monotonic()
-        async with self._database.queue(self._namespace).slot(request.learner, request.base) as slot:
+        async with self.database.queue(self._namespace).slot(request.learner, request.base) as slot:
             commit = await self._commit_from(slot.base, request, began)
             slot.result = commit.snapshot
             return commit
@@ -288,7 +288,7 @@ class SQLNamespace(CommittingNamespace):
         Where another process was faster, or something stored must be looked up first, it is planned again:
         under the lock of the learner's row, or, where a lock is the whole database's, away from it.
         """
-        database, planned = self._database, None
+        database, planned = self.database, None
         for attempt in range(_ATTEMPTS):
             unknown = frozenset[str]()
             if not database.locks_rows and (attempt or request.looks_up(start)):
@@ -332,7 +332,7 @@ class SQLStore(SQLNamespace):
     @property
     def playbooks(self) -> SQLPlaybooks:
         """The named playbooks in this database."""
-        return SQLPlaybooks(self._database, "playbooks", self.policy.of_playbooks(), self._new_token)
+        return SQLPlaybooks(self.database, "playbooks", self.policy.of_playbooks(), self._new_token)
 
     async def load_attached(
         self, learner_id: str, wanted: Sequence[Wanted], known: Snapshot | None = None
