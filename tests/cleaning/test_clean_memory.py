@@ -98,7 +98,7 @@ async def test_a_learner_who_cannot_be_read_holds_up_nobody(
     async with SQLiteStore(tmp_path / "ace.db") as store:
         for learner in ("ada", "ben", "cy"):
             await _old_turns(store, learner, 1)
-        with closing(sqlite3.connect(store.path)) as connection, connection:
+        with closing(sqlite3.connect(str(store.path))) as connection, connection:
             connection.execute("UPDATE ace_turns SET record_json = '{' WHERE user_id = 'ben'")
         swept = await clean_learners(store, Retention(record_days=30), NOON)
         assert (swept.learners, swept.failed, swept.cleaned.turns) == (3, 1, 2)
@@ -106,20 +106,10 @@ async def test_a_learner_who_cannot_be_read_holds_up_nobody(
     assert "a learner was not cleaned" in caplog.text
 
 
-async def test_turns_of_an_older_version_are_looked_at_once(tmp_path: Path) -> None:
-    async with SQLiteStore(tmp_path / "ace.db") as store:
-        await _old_turns(store, "ada", 1)
-        with closing(sqlite3.connect(store.path)) as connection, connection:
-            connection.execute("UPDATE ace_turns SET has_steps = 1")  # as the migration leaves them
-        await clean_learners(store, Retention(record_days=None), NOON)
-        with closing(sqlite3.connect(store.path)) as connection:
-            assert connection.execute("SELECT has_steps FROM ace_turns").fetchall() == [(0,)]
-
-
 async def test_nothing_old_takes_no_write_lock(tmp_path: Path) -> None:
     async with SQLiteStore(tmp_path / "ace.db", lock_timeout=0.1) as store:
         await _old_turns(store, "ada", 2, days_ago=1)
-        with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        with closing(sqlite3.connect(str(store.path), isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             swept = await clean_learners(store, Retention(), NOON)
             dry = await clean_learners(store, Retention(record_days=0.5), NOON, dry_run=True)
@@ -182,7 +172,7 @@ async def test_a_batch_is_cleaned_though_its_caller_goes_away(tmp_path: Path) ->
     async with SQLiteStore(tmp_path / "ace.db") as store:
         await _old_turns(store, "ada", 3)
         cutoffs = Retention(record_days=30).cutoffs(NOON)
-        with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        with closing(sqlite3.connect(str(store.path), isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             first = asyncio.create_task(store.begin_cleaning(NOON, 1))  # waits for the lock, on the thread
             cleaning = asyncio.create_task(store.clean("ada", cutoffs, Place("turns")))

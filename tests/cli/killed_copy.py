@@ -12,19 +12,19 @@ from itertools import count
 
 from ace_graph.cli.commands.store_copy import run_copy
 from ace_graph.memory.stores.sql import whole
-from ace_graph.memory.stores.sql.columns import whole_turn_columns
 from ace_graph.memory.stores.whole import WholeTurn
 
 
 def _die_at(turn: int) -> None:
+    turn_row = whole.turn_row
     numbers = count(1)
 
     def columns(written: WholeTurn) -> dict[str, object]:
         if next(numbers) == turn:
             os.kill(os.getpid(), signal.SIGKILL)
-        return whole_turn_columns(written)
+        return turn_row(written)
 
-    whole.whole_turn_columns = columns  # the module's own name for it
+    whole.turn_row = columns
 
 
 if __name__ == "__main__":

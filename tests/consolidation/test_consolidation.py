@@ -260,7 +260,7 @@ async def test_named_playbooks_are_consolidated_and_restored(store: NamingStore)
 
 async def test_sources_stay_until_the_undo_window_ends(tmp_path: Path) -> None:
     policy = Policy(history_kept=1, undo_days=30)
-    async with SQLiteStore(tmp_path / "ace.db", policy) as store, SQLiteStore(policy) as other:
+    async with SQLiteStore(tmp_path / "ace.db", policy) as store, SQLiteStore(policy=policy) as other:
         for each in (store, other):
             await plant(each, bullets(*PARAPHRASES))
             await consolidate(each, owner=ADA, now=NOON)

@@ -75,7 +75,7 @@ async def planted(store: PendingStore, learner: str) -> Commit:
 
 async def _expect_a_killed_run_to_go_on(store: PendingStore, kills: int) -> None:
     """A worker is killed after its first, second, ... commit; the next one goes on, all is done once."""
-    async with SQLiteStore(POLICY) as whole:
+    async with SQLiteStore(policy=POLICY) as whole:
         await planted(whole, "whole")
         await consolidate(whole, owner="whole", run_id="r", now=NOON)
         wanted = sorted(contents(await whole.load("whole")))
@@ -206,7 +206,7 @@ class Overtaken:
 
 async def test_two_workers_on_one_run_merge_once() -> None:
     """The lease of a slow worker has run out, and both commit: the slow one's batches are repeated."""
-    async with SQLiteStore(POLICY) as store:
+    async with SQLiteStore(policy=POLICY) as store:
         run = (await planted(store, "ada")).scheduled or ""
         slow = Overtaken(store, run)
         assert [each.status for each in await work(cast("PendingStore", slow), "ada", 1)] == ["consolidated"]
@@ -275,7 +275,7 @@ async def test_a_playbook_that_was_deleted_leaves_nothing_to_do() -> None:
 
 
 async def test_a_forgotten_learner_stays_forgotten() -> None:
-    async with SQLiteStore(POLICY) as store:
+    async with SQLiteStore(policy=POLICY) as store:
         await planted(store, "ada")
         item = await store.claim("w", NOON, 30, "ada")
         await store.forget("ada")

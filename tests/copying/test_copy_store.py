@@ -43,7 +43,7 @@ def at(phase: str, done: int, job: Callable[[], object]) -> Callable[[Step], Non
     return on_step
 
 
-def elsewhere(path: Path, job: Callable[[SQLiteStore], Awaitable[object]]) -> None:
+def elsewhere(path: Path | None, job: Callable[[SQLiteStore], Awaitable[object]]) -> None:
     """Do something with a store as another process does, while this one waits."""
 
     async def work() -> None:
@@ -55,7 +55,7 @@ def elsewhere(path: Path, job: Callable[[SQLiteStore], Awaitable[object]]) -> No
     other.join()
 
 
-def writing(path: Path, learner: str, text: str) -> None:
+def writing(path: Path | None, learner: str, text: str) -> None:
     elsewhere(path, lambda store: write(store, learner, adding(text)))
 
 

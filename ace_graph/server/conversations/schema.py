@@ -53,8 +53,8 @@ async def make_schema(database: Database, now: str) -> None:
             made = [row[0] for row in await execute("SELECT name FROM ace_conversation_schema", ())]
         if made != [SCHEMA]:
             raise OtherSchema(
-                f"the conversations have a schema of another version ({made[-1]}, here {SCHEMA}) and were left "
-                "as they are: name another place in ACE_CONVERSATIONS; with that version of ace-graph, "
+                f"the conversations have a schema of another version ({made[-1]}, here {SCHEMA}) and were "
+                "left as they are: name another place in ACE_CONVERSATIONS; with that version of ace-graph, "
                 "ace-graph learner export LEARNER --output FILE writes a learner's to a file"
             )
 

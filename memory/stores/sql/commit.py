@@ -26,7 +26,7 @@ from ace_graph.memory.stores.sql.sharing import (
     forget_member,
     read_sharing,
 )
-from ace_graph.memory.stores.sql.state import Locked, delete_rows, lock, read_head, read_snapshot, write
+from ace_graph.memory.stores.sql.state import delete_rows, lock, read_head, read_snapshot, write
 
 
 async def read_start(
@@ -34,17 +34,17 @@ async def read_start(
 ) -> Commit | tuple[Snapshot, frozenset[str]]:
     """Return the stored state and the trajectories that are not stored, to plan a commit from.
 
-    The commit itself where it was made before. Run it in one read transaction. Raises LearnerForgotten,
-    PlaybookNotFound, PlaybookForbidden.
+    The commit itself where it was made before. Raises LearnerForgotten, PlaybookNotFound, PlaybookForbidden.
     """
-    if request.asked is not None:
-        await check_right(tables, request.asked, Right.WRITE)
-    newest = await read_snapshot(tables, request.learner, known)
-    report = await read_report(tables, request.learner, request.delta.op_id)
-    if report is not None:
-        return Commit("repeated", newest.version, report, newest)
-    check_not_forgotten(request.base.version, newest.version)
-    return newest, await _unknown(tables, request, newest)
+    async with tables.reading():
+        if request.asked is not None:
+            await check_right(tables, request.asked, Right.WRITE)
+        newest = await read_snapshot(tables, request.learner, known)
+        report = await read_report(tables, request.learner, request.delta.op_id)
+        if report is not None:
+            return Commit("repeated", newest.version, report, newest)
+        check_not_forgotten(request.base.version, newest.version)
+        return newest, await _unknown(tables, request, newest)
 
 
 async def write_commit(
@@ -85,20 +85,13 @@ async def write_commit(
             await amend_turn(tables, learner, request.record)
         if not await write(tables, learner, planned, locked):
             return None
-        await _write_beside(tables, request, planned, locked)
+        for work in (request.pending, planned.plan.scheduled):
+            if not isinstance(work, PendingItem):
+                await write_pending(tables, learner, work, request.delta.now, locked.seq + 1)
+        if request.entry is not None:
+            await add_entry(tables, request.entry)
+            await add_grants(tables, request.grants)
     return planned.plan.commit()
-
-
-async def _write_beside(
-    tables: Tables, request: CommitRequest, planned: SerializedPlan, locked: Locked
-) -> None:
-    """Write the pending work, and the entry of a new playbook."""
-    for work in (request.pending, planned.plan.scheduled):
-        if not isinstance(work, PendingItem):
-            await write_pending(tables, request.learner, work, request.delta.now, locked.seq + 1)
-    if request.entry is not None:
-        await add_entry(tables, request.entry)
-        await add_grants(tables, request.grants)
 
 
 async def _unknown(tables: Tables, request: CommitRequest, current: Snapshot) -> frozenset[str]:

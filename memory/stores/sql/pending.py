@@ -6,7 +6,6 @@ learner are leased at once. Times are seconds since 1970, UTC.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from ace_graph.errors import LearnerForgotten, TrajectoryNotFound
@@ -41,47 +40,23 @@ RETURNING {ITEM_COLUMNS}
 """  # noqa: S608  constants
 
 
-@dataclass(frozen=True)
-class ClaimRequest:
-    """The arguments of one call of `claim`."""
-
-    owner: str
-    now: datetime
-    seconds: float
-    learner: str | None
-    token: str
-
-
-async def claim_next(tables: Tables, request: ClaimRequest) -> PendingItem | None:
+async def claim_next(
+    tables: Tables, owner: str, now: datetime, seconds: float, learner: str | None, token: str
+) -> PendingItem | None:
     """Lease the next item in a transaction of the caller's; None where none is free.
 
     Learners that another worker or a commit has locked are passed over, unless there are no others.
     """
+    moment = now.timestamp()
+    values = {"now": moment, "until": moment + seconds, "lease": token, "owner": owner, "learner": learner}
+    of_learner = "" if learner is None else "AND p.user_id = :learner"
     for how in (" FOR UPDATE OF l SKIP LOCKED", " FOR UPDATE OF l") if tables.locks_rows else ("",):
-        while (found := await _next(tables, request, how)) is not None:
-            if (item := await _lease(tables, request, *found)) is not None:
-                return item
+        query = _NEXT.format(of_learner=of_learner, how=how)
+        while (found := await tables.row(query, values)) is not None:
+            claimed = await tables.row(_CLAIM, {**values, "learner": found[0], "item": found[1]})
+            if claimed is not None:
+                return item_of(claimed)
     return None
-
-
-async def _next(tables: Tables, request: ClaimRequest, how: str) -> tuple[str, str] | None:
-    of_learner = "" if request.learner is None else "AND p.user_id = :learner"
-    statement = _NEXT.format(of_learner=of_learner, how=how)
-    row = await tables.row(statement, {"now": request.now.timestamp(), "learner": request.learner})
-    return None if row is None else (row[0], row[1])
-
-
-async def _lease(tables: Tables, request: ClaimRequest, learner: str, pending_id: str) -> PendingItem | None:
-    values = {
-        "now": request.now.timestamp(),
-        "until": request.now.timestamp() + request.seconds,
-        "lease": request.token,
-        "owner": request.owner,
-        "learner": learner,
-        "item": pending_id,
-    }
-    row = await tables.row(_CLAIM, values)
-    return None if row is None else item_of(row)
 
 
 async def write_pending(

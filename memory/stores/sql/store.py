@@ -105,8 +105,10 @@ class SQLNamespace(CommittingNamespace):
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
     ) -> PendingItem | None:
         """Lease the next item; see `PendingStore.claim`."""
-        request = pending_items.ClaimRequest(owner, now, seconds, learner_id, self._new_token())
-        return await self._write(lambda tables: pending_items.claim_next(tables, request))
+        token = self._new_token()
+        return await self._write(
+            lambda tables: pending_items.claim_next(tables, owner, now, seconds, learner_id, token)
+        )
 
     async def renew(self, item: PendingItem, until: datetime) -> bool:
         """Extend the lease; see `PendingStore.renew`."""
@@ -288,42 +290,34 @@ class SQLNamespace(CommittingNamespace):
         Where another process was faster, or something stored must be looked up first, it is planned again:
         under the lock of the learner's row, or, where a lock is the whole database's, away from it.
         """
-        database, planned = self.database, None
+        database, looks_up = self.database, request.looks_up(start)
+        planned = None
+
+        async def plan(unknown: Collection[str] = ()) -> SerializedPlan:
+            nonlocal began
+            planning = time.monotonic()
+            made = await SerializedPlan.of(request, start, unknown)
+            began += time.monotonic() - planning
+            return made
+
+        if not looks_up:
+            planned = await plan()
+            if await database.written_at_once(self._namespace, request, planned):
+                return planned.plan.commit()
         for attempt in range(_ATTEMPTS):
-            unknown = frozenset[str]()
-            if not database.locks_rows and (attempt or request.looks_up(start)):
-                found = await database.run(self._namespace, partial(_read_start, request, start))
+            if not database.locks_rows and (attempt or looks_up):
+                found = await database.run(self._namespace, partial(read_start, request=request, known=start))
                 if isinstance(found, Commit):
                     return found
                 start, unknown = found
-                planned = None
-            if planned is None and not (database.locks_rows and (attempt or request.looks_up(start))):
-                planning = time.monotonic()
-                planned = await SerializedPlan.of(request, start, unknown)
-                began += time.monotonic() - planning
-                if await database.written_at_once(self._namespace, request, planned):
-                    return planned.plan.commit()
+                planned = await plan(unknown)
             plans = database.locks_rows or attempt == _ATTEMPTS - 1
-            writing = partial(_write_commit, request, start, planned, plans)
-            # So that all commits queued for a locked file fail together, not one by one, their time counts
-            # from when they began.
-            commit = await database.run(self._namespace, writing, writes=True, began=began)
+            write = partial(write_commit, request=request, start=start, planned=planned, plans=plans)
+            # Time counts from when it began, so that all commits queued for a locked file fail together.
+            commit = await database.run(self._namespace, write, writes=True, began=began)
             if commit is not None:
                 return commit
         raise CommitContention("each attempt met another writer: make the same commit again")
-
-
-async def _read_start(
-    request: CommitRequest, known: Snapshot, tables: Tables
-) -> Commit | tuple[Snapshot, frozenset[str]]:
-    async with tables.reading():
-        return await read_start(tables, request, known)
-
-
-async def _write_commit(
-    request: CommitRequest, start: Snapshot, planned: SerializedPlan | None, plans: bool, tables: Tables
-) -> Commit | None:
-    return await write_commit(tables, request, start, planned, plans=plans)
 
 
 class SQLStore(SQLNamespace):

@@ -6,25 +6,17 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 
-from ace_graph.memory.stores.records import ITEM_COLUMNS
+from ace_graph.memory.catalogue.label import Label
+from ace_graph.memory.pending import PendingItem
+from ace_graph.memory.serialization import load_record
+from ace_graph.memory.stores.base_and_tail import StoredBase, StoredStamps, StoredTouches
+from ace_graph.memory.stores.records import ITEM_COLUMNS, item_of, record_columns, turn_columns
 from ace_graph.memory.stores.sql.catalogue import add_entry, read_entry
-from ace_graph.memory.stores.sql.columns import (
-    BASE_COLUMNS,
-    DELTA_COLUMNS,
-    STAMPS_COLUMNS,
-    STATE_COLUMNS,
-    TOUCHES_COLUMNS,
-    TURN_COLUMNS,
-    WholeRows,
-    delta_columns,
-    item_columns,
-    memory_of,
-    state_columns,
-    whole_turn_columns,
-)
+from ace_graph.memory.stores.sql.columns import BASE_COLUMNS, HEAD_COLUMNS, STAMPS_COLUMNS, head_of, head_row
 from ace_graph.memory.stores.sql.database import ALL, Row, Tables
 from ace_graph.memory.stores.sql.sharing import (
     add_grants,
@@ -34,24 +26,42 @@ from ace_graph.memory.stores.sql.sharing import (
     list_proposals,
 )
 from ace_graph.memory.stores.sql.state import delete_rows
-from ace_graph.memory.stores.whole import WholeMemory
+from ace_graph.memory.stores.whole import WholeDelta, WholeMemory, WholeTouches, WholeTurn
+
+_STATE = f"access_json, created_at, updated_at, {HEAD_COLUMNS}"
+_TOUCHES = "clock, parent, mark, touches_json"
+_DELTAS = (
+    "op_id, version, content_changed, at, author, reason, source, report_json, effect_json, effect_bytes, "
+    "parent, etag, major, minor"
+)
 
 
 async def read_whole(tables: Tables, key: str) -> WholeMemory | None:
     """Return everything stored under the key."""
-    state = await _one(tables, f"{STATE_COLUMNS} FROM ace_learners", key)
-    if state is None:
+
+    async def rows(columns: str, table: str, order: str = "user_id") -> list[Row]:
+        statement = f"SELECT {columns} FROM {table} WHERE user_id = ? ORDER BY {order}"  # noqa: S608  constants
+        return await tables.rows(statement, (key,))
+
+    states = await rows(_STATE, "ace_learners")
+    if not states:
         return None
-    memory = memory_of(
-        WholeRows(
-            state,
-            await _all(tables, f"{BASE_COLUMNS} FROM ace_bases", key, "version"),
-            await _one(tables, f"{STAMPS_COLUMNS} FROM ace_stamps", key),
-            await _all(tables, f"{TOUCHES_COLUMNS} FROM ace_touches", key, "clock"),
-            await _all(tables, f"{DELTA_COLUMNS} FROM ace_deltas", key, "seq"),
-            await _all(tables, f"{TURN_COLUMNS} FROM ace_turns", key, "seq"),
-            await _all(tables, f"{ITEM_COLUMNS} FROM ace_pending", key, "seq, pending_id"),
-        )
+    ((access_json, created, updated, *head),) = states
+    stamps = await rows(STAMPS_COLUMNS, "ace_stamps")
+    memory = WholeMemory(
+        head_of(tuple(head)),
+        access_json,
+        datetime.fromisoformat(created),
+        datetime.fromisoformat(updated),
+        tuple(StoredBase(*row) for row in await rows(BASE_COLUMNS, "ace_bases", "version")),
+        StoredStamps(*stamps[0]) if stamps else None,
+        tuple(
+            WholeTouches(clock, StoredTouches(*touches))
+            for clock, *touches in await rows(_TOUCHES, "ace_touches", "clock")
+        ),
+        tuple(map(_delta_of, await rows(_DELTAS, "ace_deltas", "seq"))),
+        tuple(WholeTurn(*row) for row in await rows("op_id, report_json, record_json", "ace_turns", "seq")),
+        tuple(map(item_of, await rows(ITEM_COLUMNS, "ace_pending", "seq, pending_id"))),
     )
     if tables.namespace != "playbooks":
         return memory
@@ -63,12 +73,9 @@ async def read_whole(tables: Tables, key: str) -> WholeMemory | None:
     )
 
 
-async def _one(tables: Tables, columns: str, key: str) -> Row | None:
-    return await tables.row(f"SELECT {columns} WHERE user_id = ?", (key,))
-
-
-async def _all(tables: Tables, columns: str, key: str, order: str) -> list[Row]:
-    return await tables.rows(f"SELECT {columns} WHERE user_id = ? ORDER BY {order}", (key,))
+def _delta_of(row: Row) -> WholeDelta:
+    op_id, n, changed, at, *rest, major, minor = row
+    return WholeDelta(op_id, n, bool(changed), datetime.fromisoformat(at), *rest, Label(major, minor))
 
 
 async def put_whole(tables: Tables, key: str, memory: WholeMemory, held: WholeMemory | None) -> bool:
@@ -83,11 +90,21 @@ async def put_whole(tables: Tables, key: str, memory: WholeMemory, held: WholeMe
         await delete_sharing(tables, key)
     await delete_rows(tables, key)
     seq = max(len(memory.deltas), len(memory.turns), len(memory.pending), 1)
-    state = {"user_id": key, "seq": seq, **state_columns(memory)}
-    if not await tables.insert("ace_learners", state, "ON CONFLICT DO NOTHING"):
+    times = memory.created_at.isoformat(), memory.updated_at.isoformat()
+    state = _columns(f"{_STATE}, seq", (memory.access_json, *times, *head_row(memory.head), seq))
+    if not await tables.insert("ace_learners", {"user_id": key, **state}, "ON CONFLICT DO NOTHING"):
         return False  # another process began it meanwhile
-    await _put_parts(tables, key, memory)
-    await _put_rows(tables, key, memory)
+
+    async def put(table: str, rows: Iterable[dict[str, object]]) -> None:
+        await tables.insert_all(table, [{"user_id": key, **row} for row in rows])
+
+    await put("ace_bases", (_columns(BASE_COLUMNS, base) for base in memory.bases))
+    if memory.stamps is not None:
+        await put("ace_stamps", (_columns(STAMPS_COLUMNS, memory.stamps),))
+    await put("ace_touches", (_columns(_TOUCHES, (each.clock, *each.touches)) for each in memory.touches))
+    await put("ace_deltas", ({"seq": n, **_delta(delta)} for n, delta in enumerate(memory.deltas, 1)))
+    await put("ace_turns", ({"seq": n, **turn_row(turn)} for n, turn in enumerate(memory.turns, 1)))
+    await put("ace_pending", ({"seq": n, **_item(item)} for n, item in enumerate(memory.pending, 1)))
     if memory.entry is not None:
         await add_entry(tables, memory.entry)
         await add_grants(tables, memory.grants)
@@ -96,24 +113,20 @@ async def put_whole(tables: Tables, key: str, memory: WholeMemory, held: WholeMe
     return True
 
 
-async def _put_parts(tables: Tables, key: str, memory: WholeMemory) -> None:
-    await tables.insert_all("ace_bases", [_columns(key, BASE_COLUMNS, base) for base in memory.bases])
-    if memory.stamps is not None:
-        await tables.insert("ace_stamps", _columns(key, STAMPS_COLUMNS, memory.stamps))
-    touches = [_columns(key, TOUCHES_COLUMNS, (moved.clock, *moved.touches)) for moved in memory.touches]
-    await tables.insert_all("ace_touches", touches)
+def _columns(names: str, values: Row) -> dict[str, object]:
+    return dict(zip(names.split(", "), values, strict=True))
 
 
-def _columns(key: str, names: str, values: Sequence[object]) -> dict[str, object]:
-    return {"user_id": key, **dict(zip(names.split(", "), values, strict=True))}
+def _delta(delta: WholeDelta) -> dict[str, object]:
+    return _columns(_DELTAS, (*delta[:3], delta.at.isoformat(), *delta[4:-1], *delta.label))
 
 
-async def _put_rows(tables: Tables, key: str, memory: WholeMemory) -> None:
-    """Insert deltas, turns and pending work, numbered in their order."""
-    lists = (
-        ("ace_deltas", map(delta_columns, memory.deltas)),
-        ("ace_turns", map(whole_turn_columns, memory.turns)),
-        ("ace_pending", map(item_columns, memory.pending)),
-    )
-    for table, rows in lists:
-        await tables.insert_all(table, [{"user_id": key, "seq": n, **row} for n, row in enumerate(rows, 1)])
+def turn_row(turn: WholeTurn) -> dict[str, object]:
+    """Return the columns of a turn, but for its key; the record's text stays as it was stored."""
+    record = load_record(turn.record_json)
+    return {**turn_columns(record), **record_columns(record), **turn._asdict()}
+
+
+def _item(item: PendingItem) -> dict[str, object]:
+    times = {"created_at": item.created_at.timestamp(), "free_at": item.free_at.timestamp()}
+    return {**item.model_dump(exclude={"learner_id"}), **times}

@@ -84,7 +84,7 @@ def test_a_run_is_named_with_its_playbook_unless_that_is_the_memory() -> None:
 
 
 async def test_a_run_that_a_caller_stores_takes_the_place_of_the_due_one() -> None:
-    store, texts = SQLiteStore(ABOVE_TWO), ("Draw a bar", "Name the unit", "Estimate first")
+    store, texts = SQLiteStore(policy=ABOVE_TWO), ("Draw a bar", "Name the unit", "Estimate first")
     assert (await store.commit("ada", adding(*texts), Snapshot())).scheduled is not None
     work = ConsolidationWork().as_pending("run")
     assert (await store.commit("bob", adding(*texts), Snapshot(), None, work)).scheduled is None
