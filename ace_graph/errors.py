@@ -22,6 +22,7 @@
     │   ├── CorruptPayload             what is stored can't be read; it is left as it is
     │   │   └── IncompleteState        a part of a memory is missing, or is of another history
     │   ├── NewerFormat                it was written by a newer version; it is left as it is
+    │   ├── OtherSchema                the database has the tables of another version; it is left as it is
     │   ├── LearnerForgotten           the learner was forgotten since the turn began
     │   ├── CommitContention           other writers always won; the commit can be made again
     │   ├── CommitTooOld               it may have been applied so long ago that nobody can tell any more
@@ -80,6 +81,7 @@ __all__ = [
     "ModelNotConfigured",
     "ModelOutage",
     "NewerFormat",
+    "OtherSchema",
     "PlaybookChanged",
     "PlaybookExists",
     "PlaybookForbidden",
@@ -210,6 +212,10 @@ class IncompleteState(CorruptPayload):
 
 class NewerFormat(StoreError):
     """The stored payload was written by a newer version of this package."""
+
+
+class OtherSchema(StoreError):
+    """The database has the tables of another version of this package."""
 
 
 class LearnerForgotten(StoreError):

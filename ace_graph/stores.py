@@ -43,11 +43,11 @@ def open_store(
     address = known.store_url if url is None else url
     scheme, separator, rest = address.partition("://")
     if separator and scheme == "memory" and not rest.strip("/"):
-        from ace_graph.memory.stores.in_memory.store import InMemoryStore
+        from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 
-        return InMemoryStore(limits)
+        return SQLiteStore(policy=limits)
     if separator and scheme == "sqlite":
-        from ace_graph.memory.stores.sqlite.store import SQLiteStore
+        from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 
         return SQLiteStore(
             _path(rest),
@@ -125,7 +125,7 @@ def _neo4j(uri: str, policy: Policy, settings: Settings) -> PendingStore:
 
 def _postgres(url: str, policy: Policy, settings: Settings) -> PendingStore:
     try:
-        from ace_graph.memory.stores.postgres.store import PostgresStore
+        from ace_graph.memory.stores.sql.postgres import PostgresStore
     except ImportError as error:
         raise ConfigurationError(
             f"{redacted_url(url)} needs the driver of PostgreSQL: {how_to_install('postgres')}"

@@ -26,10 +26,9 @@ from ace_graph.memory.delta.operations import Delta, Reset, Touch
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.in_memory.store import InMemoryStore, Learners
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
-from ace_graph.memory.stores.postgres.store import PostgresStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.postgres import PostgresStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
 from benchmarks.corpus import START, bullets
 from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
 from tests.plugins.neo4j_source import VERSIONS, detect_sources
@@ -49,12 +48,12 @@ class Place:
 
     name: str
     url: str
-    learners: Learners = field(default_factory=Learners)
+    in_memory: SQLiteDatabase = field(default_factory=SQLiteDatabase)
 
     def open(self, policy: Policy = ROOMY) -> Store:
         """Return a new store on this data."""
         if self.url.startswith("memory"):
-            return InMemoryStore(policy, learners=self.learners)
+            return SQLiteStore(self.in_memory, policy)
         if self.url.startswith("sqlite"):
             return SQLiteStore(self.url.removeprefix("sqlite:///"), policy)
         if self.url.startswith("postgres"):

@@ -24,7 +24,7 @@ from ace_graph.adaptation.transcripts import Transcripts
 from ace_graph.errors import ModelError
 from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.state import ACEInput, ACEOutput
 
 __all__ = ["Answered", "Asked", "FrozenAgent", "input_for", "model_without_agent", "new_step", "used"]
@@ -109,7 +109,7 @@ class _Answering:
         self._bullets = len(agent.playbook) if agent.playbook is not None else 0
         self._graph: ACEGraph = build_ace_graph(
             model=options.model,
-            store=InMemoryStore(),
+            store=SQLiteStore(),
             settings=options.settings,
             system_prompt=agent.system_prompt or options.system_prompt,
             base_playbook=agent.playbook,

@@ -31,7 +31,7 @@ from starlette.routing import Mount
 from ace_graph import ACEContext, playbooks
 from ace_graph.mcp_server.access import MemoryAccess, one_learner
 from ace_graph.mcp_server.server import build_server
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.middleware import ACEMemory
 from ace_graph.reasoning.find_bullets import BulletFinder
 from ace_graph.server import Overrides, create_app
@@ -74,7 +74,7 @@ class _Victim:
     """Ada's server and what of hers can be named."""
 
     app: FastAPI
-    store: InMemoryStore
+    store: SQLiteStore
     client: httpx.AsyncClient
     ids: Mapping[str, Sequence[str]]
 
@@ -143,7 +143,7 @@ async def play_doors() -> list[Try]:
 
 @asynccontextmanager
 async def open_victim(*, development: bool = False) -> AsyncGenerator[_Victim]:
-    store = InMemoryStore()
+    store = SQLiteStore()
     secret = {} if development else {"jwt_secret": SecretStr(SECRET), "jwt_operator_claim": "staff"}
     known = {**Settings().model_dump(), "store": "memory://", "learning": "inline", "server_rate": 100_000}
     settings = Settings.model_validate({**known, **secret, "model": "offline"})
@@ -159,7 +159,7 @@ async def open_victim(*, development: bool = False) -> AsyncGenerator[_Victim]:
         yield _Victim(app, store, client, ids)
 
 
-async def _prepared(client: httpx.AsyncClient, store: InMemoryStore, learner: str) -> Json:
+async def _prepared(client: httpx.AsyncClient, store: SQLiteStore, learner: str) -> Json:
     for text in (f"My door code is {MARK}", "I weigh flour in grams"):
         await client.post("/api/playbook", json={"content": text, "section": "general"}, headers=ADA)
     own = await playbooks.create(store, "own", [f"The key is {MARK}", "Use gzip"], owner=learner)
@@ -376,21 +376,21 @@ def _any(parts: Iterable[str], text: str) -> bool:
     return any(part in text for part in parts)
 
 
-async def _said(store: InMemoryStore, learner: str = "ada") -> tuple[str, ...]:
+async def _said(store: SQLiteStore, learner: str = "ada") -> tuple[str, ...]:
     """What is in the learner's prompts: active bullets that are not proposals."""
     bullets = (await store.load(learner)).playbook.bullets()
     return tuple(each.content for each in bullets if each.status == "active")
 
 
 @asynccontextmanager
-async def _client(store: InMemoryStore, learner: str) -> AsyncGenerator[Any]:  # Any: an MCP session
+async def _client(store: SQLiteStore, learner: str) -> AsyncGenerator[Any]:  # Any: an MCP session
     memory = MemoryAccess(store, one_learner(learner), BulletFinder(store), None)
     async with create_connected_server_and_client_session(build_server(memory)) as session:
         yield session
 
 
 async def _mcp() -> AsyncIterator[Try]:
-    store = InMemoryStore()
+    store = SQLiteStore()
     async with _client(store, "ada") as ada:
         for text in (f"The learner's name is Zoe, code {MARK}", "The learner weighs flour in grams"):
             await ada.call_tool("remember", {"statement": text, "about_learner": True})
@@ -463,7 +463,7 @@ def _forged() -> Iterator[tuple[str, Json]]:
 
 
 async def _middleware() -> AsyncIterator[Try]:
-    store = InMemoryStore()
+    store = SQLiteStore()
     for end in _ENDS[:6]:
         for order in _ORDERS:
 

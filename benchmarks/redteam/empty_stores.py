@@ -7,10 +7,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import psycopg
 
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
-from ace_graph.memory.stores.postgres.migrations import TABLES
-from ace_graph.memory.stores.postgres.store import PostgresStore
+from ace_graph.memory.stores.sql.postgres import PostgresStore
+from ace_graph.memory.stores.sql.schema import TABLES
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 
 __all__ = ["EmptyStores", "in_memory", "in_postgres"]
 
@@ -20,7 +20,7 @@ EmptyStores = Callable[[], AbstractAsyncContextManager[NamingStore]]
 @asynccontextmanager
 async def in_memory() -> AsyncGenerator[NamingStore]:
     """A new store in memory."""
-    yield InMemoryStore()
+    yield SQLiteStore()
 
 
 @asynccontextmanager

@@ -39,7 +39,7 @@ for each in map(Requirement, requires("ace-graph")):
 
 _OURS = {
     "mcp": "import ace_graph.tools.mcp.session",
-    "postgres": "import ace_graph.memory.stores.postgres.store",
+    "postgres": "import ace_graph.memory.stores.sql.postgres",
     "ray": "import ace_graph.executors.ray_cluster",
     "server": "from ace_graph import Settings, server; server.create_app(Settings.load())",
     "embeddings": "from ace_graph.embeddings.static_vectors import find_static_vectors as f; assert f()",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Label", "stored_label"]
+__all__ = ["Label"]
 
 
 class Label(NamedTuple):
@@ -25,10 +25,3 @@ class Label(NamedTuple):
         if replaced or not self.major:
             return Label(self.major + 1, 0)
         return Label(self.major, self.minor + 1)
-
-
-def stored_label(n: int, major: int | None, minor: int | None) -> Label:
-    """Return a label as it is stored; versions of 0.1 have none and are counted on as 1.0, 1.1, 1.2, ..."""
-    if major is None or minor is None:
-        return Label(1, n - 1) if n else Label()
-    return Label(major, minor)

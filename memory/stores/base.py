@@ -1,7 +1,8 @@
 """The protocols of a store: one load and one commit a turn; pending work; cleaning.
 
 Anything with these methods is a store. The suite in `ace_graph.testing.conformance` tests whether it does
-what is specified here; `in_memory`, `sqlite`, `neo4j` and `postgres` are the stores of this project.
+what is specified here; `sql` (SQLite, in a file or in memory, and PostgreSQL) and `neo4j` are
+the stores of this project.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ __all__ = [
     "commit_turn",
     "describe",
     "keeps_pending",
+    "other_schema",
     "random_token",
 ]
 
@@ -360,6 +362,15 @@ async def describe(store: Store) -> str:
     Raises what the store raises.
     """
     return await store.describe() if isinstance(store, _DescribesItself) else store.name
+
+
+def other_schema(held: str, here: str) -> str:
+    """Return why a database is refused, and the two commands that move what it holds."""
+    return (
+        f"it has a schema of another version of ace-graph ({held}, here {here}) and was left as it is: "
+        "with that version, run ace-graph playbook export --learner NAME --output FILE; with this one and "
+        "a new store, ace-graph playbook import FILE --learner NAME"
+    )
 
 
 def random_token() -> str:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope, Visibility
-from ace_graph.memory.catalogue.label import stored_label
+from ace_graph.memory.catalogue.label import Label
 from ace_graph.memory.commit import HistoryEntry
 from ace_graph.memory.pending import Pending, PendingItem
 from ace_graph.memory.serialization import dump_record, load_effect, load_report
@@ -83,7 +83,7 @@ def new_item(learner: str, pending: Pending, now: datetime) -> dict[str, object]
 def entry_of(row: Row) -> PlaybookEntry:
     """Return the catalogue's entry in the columns `ENTRY_COLUMNS`."""
     playbook_id, owner, name, created, updated, description, scope, visibility, *version = row
-    epoch, n, etag, major, minor = cast("tuple[str, int, str, int | None, int | None]", tuple(version))
+    epoch, n, etag, major, minor = cast("tuple[str, int, str, int, int]", tuple(version))
     return PlaybookEntry(
         str(playbook_id),
         str(owner) or None,
@@ -93,7 +93,7 @@ def entry_of(row: Row) -> PlaybookEntry:
         str(description),
         cast("Scope", scope),
         cast("Visibility", visibility),
-        Version(epoch, n, etag, stored_label(n, major, minor)),
+        Version(epoch, n, etag, Label(major, minor)),
     )
 
 
@@ -113,7 +113,7 @@ def grant_row(grant: Grant) -> Row:
 def history_entry_of(row: Row) -> HistoryEntry:
     """Return the entry of a history in the columns `HISTORY_COLUMNS`. Raises CorruptPayload, NewerFormat."""
     n, op_id, at, author, reason, source, report, effect, major, minor = cast(
-        "tuple[int, str, str, str, str, str, str, str | None, int | None, int | None]", row
+        "tuple[int, str, str, str, str, str, str, str | None, int, int]", row
     )
     return HistoryEntry(
         n,
@@ -124,16 +124,14 @@ def history_entry_of(row: Row) -> HistoryEntry:
         source,
         load_report(report),
         None if effect is None else load_effect(effect),
-        stored_label(n, major, minor),
+        Label(major, minor),
     )
 
 
 def stored_version_of(row: Row, *, base: int, kept: set[int]) -> StoredVersion:
     """Return the version in the columns `VERSION_COLUMNS`; content is kept from `base` on, and of `kept`."""
-    n, major, minor, at, author, reason, op_id = cast(
-        "tuple[int, int | None, int | None, str, str, str, str]", row
-    )
-    label, readable = stored_label(n, major, minor), n >= base or n in kept
+    n, major, minor, at, author, reason, op_id = cast("tuple[int, int, int, str, str, str, str]", row)
+    label, readable = Label(major, minor), n >= base or n in kept
     return StoredVersion(n, label, datetime.fromisoformat(at), author, reason, op_id, readable)
 
 

@@ -14,7 +14,6 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.errors import StoreError
 from ace_graph.memory.asked import Asked
 from ace_graph.memory.delta.stamps import Stamps, Touches
 from ace_graph.memory.playbook import Playbook
@@ -36,9 +35,6 @@ __all__ = [
     "load_small_access",
     "load_stamps",
     "load_touches",
-    "upgraded_access",
-    "upgraded_content",
-    "upgraded_stamps",
 ]
 
 _CONTENT, _BASE = '{"format":2,', '{"format":3,'
@@ -73,30 +69,6 @@ def load_small_access(text: str, grown: Stamps, mark: str) -> Access:
 
 def _marked(text: str, old: str, new: str) -> str:
     return f"{new}{text[len(old) :]}" if text.startswith(old) else text
-
-
-def upgraded_content(text: str) -> str:
-    """Return a content of before there were bases as one; what can't be read stays as it is."""
-    try:
-        return dump_base(load_playbook(text))
-    except StoreError:
-        return text
-
-
-def upgraded_access(text: str) -> str:
-    """Return a whole access part as a small one; what can't be read stays as it is."""
-    try:
-        return dump_small_access(load_access(text))
-    except StoreError:
-        return text
-
-
-def upgraded_stamps(text: str) -> str:
-    """Return what grew in a whole access part; nothing where that can't be read."""
-    try:
-        return dump_stamps(load_access(text).grown)
-    except StoreError:
-        return dump_stamps(Stamps())
 
 
 class _Form(BaseModel):

@@ -14,8 +14,7 @@ from ace_graph.background.lease import RetryPolicy
 from ace_graph.background.worker import Worker, build_worker
 from ace_graph.graph import ACEGraph, build_ace_graph
 from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.settings import Settings
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -46,8 +45,8 @@ def time() -> Time:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> InMemoryStore | SQLiteStore:
-    return InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> SQLiteStore:
+    return SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
 
 
 Build = Callable[..., ACEGraph]
@@ -55,7 +54,7 @@ Hire = Callable[..., Worker]
 
 
 @pytest.fixture
-def build(store: InMemoryStore | SQLiteStore, time: Time) -> Build:
+def build(store: SQLiteStore, time: Time) -> Build:
     """build(model): a graph that leaves learning to a worker, which may share its snapshots."""
 
     def make(model: BaseChatModel, snapshots: SnapshotCache | None = None) -> ACEGraph:
@@ -72,7 +71,7 @@ def build(store: InMemoryStore | SQLiteStore, time: Time) -> Build:
 
 
 @pytest.fixture
-def hire(store: InMemoryStore | SQLiteStore, time: Time) -> Hire:
+def hire(store: SQLiteStore, time: Time) -> Hire:
     """hire(model, **arguments of build_worker): a worker on the same store and time."""
 
     def make(model: BaseChatModel, **more: object) -> Worker:

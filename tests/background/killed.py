@@ -27,7 +27,7 @@ from ace_graph.background.process_item import process_item
 from ace_graph.background.worker import build_worker, learning_resources
 from ace_graph.graph import build_ace_graph
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import ask

@@ -14,7 +14,7 @@ from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import contents, rewriting
@@ -104,7 +104,7 @@ async def test_a_store_without_pending_items_is_refused_by_the_graph() -> None:
         """Only the basic protocol."""
 
         def __init__(self) -> None:
-            inner = InMemoryStore()
+            inner = SQLiteStore()
             self.name, self.policy = "plain", inner.policy
             self.load, self.commit, self.history = inner.load, inner.commit, inner.history
             self.turns, self.export, self.forget, self.close = (
@@ -132,7 +132,7 @@ async def test_a_store_without_pending_items_is_refused_by_the_graph() -> None:
 async def test_a_wrapper_that_hands_calls_on_is_a_store_with_pending_work() -> None:
     class Wrapper:
         def __init__(self) -> None:
-            self._inner = InMemoryStore()
+            self._inner = SQLiteStore()
 
         def __getattr__(self, name: str) -> object:
             return getattr(self._inner, name)

@@ -7,8 +7,7 @@ import json
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing import ScriptedModel
 from tests.background.conftest import Build, Hire
 
@@ -21,7 +20,7 @@ def _reply(*quotes: tuple[str, str]) -> str:
 
 
 async def test_a_worker_keeps_facts_but_not_over_newer_ones(
-    store: InMemoryStore | SQLiteStore, build: Build, hire: Hire
+    store: SQLiteStore, build: Build, hire: Hire
 ) -> None:
     graph = build(ScriptedModel(solver=["<final>fine</final>"] * 2))
     for message in ("I play chess. I now stay in Rome.", "I live in Oslo."):

@@ -10,7 +10,7 @@ from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.stores.base import random_token
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
 
 NAMES = ("gen-00001", "gen-00002")
@@ -53,7 +53,7 @@ def test_a_refining_vote(judges: list[Judge], counters: list[tuple[int, int]]) -
 
 
 async def test_a_refining_vote_leaves_the_turns_verdict() -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     made = record(turn_id="t1").model_copy(update={"verdict": "failure"})
     await write(store, "alice", touching(), made)
     await write(store, "alice", rewriting(_judge("success", refines=True)))

@@ -18,7 +18,7 @@ from benchmarks.mutants.tree import BUDGET, mutated_paths
 BIG, SMALL, LONE = (
     [f"ace_graph.memory.window.x_f__mutmut_{n}" for n in range(700)],
     [f"ace_graph.learning.reflection.x_f__mutmut_{n}" for n in range(300)],
-    ["ace_graph.memory.stores.sqlite.store.xǁSQLiteStoreǁload__mutmut_1"],
+    ["ace_graph.memory.stores.sql.sqlite.xǁSQLiteStoreǁload__mutmut_1"],
 )
 EVERY = [*BIG, *SMALL, *LONE]
 
@@ -26,7 +26,7 @@ EVERY = [*BIG, *SMALL, *LONE]
 def test_every_module_has_its_share_of_the_sample() -> None:
     sample = draw(EVERY, 100, seed=1)
     counts = Counter(map(module_of, sample))
-    assert counts["ace_graph.memory.stores.sqlite.store"] == 1
+    assert counts["ace_graph.memory.stores.sql.sqlite"] == 1
     assert (counts["ace_graph.memory.window"], counts["ace_graph.learning.reflection"]) == (69, 30)
     assert len(set(sample)) == len(sample) == 100
     assert set(sample) <= set(EVERY)

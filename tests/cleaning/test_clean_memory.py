@@ -19,8 +19,7 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import Place
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.stores.unsaved import Unsaved, commit_unsaved
 from ace_graph.memory.turn import Step, TurnReflection
 from ace_graph.playbooks import Change
@@ -44,7 +43,7 @@ async def _turn(store: PendingStore, name: str, days_ago: float, *, reflected: b
 
 @pytest.mark.parametrize("again", [False, True])
 async def test_old_steps_go_once_they_were_reflected_on(again: bool) -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     await _turn(store, "old", 31, reflected=True)
     await _turn(store, "unreflected", 31, reflected=False)
     await _turn(store, "young", 29, reflected=True)
@@ -69,7 +68,7 @@ async def _old_turns(store: PendingStore, learner: str, many: int, days_ago: flo
 
 async def test_all_learners_are_cleaned_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clean_memory, "_PAGE", 2)
-    store, done, slept = InMemoryStore(), list[int](), list[float]()
+    store, done, slept = SQLiteStore(), list[int](), list[float]()
     for number in range(5):
         await _old_turns(store, f"learner {number}", number)
 
@@ -84,7 +83,7 @@ async def test_all_learners_are_cleaned_page_by_page(monkeypatch: pytest.MonkeyP
 
 
 async def test_one_learner_is_cleaned_alone_and_a_dry_run_counts() -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     for learner in ("ada", "ben"):
         await _old_turns(store, learner, 3)
     kept = Retention(record_days=30)
@@ -100,7 +99,7 @@ async def test_a_learner_who_cannot_be_read_holds_up_nobody(
     async with SQLiteStore(tmp_path / "ace.db") as store:
         for learner in ("ada", "ben", "cy"):
             await _old_turns(store, learner, 1)
-        with closing(sqlite3.connect(store.path)) as connection, connection:
+        with closing(sqlite3.connect(str(store.path))) as connection, connection:
             connection.execute("UPDATE ace_turns SET record_json = '{' WHERE user_id = 'ben'")
         swept = await clean_learners(store, Retention(record_days=30), NOON)
         assert (swept.learners, swept.failed, swept.cleaned.turns) == (3, 1, 2)
@@ -108,20 +107,10 @@ async def test_a_learner_who_cannot_be_read_holds_up_nobody(
     assert "a learner was not cleaned" in caplog.text
 
 
-async def test_turns_of_an_older_version_are_looked_at_once(tmp_path: Path) -> None:
-    async with SQLiteStore(tmp_path / "ace.db") as store:
-        await _old_turns(store, "ada", 1)
-        with closing(sqlite3.connect(store.path)) as connection, connection:
-            connection.execute("UPDATE ace_turns SET has_steps = 1")  # as the migration leaves them
-        await clean_learners(store, Retention(record_days=None), NOON)
-        with closing(sqlite3.connect(store.path)) as connection:
-            assert connection.execute("SELECT has_steps FROM ace_turns").fetchall() == [(0,)]
-
-
 async def test_nothing_old_takes_no_write_lock(tmp_path: Path) -> None:
     async with SQLiteStore(tmp_path / "ace.db", lock_timeout=0.1) as store:
         await _old_turns(store, "ada", 2, days_ago=1)
-        with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        with closing(sqlite3.connect(str(store.path), isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             swept = await clean_learners(store, Retention(), NOON)
             dry = await clean_learners(store, Retention(record_days=0.5), NOON, dry_run=True)
@@ -129,7 +118,7 @@ async def test_nothing_old_takes_no_write_lock(tmp_path: Path) -> None:
 
 
 async def test_what_a_turn_could_not_save_is_refused_when_late() -> None:
-    store, at = InMemoryStore(Policy(history_kept=1)), NOON - timedelta(days=40)
+    store, at = SQLiteStore(policy=Policy(history_kept=1)), NOON - timedelta(days=40)
     first = await write(store, "ada", adding("Draw a bar"))
     late = Unsaved(
         learner_id="ada",
@@ -152,7 +141,7 @@ async def test_what_a_turn_could_not_save_is_refused_when_late() -> None:
 
 @pytest.mark.parametrize("owner", [None, "ada"])
 async def test_a_pass_drops_old_versions_of_playbooks(owner: str | None) -> None:
-    store, long_ago = InMemoryStore(), NOON - timedelta(days=100)
+    store, long_ago = SQLiteStore(), NOON - timedelta(days=100)
     made = [
         await playbooks.create(store, "maths", owner=name, change=Change(now=long_ago))
         for name in ("ada", "ben")
@@ -172,7 +161,7 @@ async def test_a_pass_drops_old_versions_of_playbooks(owner: str | None) -> None
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 async def test_a_batch_of_one_cleans_one_turn(kind: str, tmp_path: Path) -> None:
-    async with InMemoryStore() if kind == "memory" else SQLiteStore(tmp_path / "ace.db") as store:
+    async with SQLiteStore() if kind == "memory" else SQLiteStore(tmp_path / "ace.db") as store:
         await _old_turns(store, "ada", 3)
         cutoffs = Retention(record_days=30).cutoffs(NOON)
         for left in (2, 1):
@@ -184,7 +173,7 @@ async def test_a_batch_is_cleaned_though_its_caller_goes_away(tmp_path: Path) ->
     async with SQLiteStore(tmp_path / "ace.db") as store:
         await _old_turns(store, "ada", 3)
         cutoffs = Retention(record_days=30).cutoffs(NOON)
-        with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        with closing(sqlite3.connect(str(store.path), isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             first = asyncio.create_task(store.begin_cleaning(NOON, 1))  # waits for the lock, on the thread
             cleaning = asyncio.create_task(store.clean("ada", cutoffs, Place("turns")))

@@ -19,8 +19,7 @@ from ace_graph.cli.commands.worker import run_worker
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.base import PendingStore, Store
-from ace_graph.memory.stores.in_memory.store import InMemoryStore, Learners
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
 from ace_graph.settings import Settings
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
 from tests.background.conftest import NOON, Time
@@ -75,14 +74,14 @@ def _cleaning(store: Store, time: Time, settings: Settings | None = None) -> Per
 
 async def test_it_waits_a_random_while_first_and_between(time: Time) -> None:
     for chance in (0.25, 1.0):
-        async with _kept(_cleaning(InMemoryStore(), time), chance=chance) as waits:
+        async with _kept(_cleaning(SQLiteStore(), time), chance=chance) as waits:
             await waits.next()
         assert waits.asked == [60 * chance, 600 * (0.5 + chance)]
 
 
 async def test_of_all_processes_one_cleans_every_six_hours(time: Time) -> None:
-    learners = Learners()
-    one, two = (InMemoryStore(learners=learners) for _ in range(2))
+    database = SQLiteDatabase()
+    one, two = (SQLiteStore(database) for _ in range(2))
     await _old_turn(one, "ada")
     async with _kept(_cleaning(one, time)) as first, _kept(_cleaning(two, time)) as second:
         await second.next()
@@ -98,7 +97,7 @@ async def test_of_all_processes_one_cleans_every_six_hours(time: Time) -> None:
 
 
 async def test_it_goes_by_the_settings(time: Time) -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     await _old_turn(store, "ada")
     async with _kept(_cleaning(store, time, Settings(trace_days=0, record_days=0))) as waits:
         await waits.next()
@@ -109,7 +108,7 @@ async def test_it_goes_by_the_settings(time: Time) -> None:
 async def test_a_job_that_fails_is_logged_and_tried_again(
     trouble: Exception, time: Time, caplog: pytest.LogCaptureFixture
 ) -> None:
-    troubles, store = [trouble], InMemoryStore()
+    troubles, store = [trouble], SQLiteStore()
     await _old_turn(store, "ada")
 
     async def failing() -> None:
@@ -125,7 +124,7 @@ async def test_a_job_that_fails_is_logged_and_tried_again(
 
 
 async def test_a_job_that_takes_long_delays_no_other(time: Time) -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     await _old_turn(store, "ada")
 
     async def endless() -> None:

@@ -11,22 +11,20 @@ import sys
 from itertools import count
 
 from ace_graph.cli.commands.store_copy import run_copy
-from ace_graph.memory.stores.postgres import whole as postgres
-from ace_graph.memory.stores.sqlite import whole as sqlite
+from ace_graph.memory.stores.sql import whole
 from ace_graph.memory.stores.whole import WholeTurn
-from ace_graph.memory.stores.whole_columns import whole_turn_columns
 
 
 def _die_at(turn: int) -> None:
+    turn_row = whole.turn_row
     numbers = count(1)
 
     def columns(written: WholeTurn) -> dict[str, object]:
         if next(numbers) == turn:
             os.kill(os.getpid(), signal.SIGKILL)
-        return whole_turn_columns(written)
+        return turn_row(written)
 
-    sqlite.whole_turn_columns = columns  # each module's own name for it
-    postgres.whole_turn_columns = columns
+    whole.turn_row = columns
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.stores.sqlite.migrations import MIGRATIONS
+from ace_graph.memory.stores.sql.schema import SCHEMA
 from ace_graph.stores import redacted_url
 from ace_graph.testing import GeminiServer
 from tests.cli.commands import Commands, Json
@@ -45,7 +45,7 @@ def test_the_store_is_tried_and_left_as_it_was(ace: Commands) -> None:
     rows = _rows(ace)
     assert "ace.db, read and written" in rows["store"][0]["found"]
     (found,) = (row["found"] for row in rows["store versions"])
-    assert found == f"SQLite {sqlite3.sqlite_version}, schema {MIGRATIONS[-1][0]}, learners: 1"
+    assert found == f"SQLite {sqlite3.sqlite_version}, schema {SCHEMA}, learners: 1"
     assert len(ace.bullets()) == 1
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import Step, TurnReflection
 from ace_graph.server.conversations.open import open_conversations
 from ace_graph.server.conversations.repository import AcceptedTurn

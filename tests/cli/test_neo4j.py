@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ace_graph.memory.stores.neo4j.migrations import MIGRATIONS
+from ace_graph.memory.stores.neo4j.schema import SCHEMA
 from tests.cli.commands import Commands
 
 
@@ -11,7 +11,7 @@ def test_the_doctor_shows_server_schema_and_learners(shared: Commands, learner: 
     done = shared.ok("doctor")
     line = next(line for line in done.out.splitlines() if "store versions" in line)
     assert "Neo4j " in line
-    assert f"schema {MIGRATIONS[-1].name}" in line
+    assert f"schema {SCHEMA}" in line
     assert int(line.rpartition("learners: ")[2]) >= 1
 
 

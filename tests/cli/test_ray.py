@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing import GeminiServer
 from ace_graph.testing.conformance.writing import rewriting, write
 from ace_graph.testing.gemini_server import GeminiRequest

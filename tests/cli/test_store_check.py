@@ -15,7 +15,7 @@ import pytest
 
 from ace_graph.copying.check import check_all
 from ace_graph.copying.copy_store import Step
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing.conformance.shared_playbooks import created
 from ace_graph.testing.conformance.writing import adding, record, write
 from tests.cli.commands import Commands
@@ -204,7 +204,7 @@ def test_a_page_of_the_file_that_was_overwritten_is_told(filled: Commands) -> No
     with closing(sqlite3.connect(filled.database)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (root,) = connection.execute(
-            "SELECT rootpage FROM sqlite_master WHERE name = 'ace_turns_by_mode'"
+            "SELECT rootpage FROM sqlite_master WHERE name = 'ace_turns_by_agent'"
         ).fetchone()
         (size,) = connection.execute("PRAGMA page_size").fetchone()
     content = bytearray(filled.database.read_bytes())

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.server.conversations.open import open_database
 from ace_graph.server.conversations.repository import AcceptedTurn, Conversations
 from ace_graph.settings import Settings
@@ -203,7 +203,7 @@ def test_a_dry_run_writes_nothing(five: Commands) -> None:
 def test_a_damaged_memory_is_named_and_the_others_are_copied(five: Commands) -> None:
     connection = sqlite3.connect(five.database)
     with connection:
-        connection.execute("UPDATE ace_base_contents SET memory_json = '{' WHERE user_id = 'learner 2'")
+        connection.execute("UPDATE ace_bases SET memory_json = '{' WHERE user_id = 'learner 2'")
     connection.close()
     assert five(*COPY, OTHER, "--dry-run").code == 1
     done = five(*COPY, OTHER, "--json")

@@ -28,9 +28,8 @@ from ace_graph.memory.delta.operations import Add, Delta, Judge, Merge, Operatio
 from ace_graph.memory.policy import Policy, VersionRetention
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.prompts import Prompts
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, write
@@ -43,7 +42,7 @@ ADA = "ada"
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[NamingStore]:
-    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
+    made = SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
     async with made as opened:
         yield opened
 
@@ -126,7 +125,7 @@ class _Killed(Exception):
 
 async def test_batches_are_commits_and_a_stopped_run_goes_on(tmp_path: Path) -> None:
     planted, options = bullets(*pairs(125)), Options(batch=100)
-    async with InMemoryStore() as whole, SQLiteStore(tmp_path / "ace.db") as store:
+    async with SQLiteStore() as whole, SQLiteStore(tmp_path / "ace.db") as store:
         await plant(whole, planted)
         done = await consolidate(whole, owner=ADA, options=options, run_id="r1", now=NOON)
         assert (done.commits, done.merged) == (3, 250)
@@ -203,7 +202,7 @@ async def test_a_merge_that_loses_a_number_a_path_or_a_count_is_refused(store: N
 
 async def test_what_is_important_stays_on_every_path() -> None:
     important = bullets(*PARAPHRASES[:2], importance=0.8)
-    async with InMemoryStore(Policy(max_bullets=5)) as store:
+    async with SQLiteStore(policy=Policy(max_bullets=5)) as store:
         await plant(store, important)
         assert (await consolidate(store, owner=ADA)).groups == ()
         with pytest.raises(ChangeRefused, match="protected"):
@@ -217,7 +216,7 @@ async def test_what_is_important_stays_on_every_path() -> None:
 
 
 async def test_five_hundred_noisy_lessons_stay_within_the_cap() -> None:
-    async with InMemoryStore(Policy(max_bullets=100)) as store:
+    async with SQLiteStore(policy=Policy(max_bullets=100)) as store:
         kept = Add(content="Keep the keys in the vault", pinned=True)
         await write(store, ADA, rewriting(kept, Add(content="Ask before you delete", importance=0.9)))
         protected = (await store.load(ADA)).playbook.bullets()
@@ -261,7 +260,7 @@ async def test_named_playbooks_are_consolidated_and_restored(store: NamingStore)
 
 async def test_sources_stay_until_the_undo_window_ends(tmp_path: Path) -> None:
     policy = Policy(history_kept=1, undo_days=30)
-    async with SQLiteStore(tmp_path / "ace.db", policy) as store, InMemoryStore(policy) as other:
+    async with SQLiteStore(tmp_path / "ace.db", policy) as store, SQLiteStore(policy=policy) as other:
         for each in (store, other):
             await plant(each, bullets(*PARAPHRASES))
             await consolidate(each, owner=ADA, now=NOON)
@@ -280,7 +279,7 @@ async def test_sources_stay_until_the_undo_window_ends(tmp_path: Path) -> None:
 
 async def test_versions_stay_until_the_undo_window_ends() -> None:
     rule = VersionRetention(keep_latest=1, keep_all_major=False, keep_days=0)
-    async with InMemoryStore(Policy(versions=rule)) as store:
+    async with SQLiteStore(policy=Policy(versions=rule)) as store:
         adds = [Add(content=text, memory_type="procedural") for text in ALIKE]
         await playbooks.create(store, "calls", adds, owner=ADA, change=playbooks.Change(now=NOON))
         ids = [each.id for each in (await playbooks.get_playbook(store, "calls", ADA)).playbook.bullets()]

@@ -22,8 +22,7 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Add, Reset
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import NOON, adding, contents, new_learner, rewriting, write
@@ -76,7 +75,7 @@ async def planted(store: PendingStore, learner: str) -> Commit:
 
 async def _expect_a_killed_run_to_go_on(store: PendingStore, kills: int) -> None:
     """A worker is killed after its first, second, ... commit; the next one goes on, all is done once."""
-    async with InMemoryStore(POLICY) as whole:
+    async with SQLiteStore(policy=POLICY) as whole:
         await planted(whole, "whole")
         await consolidate(whole, owner="whole", run_id="r", now=NOON)
         wanted = sorted(contents(await whole.load("whole")))
@@ -102,7 +101,7 @@ async def _expect_a_killed_run_to_go_on(store: PendingStore, kills: int) -> None
 
 @asynccontextmanager
 async def _opened(kind: str, folder: Path) -> AsyncGenerator[PendingStore]:
-    made = InMemoryStore(POLICY) if kind == "memory" else SQLiteStore(folder / "ace.db", POLICY)
+    made = SQLiteStore(policy=POLICY) if kind == "memory" else SQLiteStore(folder / "ace.db", POLICY)
     async with made as store:
         yield store
 
@@ -120,7 +119,7 @@ async def test_a_killed_run_goes_on_on_neo4j(neo4j: Neo4jServer) -> None:
 
 
 async def test_the_eleventh_bullet_brings_one_run() -> None:
-    async with InMemoryStore(Policy(consolidate_above=10)) as store:
+    async with SQLiteStore(policy=Policy(consolidate_above=10)) as store:
         runs: list[str] = []
         for number in range(1, 14):
             await write(store, "ada", adding(f"Fact {number} is about {number * 7}"))
@@ -131,7 +130,7 @@ async def test_the_eleventh_bullet_brings_one_run() -> None:
 
 async def test_a_full_memory_is_consolidated_again() -> None:
     """At the cap the number of bullets does not grow, but a tenth of them is new after a while."""
-    async with InMemoryStore(Policy(max_bullets=20, consolidate_above=15)) as store:
+    async with SQLiteStore(policy=Policy(max_bullets=20, consolidate_above=15)) as store:
         runs: list[int] = []
         for number in range(1, 41):
             done = await write(store, "ada", adding(f"Fact {number} is about {number * 7}"))
@@ -142,7 +141,7 @@ async def test_a_full_memory_is_consolidated_again() -> None:
 
 async def test_one_run_waits_however_much_is_added() -> None:
     """Without a worker for a while there is one item, not one for every tenth; a clear changes nothing."""
-    async with InMemoryStore(Policy(consolidate_above=10)) as store:
+    async with SQLiteStore(policy=Policy(consolidate_above=10)) as store:
         for number in range(1, 40):
             await write(store, "ada", adding(f"Fact {number} is about {number * 7}"))
         assert len(await store.list_pending("ada")) == 1
@@ -155,7 +154,7 @@ async def test_one_run_waits_however_much_is_added() -> None:
 
 
 async def test_what_merges_is_merged_by_the_worker() -> None:
-    async with InMemoryStore(Policy(consolidate_above=4)) as store:
+    async with SQLiteStore(policy=Policy(consolidate_above=4)) as store:
         done = await write(store, "ada", rewriting(Reset(bullets=bullets(*PARAPHRASES, *OTHERS))))
         run = done.scheduled or ""
         before = await run_state(store, "ada", run)
@@ -173,7 +172,7 @@ async def test_what_merges_is_merged_by_the_worker() -> None:
 
 
 async def test_one_run_of_a_learner_at_a_time() -> None:
-    async with InMemoryStore() as store:
+    async with SQLiteStore() as store:
         await write(store, "ada", rewriting(Reset(bullets=bullets(*PARAPHRASES, *OTHERS))))
         asked = [await enqueue(store, "ada", now=NOON) for _ in range(2)]
         claimed = await store.claim("one", NOON, 30, "ada")
@@ -207,7 +206,7 @@ class Overtaken:
 
 async def test_two_workers_on_one_run_merge_once() -> None:
     """The lease of a slow worker has run out, and both commit: the slow one's batches are repeated."""
-    async with InMemoryStore(POLICY) as store:
+    async with SQLiteStore(policy=POLICY) as store:
         run = (await planted(store, "ada")).scheduled or ""
         slow = Overtaken(store, run)
         assert [each.status for each in await work(cast("PendingStore", slow), "ada", 1)] == ["consolidated"]
@@ -246,7 +245,7 @@ async def test_two_runs_at_once_share_the_work_on_neo4j(neo4j: Neo4jServer) -> N
 
 
 async def test_a_named_playbook_is_consolidated_by_the_worker() -> None:
-    async with InMemoryStore() as store:
+    async with SQLiteStore() as store:
         await playbooks.create(store, "calls", [Add(content=PARAPHRASES[0])], owner="ada")
         (entry,) = await store.playbooks.entries("ada", 10, "")
         twins = rewriting(Reset(bullets=bullets(*PARAPHRASES)))
@@ -267,7 +266,7 @@ async def test_a_named_playbook_is_consolidated_by_the_worker() -> None:
 
 
 async def test_a_playbook_that_was_deleted_leaves_nothing_to_do() -> None:
-    async with InMemoryStore() as store:
+    async with SQLiteStore() as store:
         made = await playbooks.create(store, "calls", [Add(content=PARAPHRASES[0])], owner="ada")
         run = await enqueue(store, "ada", ConsolidationWork(name="calls"), now=NOON)
         await playbooks.delete(store, made)
@@ -276,7 +275,7 @@ async def test_a_playbook_that_was_deleted_leaves_nothing_to_do() -> None:
 
 
 async def test_a_forgotten_learner_stays_forgotten() -> None:
-    async with InMemoryStore(POLICY) as store:
+    async with SQLiteStore(policy=POLICY) as store:
         await planted(store, "ada")
         item = await store.claim("w", NOON, 30, "ada")
         await store.forget("ada")
@@ -288,7 +287,7 @@ async def test_a_forgotten_learner_stays_forgotten() -> None:
 
 
 async def test_a_run_that_can_not_be_read_becomes_a_dead_letter() -> None:
-    async with InMemoryStore() as store:
+    async with SQLiteStore() as store:
         await write(store, "ada", adding("Draw a bar"))
         run = await enqueue(store, "ada", now=NOON)
         item = await store.claim("w", NOON, 30, "ada")
@@ -317,7 +316,7 @@ async def test_who_consolidates_follows_the_settings(
     learning: LearningMode, in_background: bool | None, left: int
 ) -> None:
     """Inline the turn that makes it due does it; in the background it waits for a worker, like learning."""
-    async with InMemoryStore(Policy(consolidate_above=5)) as store:
+    async with SQLiteStore(policy=Policy(consolidate_above=5)) as store:
         await write(store, "ada", rewriting(Reset(bullets=bullets(*PARAPHRASES, *OTHERS))))
         graph = build_ace_graph(
             model=ScriptedModel(solver=["<final>Yes</final>"]),

@@ -11,8 +11,7 @@ from threading import Thread
 import pytest
 
 from ace_graph.copying.copy_store import Key, Step, copy_store
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.testing.conformance.shared_playbooks import created
 from ace_graph.testing.conformance.writing import adding, contents, record, write
@@ -44,7 +43,7 @@ def at(phase: str, done: int, job: Callable[[], object]) -> Callable[[Step], Non
     return on_step
 
 
-def elsewhere(path: Path, job: Callable[[SQLiteStore], Awaitable[object]]) -> None:
+def elsewhere(path: Path | None, job: Callable[[SQLiteStore], Awaitable[object]]) -> None:
     """Do something with a store as another process does, while this one waits."""
 
     async def work() -> None:
@@ -56,7 +55,7 @@ def elsewhere(path: Path, job: Callable[[SQLiteStore], Awaitable[object]]) -> No
     other.join()
 
 
-def writing(path: Path, learner: str, text: str) -> None:
+def writing(path: Path | None, learner: str, text: str) -> None:
     elsewhere(path, lambda store: write(store, learner, adding(text)))
 
 
@@ -109,7 +108,7 @@ async def test_a_target_that_keeps_something_else_is_told(source: SQLiteStore, t
 
 
 async def test_a_store_in_memory_is_copied_to_a_file(target: SQLiteStore) -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     for n in range(3):
         await write(store, "ada", adding(f"Fact {n} is about {n * 7}"), record(n))
     result = await copy_store(store, target)

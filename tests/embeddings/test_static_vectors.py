@@ -16,7 +16,7 @@ from ace_graph.build_resources import build_resources
 from ace_graph.embeddings import static_vectors
 from ace_graph.embeddings.static_vectors import StaticVectors, find_static_vectors
 from ace_graph.errors import ConfigurationError
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 
@@ -95,7 +95,7 @@ def test_a_damaged_file_is_told_at_the_start_and_words_go_on(
     _cut(copied / WEIGHTS)
     with caplog.at_level(logging.WARNING, "ace_graph"):
         built = build_resources(
-            settings=Settings(embeddings="static"), model=ScriptedModel([]), store=InMemoryStore()
+            settings=Settings(embeddings="static"), model=ScriptedModel([]), store=SQLiteStore()
         )
     assert built.meaning is None
     assert "is damaged (1000 bytes instead of 16384096)" in caplog.text
@@ -104,7 +104,7 @@ def test_a_damaged_file_is_told_at_the_start_and_words_go_on(
 
 def test_without_the_package_the_setting_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     _find(None, monkeypatch)
-    model, store = ScriptedModel([]), InMemoryStore()
+    model, store = ScriptedModel([]), SQLiteStore()
     assert build_resources(settings=Settings(embeddings="auto"), model=model, store=store).meaning is None
     with pytest.raises(ConfigurationError, match=r"\.\[embeddings\].*3\.11 to 3\.13"):
         build_resources(settings=Settings(embeddings="static"), model=model, store=store)
@@ -119,7 +119,5 @@ def test_a_folder_of_that_name_is_not_the_package(monkeypatch: pytest.MonkeyPatc
 
 
 def test_off_means_words_alone() -> None:
-    built = build_resources(
-        settings=Settings(embeddings="off"), model=ScriptedModel([]), store=InMemoryStore()
-    )
+    built = build_resources(settings=Settings(embeddings="off"), model=ScriptedModel([]), store=SQLiteStore())
     assert built.meaning is None

@@ -20,8 +20,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Remove
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.stores.vectors import VectorChange, VectorStore
 from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
@@ -152,7 +151,7 @@ async def test_late_vectors_of_a_forgotten_learner_are_dropped(store: SQLiteStor
     assert await process.rows() == {}
 
 
-class Failing(InMemoryStore):
+class Failing(SQLiteStore):
     """A store whose part for vectors is down, with something in its message that nobody else may read."""
 
     down = True
@@ -185,7 +184,7 @@ async def test_a_store_that_fails_costs_one_line(caplog: pytest.LogCaptureFixtur
     assert len(process.service.texts) == 5
 
 
-class Hanging(InMemoryStore):
+class Hanging(SQLiteStore):
     """A store that never answers where vectors are read."""
 
     async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
@@ -267,4 +266,4 @@ async def test_graphs_on_one_file_share_vectors(tmp_path: Path) -> None:
 )
 def test_only_what_names_its_model_is_stored(embeddings: Embeddings, expected: str | None) -> None:
     assert model_of(embeddings) == expected
-    assert isinstance(stored_rows(embeddings, InMemoryStore()), StoredRows) is (expected is not None)
+    assert isinstance(stored_rows(embeddings, SQLiteStore()), StoredRows) is (expected is not None)

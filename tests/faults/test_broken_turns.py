@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.stores import open_store
 from benchmarks.faults.aftermath import Aftermath
 from benchmarks.faults.fault import POINTS, Boundary, Kind, Point
@@ -30,7 +30,7 @@ ONCE, NEVER = Aftermath(1, 1, 1, 1), Aftermath(0, 0, 0, 0)
 
 
 async def test_the_turn_without_a_fault_leaves_one_of_each() -> None:
-    trial = await struck(InMemoryStore(), None, "raises")
+    trial = await struck(SQLiteStore(), None, "raises")
     assert (trial.ended, trial.before, trial.after) == ("answered", ONCE, ONCE)
 
 
@@ -54,7 +54,7 @@ async def test_the_same_on_neo4j(neo4j: Neo4jServer, point: Point, kind: Kind) -
 
 
 async def test_a_cancellation_after_any_number_of_steps() -> None:
-    trials = [trial async for trial in cancelled_everywhere(InMemoryStore(), stride=4)]
+    trials = [trial async for trial in cancelled_everywhere(SQLiteStore(), stride=4)]
     assert [trial for trial in trials if not trial.passed] == []
     assert len(trials) > 10
     assert {trial.ended for trial in trials} == {"cancelled", "answered"}

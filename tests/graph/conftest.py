@@ -17,7 +17,7 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput
@@ -33,7 +33,7 @@ class Calls:
     records: list[TurnRecord | None] = field(default_factory=list[TurnRecord | None])
 
 
-class CountingStore(InMemoryStore):
+class CountingStore(SQLiteStore):
     """An in-memory store that counts, and fails on demand."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ from ace_graph.errors import (
 from ace_graph.memory.catalogue.attaching import Loaded, Wanted
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask

@@ -15,7 +15,7 @@ from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
 from ace_graph.graph import ACEGraph, make_graph
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.prompts import Prompts
 from ace_graph.resources import Resources
 from ace_graph.settings import Settings
@@ -89,7 +89,7 @@ async def test_a_model_is_made_away_from_the_loop() -> None:
         time.sleep(0)
         return ScriptedModel([])
 
-    parts = Resources(Settings(), InMemoryStore(), slow, Prompts.load())
+    parts = Resources(Settings(), SQLiteStore(), slow, Prompts.load())
     with blockbuster_ctx():
         made = await parts.ready_model(ACEContext())
         assert await parts.ready_model(ACEContext()) is made

@@ -14,8 +14,7 @@ from ace_graph.errors import UsageError
 from ace_graph.learning.batch_reflection import BatchReflection, NotEnough, batch_reflect
 from ace_graph.learning.curate_reflections import curate
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing.conformance.writing import NOON
 from tests.learning.reflected_runs import add_run, add_runs
 from tests.memory.stores.neo4j.subject import Neo4jSubject
@@ -28,7 +27,7 @@ FIVE = [FIRST, AGAIN, FIRST, "Cache the schema in a file", "Log every response b
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[PendingStore]:
-    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
+    made = SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
     async with made as opened:
         yield opened
 

@@ -16,9 +16,8 @@ from ace_graph.learning.curate_reflections import MAX_REFLECTIONS, BulletText, C
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import playbook_at
 from ace_graph.memory.delta.operations import Add, Reset
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import ReflectedLesson
 from ace_graph.memory.views.diff import diff
 from ace_graph.resources import Resources
@@ -35,7 +34,7 @@ PAGES = "Ask for ten pages at once"
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[NamingStore]:
-    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
+    made = SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
     async with made as opened:
         yield opened
 

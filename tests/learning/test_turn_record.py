@@ -14,7 +14,7 @@ from ace_graph.learning.reflection import Reflection
 from ace_graph.learning.reflector import FinishedTurn, ReflectionResult
 from ace_graph.learning.tasks import LearningTask
 from ace_graph.learning.turn_record import describe_attachments, stored_reflection
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.runtime import Run
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
@@ -66,7 +66,7 @@ class NamedModel(ScriptedModel):
 
 
 async def test_a_record_has_the_name_of_the_model() -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     graph = build_ace_graph(model=NamedModel(), store=store, settings=Settings(), learning="background")
     await graph.ainvoke(ask(), context=ACEContext(learner_id="alice"))
     (record,) = await store.turns("alice", 1)

@@ -12,7 +12,7 @@ from pydantic import AnyUrl
 
 from ace_graph import playbooks
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from tests.mcp_server.clients import Client, Json, client
 from tests.plugins.sizes import HEAVY
 
@@ -20,8 +20,8 @@ MANY = 10_000 if HEAVY else 1_000
 TEXTS = ["Use version one of the service", "Send the key in a header", "Retry once after a 429"]
 
 
-async def _store() -> InMemoryStore:
-    store = InMemoryStore()
+async def _store() -> SQLiteStore:
+    store = SQLiteStore()
     await playbooks.create(store, "api", TEXTS, owner="ada", description="Calls of the service")
     return store
 
@@ -37,7 +37,7 @@ async def _pages(user: Client, tool: str, rows: str, **arguments: object) -> lis
 
 
 async def test_many_bullets_are_listed_page_by_page() -> None:
-    store = InMemoryStore(Policy(max_bullets=20_000))
+    store = SQLiteStore(policy=Policy(max_bullets=20_000))
     texts = [f"Rule {n} of the house concerns room {n}" for n in range(MANY)]
     await playbooks.create(store, "house", texts, owner="ada")
     held = await playbooks.get_playbook(store, "house", "ada")

@@ -20,7 +20,7 @@ from ace_graph.errors import InvalidContext, StoreUnavailable
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.middleware import ACEMemory
 from ace_graph.testing import ScriptedModel
 
@@ -29,7 +29,7 @@ ADA = ACEContext(learner_id="ada", reflect_when="never")
 Agent = Any  # create_agent's type names its own context and state
 
 
-class CountingStore(InMemoryStore):
+class CountingStore(SQLiteStore):
     """Counts loads and commits of learners' memories."""
 
     def __init__(self) -> None:
@@ -303,7 +303,7 @@ def test_forgetting_everything_is_answered_by_the_program(store: CountingStore) 
 
 
 def test_a_store_that_cannot_be_read_is_said() -> None:
-    class Broken(InMemoryStore):
+    class Broken(SQLiteStore):
         async def load(self, *args: Any, **named: Any) -> Snapshot:  # Any: never used
             raise StoreUnavailable("down")
 

@@ -13,7 +13,7 @@ from ace_graph import ACEContext
 from ace_graph.errors import InvalidContext, InvalidMessage, StoreUnavailable
 from ace_graph.host_agents import Answered, Recall, build_memory, learn, recall
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.resources import Resources
 from ace_graph.testing import ScriptedModel
@@ -87,7 +87,7 @@ async def test_what_was_recalled_survives_json_whole() -> None:
 
 async def turns_of(memory: Resources) -> tuple[TurnRecord, TurnRecord]:
     """The two turns of ada, the oldest first."""
-    assert isinstance(memory.store, InMemoryStore)
+    assert isinstance(memory.store, SQLiteStore)
     newest, oldest = await memory.store.turns("ada")
     return oldest, newest
 
@@ -98,7 +98,7 @@ async def test_a_dict_that_is_no_recall_is_refused() -> None:
 
 
 async def test_a_store_that_fails_before_learning_is_said_and_nothing_is_lost() -> None:
-    class Failing(InMemoryStore):
+    class Failing(SQLiteStore):
         broken = False
 
         async def load(self, learner_id: str, *args: Any, **named: Any) -> Snapshot:  # Any: handed on

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from ace_graph import ACEContext
 from ace_graph.host_agents import Recall, build_memory, learn, recall
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.resources import Resources
 from ace_graph.state import Learning
 
@@ -93,7 +93,7 @@ async def test_a_checkpointer_keeps_what_was_recalled(saver: Saver) -> None:
 
 
 async def test_an_interrupted_run_learns_in_another_process(saver: Saver) -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     thread = {"configurable": {"thread_id": "1"}}
     await _graph(build_memory(store), saver, asks=True).ainvoke(
         _asked("Remember that I like trains."), thread
@@ -107,7 +107,7 @@ async def test_an_interrupted_run_learns_in_another_process(saver: Saver) -> Non
 
 
 async def test_a_subgraph_and_two_agents_of_one_learner_share_the_memory() -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     memory = build_memory(store)
     inner = _graph(memory, None)
 

@@ -102,7 +102,7 @@ def test_the_chat_prompts_without_having_loaded_the_graph(tmp_path: Path) -> Non
 def test_naming_the_graph_does_not_load_what_building_it_needs(tmp_path: Path) -> None:
     """What learns, commits, stores and reads files is loaded when a graph is built, or when it is used."""
     loaded = _run(["-c", f"from ace_graph import build_ace_graph\n{LOADED_MODULES}"], tmp_path).stdout.split()
-    late = ("delta.resolve", "formats", "similarity", "stores.sqlite", "stores.in_memory", "consolidation")
+    late = ("delta.resolve", "formats", "similarity", "stores.sql", "consolidation")
     places = (
         "learning",
         "playbooks",

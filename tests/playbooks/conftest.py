@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[NamingStore]:
-    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
+    made = SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
     async with made as opened:
         yield opened

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from ace_graph.memory.delta.operations import Judge
 from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import PlaybookRead, TurnFeedback, TurnRecord
 from ace_graph.playbooks import VersionOutcome, observe_versions
 from ace_graph.testing.conformance.writing import NOON, record, rewriting, touching, write
@@ -18,7 +18,7 @@ def _turn(number: int, label: str, verdict: Verdict, playbook: str = "shop") -> 
 
 
 async def _observed(*turns: TurnRecord) -> tuple[VersionOutcome, ...]:
-    async with InMemoryStore() as store:
+    async with SQLiteStore() as store:
         for turn in turns:
             await write(store, "ada", touching(), turn)
         return await observe_versions(store, "ada", "shop")
@@ -46,7 +46,7 @@ async def test_turns_are_counted_by_the_version_that_they_read() -> None:
 
 
 async def test_a_verdict_that_came_later_is_the_one_that_counts() -> None:
-    async with InMemoryStore() as store:
+    async with SQLiteStore() as store:
         await write(store, "ada", touching(), _turn(1, "1.0", "success"))
         later = Judge(turn_id="t1", source="learner", verdict="failure", bullet_ids=())
         await write(store, "ada", rewriting(later, minute=5))

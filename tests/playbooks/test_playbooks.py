@@ -24,9 +24,8 @@ from ace_graph.memory.delta.operations import Add, Tag
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy, VersionRetention
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.views.strategy import Category, StrategyEntry, add_of, content_of
 from ace_graph.playbooks.manage import Change
 from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, touching, write
@@ -369,7 +368,7 @@ async def test_old_versions_are_dropped_by_the_union_of_three_rules(
     tmp_path: Path, rule: VersionRetention, kept: list[int]
 ) -> None:
     for store in (
-        InMemoryStore(Policy(versions=rule)),
+        SQLiteStore(policy=Policy(versions=rule)),
         SQLiteStore(tmp_path / "ace.db", Policy(versions=rule)),
     ):
         async with store:

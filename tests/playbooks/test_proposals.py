@@ -21,9 +21,8 @@ from ace_graph.memory.delta.operations import Add, Update
 from ace_graph.memory.sharing.grant import Subject
 from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.memory.stores.export import CONVERSATIONS_AND_END, memory_pieces
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.playbooks import Change, Proposal, Trust
 from ace_graph.playbooks.proposing import MAX_OPEN, MAX_OPEN_EACH
 from ace_graph.testing.conformance.writing import NOON, contents, rewriting, write
@@ -34,7 +33,7 @@ NAME, FULL = "api_client", "ada/api_client"
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[NamingStore]:
-    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
+    made = SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
     async with made as opened:
         await playbooks.create(opened, NAME, ["Use /v1"], owner=ADA, change=Change(now=NOON))
         await playbooks.grant(opened, NAME, "user:bob", "contributor", owner=ADA)

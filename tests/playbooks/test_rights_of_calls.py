@@ -13,7 +13,7 @@ from ace_graph.errors import AceError, PlaybookForbidden, PlaybookNotFound
 from ace_graph.learning.curate_reflections import curate
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.sharing.right import Right
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import rewriting, write
 from tests.graph.conftest import ask
@@ -23,21 +23,21 @@ BELONGS = Right.OWN + 1
 
 NAME, FULL, BOB = "api_client", "ada/api_client", "bob"
 FIRST, SECOND = "gen-00001", "gen-00002"
-Call = Callable[[InMemoryStore, str], Awaitable[object]]
+Call = Callable[[SQLiteStore, str], Awaitable[object]]
 
 
-async def _run(store: InMemoryStore, _playbook_id: str) -> object:
+async def _run(store: SQLiteStore, _playbook_id: str) -> object:
     graph = build_ace_graph(store=store, model=ScriptedModel(["<final>so</final>"]))
     context = ACEContext(learner_id=BOB, playbooks=(FULL,), reflect_when="never")
     return await graph.ainvoke(ask("Which version of the service?"), context=context)
 
 
-async def _accept(store: InMemoryStore, _playbook_id: str) -> object:
+async def _accept(store: SQLiteStore, _playbook_id: str) -> object:
     (waiting,) = await playbooks.proposals(store, FULL, owner="ada")
     return await playbooks.accept(store, FULL, waiting.proposal_id, owner=BOB)
 
 
-async def _refuse(store: InMemoryStore, _playbook_id: str) -> object:
+async def _refuse(store: SQLiteStore, _playbook_id: str) -> object:
     (waiting,) = await playbooks.proposals(store, FULL, owner="ada")
     return await playbooks.refuse(store, FULL, waiting.proposal_id, owner=BOB)
 
@@ -103,7 +103,7 @@ def test_the_table_has_every_call() -> None:
 async def test_a_call_does_what_the_right_allows(name: str, relation: str, by: str) -> None:
     """What is allowed is done; what is not raises and changes nothing."""
     needed, call = TABLE[name]
-    store = InMemoryStore()
+    store = SQLiteStore()
     await write(store, BOB, rewriting(Add(content="Retry after 429", id=FIRST)))
     texts = ["Use version one of the service", "Send the key in a header"]
     playbook_id = await playbooks.create(store, NAME, texts, owner="ada")

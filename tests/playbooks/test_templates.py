@@ -18,7 +18,7 @@ from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.snapshot import Access
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.playbooks import TEMPLATES, template
 
 
@@ -63,7 +63,7 @@ def test_no_two_lines_of_a_template_repeat_or_contradict(name: str) -> None:
 
 @pytest.mark.parametrize("name", TEMPLATES)
 async def test_a_playbook_from_a_template_holds_all_of_it(name: str) -> None:
-    async with InMemoryStore() as store:
+    async with SQLiteStore() as store:
         await playbooks.create(store, "new", template(name).bullets, owner="ada")
         held = (await playbooks.get_playbook(store, "new", "ada")).playbook.bullets()
     assert {each.content for each in held} == {each.content for each in template(name).bullets}

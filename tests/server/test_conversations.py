@@ -9,22 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from langchain_core.messages import HumanMessage
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
-from ace_graph import build_ace_graph
-from ace_graph.errors import ConfigurationError, NewerFormat, RequestRefused, StoreUnavailable
+from ace_graph.errors import ConfigurationError, OtherSchema, RequestRefused, StoreUnavailable
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.checkpointer import TurnCheckpointer
-from ace_graph.server.conversations.database import Database, Execute
-from ace_graph.server.conversations.migrations import MIGRATIONS
+from ace_graph.server.conversations.database import Database
 from ace_graph.server.conversations.open import conversations_location
 from ace_graph.server.conversations.owner import is_gone, new_owner
 from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, UnsavedTurn
+from ace_graph.server.conversations.schema import SCHEMA
 from ace_graph.server.conversations.sqlite import open_sqlite
 from tests.plugins.postgres_server import AVAILABLE
-from tests.server.serving import HandClock, bearer, serving, settings_for, until
+from tests.server.serving import HandClock, bearer, serving, settings_for
 from tests.server.test_chat import LESSON, model
 
 KINDS = ["sqlite", *(["postgres"] if AVAILABLE else [])]
@@ -238,74 +234,33 @@ def old_place(request: pytest.FixtureRequest, place: str) -> str:
     return place.rpartition("/")[0] + "/old"
 
 
-async def write_version_0_1(execute: Execute) -> None:
-    """Make the tables of version 0.1, with two conversations and a turn under way in the second."""
-    for statement in MIGRATIONS[0].statements:
-        await execute(statement, ())
-    for name in ("lesson-1", "lesson-2"):
-        await execute(
-            "INSERT INTO ace_conversations (id, learner_id, created_at) VALUES (?, 'alice', '2026')", (name,)
-        )
-    await execute(
-        "INSERT INTO ace_runs (conversation_id, run_id, learner_id, asked_json, owner, lease_until, "
-        "tries) VALUES (?, 'r1', 'alice', ?, 'gone', 0, 0)",
-        ("lesson-2", '{"message": "What is two?"}'),
-    )
-
-
-async def test_conversations_of_version_0_1_go_on_and_its_turns_are_taken_up(
-    old_place: str, tmp_path: Path
-) -> None:
+async def test_conversations_of_version_0_1_are_refused_as_they_are(old_place: str) -> None:
     async with database_at(old_place) as database:
-        await database.transaction(write_version_0_1)
-        graph = build_ace_graph(
-            model=model("Hello"), store="memory://", checkpointer=TurnCheckpointer(database.saver)
+        await database.execute(
+            "CREATE TABLE ace_conversations (id TEXT PRIMARY KEY, learner_id TEXT NOT NULL)", ()
         )
-        here: RunnableConfig = {"configurable": {"thread_id": "lesson-1"}}
-        await graph.ainvoke({"messages": [HumanMessage("My cat is called Tom")]}, here, durability="sync")
-    settings = settings_for(tmp_path, conversations=old_place)
-    scripted = model("two", "Tom", "Who are you?")
-    async with serving(settings, Overrides(model=scripted)) as served:
-
-        async def taken_up() -> bool:
-            return len(scripted.calls_of("solver")) == 1 and not served.app.state.services.turns.under_way
-
-        await until(taken_up)
-        goes_on = await served.ask("What is its name?", "lesson-1")
-        others = await served.post("What is its name?", "lesson-1", learner="bob")
-        told = (await served.client.get("/api/learner/export")).json()["conversations"]
-    async with opened(old_place, HandClock()) as again:
-        assert len(await again.of("bob")) == 1, "the migration is applied once"
-    assert (goes_on["answer"], others.json()["answer"]) == ("Tom", "Who are you?")
-    seen = [[m.text for m in call.messages[1:]] for call in scripted.calls_of("solver")]
-    assert seen[1:] == [["My cat is called Tom", "Hello", "What is its name?"], ["What is its name?"]]
-    assert [[m["content"] for m in each["messages"]] for each in told] == [
-        ["My cat is called Tom", "Hello", "What is its name?", "Tom"],
-        ["What is two?", "two"],
-    ]
+        with pytest.raises(OtherSchema, match="left as they are: name another place in ACE_CONVERSATIONS"):
+            await Conversations(database, HandClock(), "x").set_up()
+        names = ("ace_conversation_schema", "ace_conversations")
+        assert await database.execute(database.named_tables, names) == [("ace_conversations",)]
 
 
-async def test_conversations_of_a_newer_version_are_left_alone(place: str) -> None:
+async def test_conversations_of_another_version_are_left_alone(place: str) -> None:
     async with opened(place, HandClock()) as one:
         await clean(one)
-        await one.database.execute(
-            "INSERT INTO ace_conversation_migrations VALUES ('9999_later', '2026')", ()
-        )
+        await one.database.execute("UPDATE ace_conversation_schema SET name = '9 later'", ())
         try:
-            with pytest.raises(NewerFormat, match="9999_later"):
+            with pytest.raises(OtherSchema, match="9 later"):
                 await one.set_up()
         finally:
-            await one.database.execute(
-                "DELETE FROM ace_conversation_migrations WHERE name = '9999_later'", ()
-            )
+            await one.database.execute("UPDATE ace_conversation_schema SET name = ?", (SCHEMA,))
 
 
-async def test_servers_that_start_at_once_apply_each_migration_once(old_place: str) -> None:
+async def test_servers_that_start_at_once_make_the_tables_once(old_place: str) -> None:
     async with database_at(old_place) as one, database_at(old_place) as two:
         both = [Conversations(each, HandClock(), "x") for each in (one, two)]
         await asyncio.gather(*(each.set_up() for each in both))
-        names = await one.execute("SELECT name FROM ace_conversation_migrations ORDER BY name", ())
-    assert [row[0] for row in names] == [each.name for each in MIGRATIONS]
+        assert await one.execute("SELECT name FROM ace_conversation_schema", ()) == [(SCHEMA,)]
 
 
 async def test_a_conversation_goes_on_behind_a_server_whose_clock_was_ahead(

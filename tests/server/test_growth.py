@@ -14,7 +14,7 @@ from langchain_core.messages import HumanMessage
 
 from ace_graph.cleaning.clean_memory import clean_learners
 from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.stores.unsaved import Unsaved as StoredUnsaved
 from ace_graph.retention import Retention
 from ace_graph.server import Overrides
@@ -24,8 +24,6 @@ from ace_graph.server.conversations.cleaning import (
     clean_conversations,
     count_conversations,
 )
-from ace_graph.server.conversations.database import Execute
-from ace_graph.server.conversations.migrations import MIGRATIONS
 from ace_graph.server.conversations.repository import AcceptedTurn, Conversations, UnsavedTurn
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
@@ -161,33 +159,8 @@ async def test_a_cleaning_of_conversations_is_due_once(place: str) -> None:
         assert [*told, await begin_cleaning(kept.database, clock.now(), 60)] == [True, False, True]
 
 
-async def write_second_version(execute: Execute) -> None:
-    """Make the tables as the second migration left them, with one conversation."""
-    for step in MIGRATIONS[:2]:
-        for statement in step.statements:
-            await execute(statement, ())
-    await execute(
-        "CREATE TABLE ace_conversation_migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)", ()
-    )
-    for step in MIGRATIONS[:2]:
-        await execute("INSERT INTO ace_conversation_migrations VALUES (?, '2020')", (step.name,))
-    await execute("INSERT INTO ace_conversations VALUES ('alice', 'old', 't', '2020-01-01')", ())
-
-
-async def test_conversations_of_an_older_version_count_as_used_now(tmp_path: Path) -> None:
-    clock = HandClock()
-    async with database_at(str(tmp_path / "old.db")) as database:
-        await database.transaction(write_second_version)
-        conversations = Conversations(database, clock, "one")
-        await conversations.set_up()
-        limits = ConversationLimits(days=1)
-        assert await clean_conversations(database, limits, clock.now(), asyncio.sleep) == 0
-        clock.move(2 * DAY)
-        assert await clean_conversations(database, limits, clock.now(), asyncio.sleep) == 1
-
-
 async def test_the_server_cleans_memory_and_conversations_unasked() -> None:
-    clock, store = HandClock(), InMemoryStore()
+    clock, store = HandClock(), SQLiteStore()
     at = clock.now() - timedelta(days=100)
     fields: dict[str, object] = {"started_at": at, "completed_at": at}
     await write(store, "bob", touching(), record(turn_id="old").model_copy(update=fields))
@@ -241,7 +214,7 @@ async def test_a_conversation_keeps_so_many_messages() -> None:
 
 
 async def test_an_unsaved_turn_that_comes_too_late_is_let_go() -> None:
-    clock, store = HandClock(), InMemoryStore()
+    clock, store = HandClock(), SQLiteStore()
     at = clock.now() - timedelta(days=100)
     fields: dict[str, object] = {"started_at": at, "completed_at": at}
     made = record(turn_id="old").model_copy(update=fields)

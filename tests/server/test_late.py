@@ -18,7 +18,7 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import Overrides
 from ace_graph.server.conversations.repository import LEASE_SECONDS
@@ -28,7 +28,7 @@ from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, 
 from tests.server.test_chat import LESSON, NO_LESSON, model
 
 
-class HeldCommits(InMemoryStore):
+class HeldCommits(SQLiteStore):
     """A store whose commits wait until `go` is set."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ async def test_a_server_that_stalls_beyond_its_lease_learns_nothing_twice(
         return await write(saver, config, checkpoint, metadata, new_versions)
 
     monkeypatch.setattr(ThreadSaver, "aput", write_late)
-    settings, stopped, clock, store = settings_for(tmp_path), HandClock(), HandClock(), InMemoryStore()
+    settings, stopped, clock, store = settings_for(tmp_path), HandClock(), HandClock(), SQLiteStore()
     lessons = [
         LESSON,
         LESSON.replace("Convert both fractions to sixths before adding", "Otters hold hands asleep"),
@@ -239,7 +239,7 @@ class PlainStore:
     name = "plain"
 
     def __init__(self) -> None:
-        inner = InMemoryStore()
+        inner = SQLiteStore()
         self.policy = inner.policy
         self.load, self.history, self.turns = inner.load, inner.history, inner.turns
         self.export, self.forget, self.close = inner.export, inner.forget, inner.close

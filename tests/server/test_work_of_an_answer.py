@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from ace_graph.memory.stores.sqlite.connection import SQLiteThread
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore, SQLiteThread
 from ace_graph.server import Overrides
 from ace_graph.server.conversations.sqlite import SQLiteDatabase
 from tests.server.serving import HandClock, Served, serving, settings_for, until

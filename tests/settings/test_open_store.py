@@ -17,9 +17,8 @@ from ace_graph import open_store
 from ace_graph.errors import ConfigurationError, StoreUrlError
 from ace_graph.memory.policy import DecayRates, Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.settings import Settings, variable_names
 from ace_graph.stores import policy_of
 from ace_graph.testing.conformance.writing import adding
@@ -37,7 +36,13 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def _file(url: str | None = None) -> Path:
     store = open_store(url)
     assert isinstance(store, SQLiteStore)
+    assert store.path is not None
     return store.path
+
+
+def _is_in_memory(url: str | None = None) -> bool:
+    store = open_store(url)
+    return isinstance(store, SQLiteStore) and store.path is None
 
 
 def test_a_sqlite_url_has_a_relative_or_an_absolute_path(tmp_path: Path) -> None:
@@ -47,7 +52,7 @@ def test_a_sqlite_url_has_a_relative_or_an_absolute_path(tmp_path: Path) -> None
 
 
 def test_a_memory_url_is_a_store_of_its_own() -> None:
-    assert isinstance(open_store("memory://"), InMemoryStore)
+    assert _is_in_memory("memory://")
 
 
 @pytest.mark.parametrize("scheme", ["neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"])
@@ -92,7 +97,7 @@ def test_without_a_url_the_settings_decide(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("ACE_MEMORY_FILE", str(tmp_path / "mine.db"))
     assert _file() == tmp_path / "mine.db"
     monkeypatch.setenv("ACE_STORE", "memory://")
-    assert isinstance(open_store(), InMemoryStore)
+    assert _is_in_memory()
     assert _file("sqlite:///ace.db") == tmp_path / "ace.db"
 
 

@@ -21,8 +21,7 @@ from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.delta.operations import Add, Merge, Operation, Quarantine, Supersede
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing.conformance.writing import rewriting, write
 from ace_graph.tools.memory_tools import memory_tools
 
@@ -33,7 +32,7 @@ class _State(TypedDict):
     messages: list[AnyMessage]
 
 
-class _Unreadable(InMemoryStore):
+class _Unreadable(SQLiteStore):
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         raise StoreUnavailable("the server db.internal:7687 is away")
 
@@ -138,7 +137,7 @@ TEXTS = ("bob", "gen-00001", "bob:gen-00001", "decimals", "secret", "fractions b
     ),
 )
 async def test_no_argument_reaches_another_learner(tool: str, args: dict[str, object]) -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     await seed(store, "bob", Add(content="Bob hides a secret fractions bar", topic="decimals"))
     await seed(store, "alice", Add(content="Draw a bar to compare fractions", topic="decimals"))
     assert "hides" not in await ask(store, ALICE, tool, **args)
@@ -159,7 +158,7 @@ async def test_a_memory_that_can_t_be_read_is_said_without_the_reason() -> None:
 
 
 def test_the_model_is_offered_nothing_that_names_a_learner() -> None:
-    offered = {name for made in memory_tools(InMemoryStore()) for name in made.args}
+    offered = {name for made in memory_tools(SQLiteStore()) for name in made.args}
     assert offered == {"limit", "words", "topic", "bullet_id", "tag", "memory_types", "kind"}
 
 

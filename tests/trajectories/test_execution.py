@@ -10,7 +10,7 @@ import pytest
 from ace_graph.learning.batch_reflection import BatchReflection, batch_reflect
 from ace_graph.learning.curate_reflections import curate
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnStatus
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
@@ -36,11 +36,11 @@ LESSONS = json.dumps(
 
 
 @pytest.fixture
-def store() -> InMemoryStore:
-    return InMemoryStore()
+def store() -> SQLiteStore:
+    return SQLiteStore()
 
 
-async def test_a_sync_and_an_async_task_give_their_result_and_the_id(store: InMemoryStore) -> None:
+async def test_a_sync_and_an_async_task_give_their_result_and_the_id(store: SQLiteStore) -> None:
     async def later(trajectory: RunningTrajectory) -> tuple[int, str]:
         await trajectory.alog("action", "GET /1", {"page": 1})
         return 2, "partial"
@@ -64,7 +64,7 @@ async def test_a_sync_and_an_async_task_give_their_result_and_the_id(store: InMe
 
 
 @pytest.mark.parametrize("status", ["success", "failure", "partial"])
-async def test_what_the_task_reports_is_what_counts(store: InMemoryStore, status: TurnStatus) -> None:
+async def test_what_the_task_reports_is_what_counts(store: SQLiteStore, status: TurnStatus) -> None:
     completion = Completion(score=0.4, metrics={"pages": 3})
     result, name = await execute_with_learning(
         lambda: TaskResult("half", status, completion), "Fetch", store=store, learner_id="bot"
@@ -74,7 +74,7 @@ async def test_what_the_task_reports_is_what_counts(store: InMemoryStore, status
     assert (turn.score, turn.metrics) == (0.4, {"pages": 3})
 
 
-async def test_an_exception_is_a_failure_and_reaches_the_caller(store: InMemoryStore) -> None:
+async def test_an_exception_is_a_failure_and_reaches_the_caller(store: SQLiteStore) -> None:
     def broken() -> None:
         raise LookupError("no such page")
 
@@ -86,7 +86,7 @@ async def test_an_exception_is_a_failure_and_reaches_the_caller(store: InMemoryS
     assert len(await store.list_pending("bot")) == 1
 
 
-async def test_an_iterator_that_had_no_more_is_a_failure_like_any_other(store: InMemoryStore) -> None:
+async def test_an_iterator_that_had_no_more_is_a_failure_like_any_other(store: SQLiteStore) -> None:
     def exhausted() -> object:
         return next(iter(()))
 
@@ -97,7 +97,7 @@ async def test_an_iterator_that_had_no_more_is_a_failure_like_any_other(store: I
     assert turn.status == "failure"
 
 
-async def test_what_was_learned_is_there_for_the_next_run(store: InMemoryStore) -> None:
+async def test_what_was_learned_is_there_for_the_next_run(store: SQLiteStore) -> None:
     seen = list[str]()
     model = ScriptedModel(reflector=[LESSONS])
 
@@ -130,7 +130,7 @@ async def test_what_was_learned_is_there_for_the_next_run(store: InMemoryStore) 
     assert len(second.injected) >= 1
 
 
-async def test_what_is_curated_from_many_runs_is_only_what_was_taught(store: InMemoryStore) -> None:
+async def test_what_is_curated_from_many_runs_is_only_what_was_taught(store: SQLiteStore) -> None:
     for _ in range(2):
         await execute_with_learning(
             lambda: ("429", "failure"),
@@ -151,7 +151,7 @@ async def test_what_is_curated_from_many_runs_is_only_what_was_taught(store: InM
 
 @pytest.mark.parametrize(("reflects", "curates"), [(False, False), (True, False), (True, True)])
 async def test_reflecting_and_curating_can_each_be_off(
-    store: InMemoryStore, reflects: bool, curates: bool
+    store: SQLiteStore, reflects: bool, curates: bool
 ) -> None:
     await write(store, "bot", rewriting(Add(content="Fetch page by page")))
     before = (await store.load("bot")).version
@@ -172,7 +172,7 @@ async def test_reflecting_and_curating_can_each_be_off(
     model.assert_done()
 
 
-async def test_learning_that_fails_costs_no_result(store: InMemoryStore) -> None:
+async def test_learning_that_fails_costs_no_result(store: SQLiteStore) -> None:
     result, name = await execute_with_learning(
         lambda: ("done", "failure"),
         "Fetch",
@@ -188,7 +188,7 @@ async def test_learning_that_fails_costs_no_result(store: InMemoryStore) -> None
     assert "down" in (waiting.error or "")
 
 
-async def test_each_call_may_bring_its_own_model(store: InMemoryStore) -> None:
+async def test_each_call_may_bring_its_own_model(store: SQLiteStore) -> None:
     models = [ScriptedModel(reflector=[LESSONS]) for _ in range(2)]
     for model in models:
         await execute_with_learning(

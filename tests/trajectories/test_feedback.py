@@ -11,7 +11,7 @@ from ace_graph.background.lease import RetryPolicy
 from ace_graph.background.worker import build_worker, learning_resources
 from ace_graph.errors import TrajectoryNotFound, UsageError
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import rewriting, write
@@ -24,17 +24,17 @@ BETTER = json.dumps({"reasoning": "r", "lessons": [{"content": "Fractions need a
 
 
 @pytest.fixture
-def store() -> InMemoryStore:
-    return InMemoryStore()
+def store() -> SQLiteStore:
+    return SQLiteStore()
 
 
-async def _done(store: InMemoryStore, name: str, score: float | None, cited: tuple[str, ...] = ()) -> None:
+async def _done(store: SQLiteStore, name: str, score: float | None, cited: tuple[str, ...] = ()) -> None:
     await start_trajectory(store, "bot", f"Add fractions {name}", trajectory_id=name, clock=lambda: NOON)
     completion = Completion(score=score, cited=cited, learns=False)
     await complete_trajectory(store, "bot", name, "success", completion, clock=lambda: NOON)
 
 
-async def test_a_correction_moves_the_counter_and_reaches_the_next_reflection(store: InMemoryStore) -> None:
+async def test_a_correction_moves_the_counter_and_reaches_the_next_reflection(store: SQLiteStore) -> None:
     await write(store, "bot", rewriting(Add(content="Add tops and bottoms of fractions", section="m")))
     (bullet,) = (await store.load("bot")).playbook.bullets()
     await _done(store, "t1", 1.0, (bullet.id,))
@@ -52,7 +52,7 @@ async def test_a_correction_moves_the_counter_and_reaches_the_next_reflection(st
     assert (said.kind, said.verdict, said.text) == ("human", "failure", "it is 5/6, not 2/5")
 
 
-async def test_a_small_move_is_a_vote_and_no_reason_to_learn_again(store: InMemoryStore) -> None:
+async def test_a_small_move_is_a_vote_and_no_reason_to_learn_again(store: SQLiteStore) -> None:
     await _done(store, "t1", 0.9)
     given = await give_feedback(store, "bot", "t1", "success", clock=lambda: NOON)
     assert given.pending_id is None
@@ -64,7 +64,7 @@ async def test_a_small_move_is_a_vote_and_no_reason_to_learn_again(store: InMemo
     [(1.0, 0.7, True), (1.0, 0.701, False), (0.1, 0.4, True), (0.1, 0.399, False), (None, 0.2, True)],
 )
 async def test_a_score_that_moves_by_three_tenths_is_learned_from_again(
-    store: InMemoryStore, own: float | None, given: float, again: bool
+    store: SQLiteStore, own: float | None, given: float, again: bool
 ) -> None:
     await _done(store, "t1", own)
     done = await give_feedback(
@@ -75,7 +75,7 @@ async def test_a_score_that_moves_by_three_tenths_is_learned_from_again(
     assert (done.pending_id is not None) == again
 
 
-async def test_what_moved_most_is_learned_from_first_and_a_failing_one_stays(store: InMemoryStore) -> None:
+async def test_what_moved_most_is_learned_from_first_and_a_failing_one_stays(store: SQLiteStore) -> None:
     for name, score in (("little", 0.6), ("much", 1.0), ("middle", 0.8)):
         await _done(store, name, score)
         await give_feedback(
@@ -99,7 +99,7 @@ async def test_what_moved_most_is_learned_from_first_and_a_failing_one_stays(sto
 
 
 @pytest.mark.parametrize("kind", ["monitoring", "ab_test", "production"])
-async def test_a_system_is_a_stronger_source_than_the_learner(store: InMemoryStore, kind: str) -> None:
+async def test_a_system_is_a_stronger_source_than_the_learner(store: SQLiteStore, kind: str) -> None:
     await write(store, "bot", rewriting(Add(content="Add the tops of fractions", section="math")))
     (bullet,) = (await store.load("bot")).playbook.bullets()
     await _done(store, "t1", 1.0, (bullet.id,))
@@ -109,7 +109,7 @@ async def test_a_system_is_a_stronger_source_than_the_learner(store: InMemorySto
     assert (entry.helpful, entry.harmful) == (0, 1)
 
 
-async def test_wrong_feedback_is_refused(store: InMemoryStore) -> None:
+async def test_wrong_feedback_is_refused(store: SQLiteStore) -> None:
     with pytest.raises(TrajectoryNotFound):
         await give_feedback(store, "bot", "nowhere", "success")
     await _done(store, "t1", 1.0)
@@ -120,7 +120,7 @@ async def test_wrong_feedback_is_refused(store: InMemoryStore) -> None:
             await give_feedback(store, "bot", "t1", "success", score=score)
 
 
-async def test_a_trajectory_without_a_score_can_be_reflected_on(store: InMemoryStore) -> None:
+async def test_a_trajectory_without_a_score_can_be_reflected_on(store: SQLiteStore) -> None:
     await start_trajectory(store, "bot", "Half done", trajectory_id="t1")
     resources, opened = learning_resources(
         model=ScriptedModel(reflector=[BETTER]), store=store, settings=Settings()
@@ -136,7 +136,7 @@ async def test_a_trajectory_without_a_score_can_be_reflected_on(store: InMemoryS
     assert turn.reflections[0].at >= NOON - timedelta(days=1)
 
 
-async def test_a_trajectory_that_is_reflected_on_again_is_analysed_once(store: InMemoryStore) -> None:
+async def test_a_trajectory_that_is_reflected_on_again_is_analysed_once(store: SQLiteStore) -> None:
     for name in ("t1", "t2"):
         await _done(store, name, None)
     resources, opened = learning_resources(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ace_graph import ACEContext
 from ace_graph.graph import build_ace_graph
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
@@ -13,7 +13,7 @@ from tests.graph.conftest import ask
 
 
 async def test_a_run_of_the_graph_appears_under_its_parent() -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     parent = await start_trajectory(store, "alice", "Prepare a lesson")
     graph = build_ace_graph(model=ScriptedModel(["<final>5/6</final>"]), store=store, settings=Settings())
     context = ACEContext(learner_id="alice", reflect_when="never", parent_id=parent, task_type="question")

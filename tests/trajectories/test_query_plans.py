@@ -13,10 +13,10 @@ import psycopg
 import pytest
 
 from ace_graph.memory.stores.neo4j.pending import turns_query as cypher_query
-from ace_graph.memory.stores.postgres.pending import turns_query as postgres_query
-from ace_graph.memory.stores.postgres.store import PostgresStore
-from ace_graph.memory.stores.sqlite.migrations import migrate
-from ace_graph.memory.stores.sqlite.pending import turns_query
+from ace_graph.memory.stores.sql.pending import turns_query
+from ace_graph.memory.stores.sql.postgres import PostgresStore, PostgresTables
+from ace_graph.memory.stores.sql.schema import make_schema
+from ace_graph.memory.stores.sql.sqlite import SQLiteTables, result_of
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.portal import portal
 from tests.memory.stores.neo4j.subject import Neo4jSubject
@@ -42,16 +42,14 @@ FILTERS = [
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
     path: Path = tmp_path_factory.mktemp("plans") / "ace.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        migrate(connection)
+        result_of(make_schema(SQLiteTables(connection, "learners")))
         connection.execute("BEGIN")
         connection.executemany(
-            "INSERT INTO ace_turns (key, user_id, op_id, turn_id, mode, status, verdict, started_at, "
-            "completed_at, report_json, record_json, agent, task_type, parent_id) "
-            "VALUES (?1, 'bot', ?1, ?1, 'cot', ?2, 'unknown', '2026', '2026', '{}', '{}', ?3, ?4, ?5)",
-            (
-                (f"t{n}", ("success", "failure")[n % 9 == 0], f"agent{n % 7}", f"type{n % 5}", f"t{n // 10}")
-                for n in range(ROWS)
-            ),
+            "INSERT INTO ace_turns (user_id, op_id, seq, turn_id, mode, status, verdict, started_at, "
+            "completed_at, report_json, record_json, agent, task_type, parent_id, deleted, has_steps) "
+            "VALUES ('bot', 't' || ?1, ?1, 't' || ?1, 'cot', ?2, 'unknown', '2026', '2026', '{}', '{}', "
+            "'agent' || ?1 % 7, 'type' || ?1 % 5, 't' || ?1 / 10, FALSE, TRUE)",
+            ((n, ("success", "failure")[n % 9 == 0]) for n in range(ROWS)),
         )
         connection.execute("COMMIT")
         connection.execute("ANALYZE")
@@ -62,9 +60,9 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connectio
 def test_in_sqlite_every_filter_uses_an_index(full: sqlite3.Connection, fields: dict[str, object]) -> None:
     wanted = TrajectoryFilter(**fields)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # of a table
     statement, values = turns_query("bot", wanted)
-    rows = full.execute(f"EXPLAIN QUERY PLAN {statement} LIMIT 100", values)
+    rows = SQLiteTables(full, "learners").execute(f"EXPLAIN QUERY PLAN {statement} LIMIT 100", values)
     plan = [str(row[3]) for row in rows]
-    assert any("USING INDEX ace_turns_by_" in line for line in plan), plan
+    assert any("USING INDEX ace_turns_" in line for line in plan), plan
     assert not any(line.startswith("SCAN") and "json_each" not in line for line in plan), plan
 
 
@@ -94,9 +92,10 @@ def test_in_postgresql_every_filter_uses_an_index(
     full_postgres: psycopg.Connection, fields: dict[str, object]
 ) -> None:
     wanted = TrajectoryFilter(**fields)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # of a table
-    statement, values = postgres_query("bot", wanted)
+    statement, values = turns_query("bot", wanted)
     full_postgres.execute("SET enable_seqscan = off")  # a small table is read whole where that costs less
-    rows = full_postgres.execute(f"EXPLAIN {statement} LIMIT 100".encode(), values)
+    spelled = PostgresTables.spell(f"EXPLAIN {statement} LIMIT 100", "learners")
+    rows = full_postgres.execute(spelled.encode(), values)
     plan = [str(line) for (line,) in rows]
     assert any("ace_turns_" in line and "Index" in line for line in plan), plan
     assert not any("Seq Scan" in line for line in plan), plan

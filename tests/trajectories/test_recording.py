@@ -15,8 +15,7 @@ import pytest
 from ace_graph.errors import TrajectoryClosed, TrajectoryNotFound, UsageError
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.trajectory import MAX_STEPS, TrajectoryFilter
 from ace_graph.memory.turn import TurnStatus
 from ace_graph.retention import Tracing
@@ -38,7 +37,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> PendingStore:
-    return InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
+    return SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
 
 
 async def test_what_was_started_is_listed_in_progress_at_once(store: PendingStore) -> None:
@@ -70,7 +69,7 @@ async def test_steps_logged_by_another_process_that_was_killed_are_there(
 ) -> None:
     code = (
         "import asyncio, os, signal, sys\n"
-        "from ace_graph.memory.stores.sqlite.store import SQLiteStore\n"
+        "from ace_graph.memory.stores.sql.sqlite import SQLiteStore\n"
         "from ace_graph.trajectories.recording import log_step, start_trajectory\n"
         "async def main():\n"
         "    store = SQLiteStore(sys.argv[1])\n"

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnStatus
 from ace_graph.retention import Tracing
 from ace_graph.settings import Settings
@@ -21,11 +21,11 @@ from ace_graph.trajectories.recording import (
 
 
 @pytest.fixture
-def store() -> InMemoryStore:
-    return InMemoryStore()
+def store() -> SQLiteStore:
+    return SQLiteStore()
 
 
-async def _executed(store: InMemoryStore, name: str, status: TurnStatus, settings: Settings) -> None:
+async def _executed(store: SQLiteStore, name: str, status: TurnStatus, settings: Settings) -> None:
     async def task(trajectory: RunningTrajectory) -> tuple[str, TurnStatus]:
         await trajectory.alog("action", "did it")
         return name, status
@@ -35,13 +35,13 @@ async def _executed(store: InMemoryStore, name: str, status: TurnStatus, setting
     )
 
 
-async def _kept(store: InMemoryStore) -> Counter[str]:
+async def _kept(store: SQLiteStore) -> Counter[str]:
     """How many trajectories of each outcome have their steps."""
     turns = await store.turns("bot", 10_000)
     return Counter(turn.status for turn in turns if turn.steps)
 
 
-async def test_execute_with_learning_samples_successes_and_keeps_failures(store: InMemoryStore) -> None:
+async def test_execute_with_learning_samples_successes_and_keeps_failures(store: SQLiteStore) -> None:
     settings = Settings(trace_sample=0.1)
     for number in range(300):
         await _executed(store, f"task {number}", "success" if number % 6 else "failure", settings)
@@ -54,7 +54,7 @@ async def test_execute_with_learning_samples_successes_and_keeps_failures(store:
 
 @pytest.mark.parametrize(("failures", "kept"), [(True, {"failure": 3}), (False, {})])
 async def test_at_rate_zero_failures_stay_only_where_wanted(
-    store: InMemoryStore, failures: bool, kept: dict[str, int]
+    store: SQLiteStore, failures: bool, kept: dict[str, int]
 ) -> None:
     settings = Settings(trace_sample=0, trace_failures=failures)
     for number in range(3):
@@ -63,7 +63,7 @@ async def test_at_rate_zero_failures_stay_only_where_wanted(
     assert await _kept(store) == kept
 
 
-async def test_a_task_that_raises_is_a_failure_that_is_sampled(store: InMemoryStore) -> None:
+async def test_a_task_that_raises_is_a_failure_that_is_sampled(store: SQLiteStore) -> None:
     async def task(trajectory: RunningTrajectory) -> None:
         await trajectory.alog("action", "did it")
         raise OSError("away")
@@ -75,7 +75,7 @@ async def test_a_task_that_raises_is_a_failure_that_is_sampled(store: InMemorySt
     assert [len(turn.steps) for turn in await store.turns("bot")] == [0, 1]
 
 
-async def _completed(store: InMemoryStore, tracing: Tracing | None = None) -> int:
+async def _completed(store: SQLiteStore, tracing: Tracing | None = None) -> int:
     name = await start_trajectory(store, "bot", "task")
     await log_step(store, "bot", name, "action", "did it")
     await complete_trajectory(store, "bot", name, "success", Completion(learns=False), tracing=tracing)
@@ -83,7 +83,7 @@ async def _completed(store: InMemoryStore, tracing: Tracing | None = None) -> in
 
 
 async def test_complete_trajectory_goes_by_the_environment(
-    store: InMemoryStore, monkeypatch: pytest.MonkeyPatch
+    store: SQLiteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await _completed(store) == 1
     monkeypatch.setenv("ACE_TRACE_SAMPLE", "0")
@@ -92,7 +92,7 @@ async def test_complete_trajectory_goes_by_the_environment(
 
 
 async def test_execute_with_learning_goes_by_the_environment(
-    store: InMemoryStore, monkeypatch: pytest.MonkeyPatch
+    store: SQLiteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def task(trajectory: RunningTrajectory) -> str:
         await trajectory.alog("action", "did it")
@@ -103,7 +103,7 @@ async def test_execute_with_learning_goes_by_the_environment(
     assert await _kept(store) == {}
 
 
-async def test_what_is_left_to_learn_holds_all_steps(store: InMemoryStore) -> None:
+async def test_what_is_left_to_learn_holds_all_steps(store: SQLiteStore) -> None:
     name = await start_trajectory(store, "bot", "task")
     await log_step(store, "bot", name, "action", "did it in two steps")
     await complete_trajectory(store, "bot", name, "success", tracing=Tracing(0))

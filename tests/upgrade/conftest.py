@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-pytest.register_assert_rewrite("tests.upgrade.memory_of_v0_1")
-
-from tests.cli.conftest import ace  # noqa: E402  after that
+from tests.cli.conftest import ace
 
 __all__ = ["ace"]

@@ -20,8 +20,7 @@ from ace_graph.copying.check import CheckResult, check_all
 from ace_graph.copying.copy_store import CopyResult, Mode, Problem, Step, copy_store
 from ace_graph.errors import ConfigurationError, StoreUnavailable, StoreUrlError, UsageError
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.stores.whole import CopyableStore, can_copy
 from ace_graph.stores import open_store, redacted_url
 
@@ -42,8 +41,9 @@ def run_copy(source: str, target: str, learner: str | None, mode: Mode, *, as_js
         ):
             opened, other = _checked(here, source), _checked(there, target)
             _check_places(here, there, source, target)
-            if mode != "copy" and isinstance(there, SQLiteStore) and not there.path.exists():
-                other = InMemoryStore()  # opening would make the file
+            file = _file_of(there)
+            if mode != "copy" and file is not None and not file.exists():
+                other = SQLiteStore()  # opening would make the file
             with _bars() as on_step:
                 return await copy_store(opened, other, learner=learner, mode=mode, on_step=on_step)
 
@@ -144,7 +144,7 @@ def run_check(url: str | None, *, as_json: bool) -> int:
 
 
 def _checked(store: Store, url: str) -> CopyableStore:
-    if isinstance(store, InMemoryStore):
+    if isinstance(store, SQLiteStore) and store.path is None:
         raise StoreUrlError(f"{url} ends with this process: name a store that stays")
     if not can_copy(store):
         raise ConfigurationError(f"the store {store.name} can't be copied")
@@ -154,15 +154,20 @@ def _checked(store: Store, url: str) -> CopyableStore:
 def _check_places(here: Store, there: Store, source: str, target: str) -> None:
     """Refuse a source that is no file, which opening would create, and a copy onto itself."""
     _check_file(here)
-    same_file = isinstance(here, SQLiteStore) and isinstance(there, SQLiteStore) and here.path == there.path
+    same_file = _file_of(here) is not None and _file_of(here) == _file_of(there)
     if same_file or source == target:
         raise UsageError("FROM and TO are the same store: name another one")
 
 
 def _check_file(store: Store) -> None:
     """Refuse a store that is no file, which opening would create."""
-    if isinstance(store, SQLiteStore) and not store.path.is_file():
-        raise ConfigurationError(f"there is no file {store.path}: name a store that is there")
+    file = _file_of(store)
+    if file is not None and not file.is_file():
+        raise ConfigurationError(f"there is no file {file}: name a store that is there")
+
+
+def _file_of(store: Store) -> Path | None:
+    return store.path if isinstance(store, SQLiteStore) else None
 
 
 @contextmanager

@@ -62,6 +62,11 @@ class Database(Protocol):
         ...
 
     @property
+    def named_tables(self) -> LiteralString:
+        """The statement for those of two tables that the database has."""
+        ...
+
+    @property
     def thread_deletions(self) -> Sequence[LiteralString]:
         """The statements that delete all checkpoints of one thread, within a transaction of ours."""
         ...

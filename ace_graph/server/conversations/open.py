@@ -15,9 +15,9 @@ from ace_graph.memory.stores.base import Timeouts
 from ace_graph.server.clock import Clock, SystemClock
 from ace_graph.server.conversations.cleaning import ConversationLimits, clean_conversations
 from ace_graph.server.conversations.database import Database
-from ace_graph.server.conversations.migrations import migrate
 from ace_graph.server.conversations.owner import new_owner
 from ace_graph.server.conversations.repository import Conversations
+from ace_graph.server.conversations.schema import make_schema
 from ace_graph.settings import Settings
 
 __all__ = [
@@ -111,7 +111,7 @@ async def open_database(place: str, settings: Settings, *, exists: bool = False)
         raise ConfigurationError(f"there is no file {conversations_location(named)}: check the path")
     database = await _open_database(named)
     try:
-        await migrate(database, SystemClock().now().isoformat())
+        await make_schema(database, SystemClock().now().isoformat())
         yield database
     finally:
         await database.close()

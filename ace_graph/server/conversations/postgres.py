@@ -16,8 +16,8 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.stores.base import Timeouts
-from ace_graph.memory.stores.postgres.connection import connection_options
-from ace_graph.memory.stores.postgres.errors import Address, checked_address, is_lost, translated
+from ace_graph.memory.stores.sql.postgres import connection_options
+from ace_graph.memory.stores.sql.postgres_errors import Address, checked_address, is_lost, translated
 from ace_graph.server.conversations.database import Execute, Row, Statement, Work
 
 __all__ = ["PostgresDatabase", "open_postgres"]
@@ -121,6 +121,9 @@ async def _execute(
 class PostgresDatabase:
     """See `database.Database`."""
 
+    named_tables: LiteralString = (
+        "SELECT relname::text FROM pg_class WHERE relname IN (?, ?) AND pg_table_is_visible(oid)"
+    )
     thread_deletions: Sequence[LiteralString] = (
         "DELETE FROM checkpoint_writes WHERE thread_id = ?",
         "DELETE FROM checkpoint_blobs WHERE thread_id = ?",

@@ -19,8 +19,8 @@ from typing import Literal, LiteralString, cast
 from ace_graph.errors import RequestRefused
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.database import Database, Execute, Row
-from ace_graph.server.conversations.migrations import migrate
 from ace_graph.server.conversations.owner import is_gone
+from ace_graph.server.conversations.schema import make_schema
 
 __all__ = ["LEASE_SECONDS", "AcceptedTurn", "Conversation", "Conversations", "GivenUpTurn", "UnsavedTurn"]
 
@@ -95,8 +95,8 @@ class Conversations:
         return self._database
 
     async def set_up(self) -> None:
-        """Bring the tables up to date. Raises NewerFormat, StoreUnavailable."""
-        await migrate(self._database, self._clock.now().isoformat())
+        """Make the tables where there are none. Raises OtherSchema, StoreUnavailable."""
+        await make_schema(self._database, self._clock.now().isoformat())
 
     async def accept(self, turn: AcceptedTurn) -> AcceptedTurn:
         """Store a turn, and its conversation if it is new; return it with `thread_id` and `known` set.

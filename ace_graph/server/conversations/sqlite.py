@@ -78,6 +78,7 @@ class SQLiteDatabase:
     A job whose caller is cancelled is done all the same: its transaction is whole.
     """
 
+    named_tables: LiteralString = "SELECT name FROM sqlite_master WHERE name IN (?, ?)"
     thread_deletions: Sequence[LiteralString] = (
         "DELETE FROM writes WHERE thread_id = ?",
         "DELETE FROM checkpoints WHERE thread_id = ?",

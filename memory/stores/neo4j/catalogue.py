@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Wanted
 from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope, Visibility
-from ace_graph.memory.catalogue.label import stored_label
+from ace_graph.memory.catalogue.label import Label
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.playbook import Playbook
@@ -321,7 +321,7 @@ class _VersionRow(BaseModel):
     op_id: str
 
     def version(self, base: int, kept: frozenset[int]) -> StoredVersion:
-        label = stored_label(self.n, self.major, self.minor)
+        label = Label(self.major or 0, self.minor or 0)
         readable = self.n >= base or self.n in kept
         return StoredVersion(self.n, label, self.at, self.author, self.reason, self.op_id, readable)
 
@@ -344,7 +344,7 @@ class _EntryRow(BaseModel):
     minor: int | None
 
     def entry(self) -> PlaybookEntry:
-        label = stored_label(self.version, self.major, self.minor)
+        label = Label(self.major or 0, self.minor or 0)
         return PlaybookEntry(
             self.playbook_id,
             self.owner or None,
@@ -391,5 +391,5 @@ class AttachedRow(BaseModel):
         )
 
     def _version(self) -> Version:
-        label = stored_label(self.version, self.major, self.minor)
+        label = Label(self.major or 0, self.minor or 0)
         return Version(self.epoch, self.version, self.etag, label)

@@ -72,13 +72,13 @@ SET m.keys_from = $keys_from
 _OLD_DELTAS = """
 CALL (m) {
   MATCH (y:AceDelta {user_id: $uid})
-  WHERE y.content AND (y.at >= $before OR y.version > coalesce(m.history_base, m.base_version))
+  WHERE y.content AND (y.at >= $before OR y.version > m.history_base)
   RETURN min(y.version) AS young
 }
 CALL (m, young) {
   MATCH (d:AceDelta)
   WHERE d.user_id = $uid AND d.at < $before
-    AND (NOT d.content OR d.version < coalesce(young, coalesce(m.history_base, m.base_version) + 1))
+    AND (NOT d.content OR d.version < coalesce(young, m.history_base + 1))
 """
 
 COUNT_DELTAS: Final = f"""

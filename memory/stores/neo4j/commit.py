@@ -32,7 +32,6 @@ from ace_graph.memory.stores.neo4j.rows import (
 )
 from ace_graph.memory.stores.neo4j.runner import Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import grant_rows
-from ace_graph.memory.stores.neo4j.upgrade import upgrade
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
 
 __all__ = ["CommitResult", "commit_once", "lock", "read_locked", "snapshot_of"]
@@ -54,18 +53,12 @@ async def lock(
     """Take the learner's lock until the transaction ends; return the state that is read under it.
 
     None when there is no such learner, or when it was forgotten while this waited. What `known` has is left
-    out. `key` is that of an operation that may have been applied. A state in the form of an older version is
-    upgraded.
+    out. `key` is that of an operation that may have been applied.
     """
     parameter = known_parameter(known or Snapshot())
     rows = await fetch(transaction, cypher.LOCK, uid=learner_id, key=key, known=parameter)
     state = Reply.model_validate(rows[0]) if rows else None
-    if state is None or not state.locked:
-        return None
-    if state.in_old_form:
-        await upgrade(transaction, learner_id)
-        return await lock(transaction, learner_id, known, key)
-    return state
+    return state if state is not None and state.locked else None
 
 
 async def read_locked(transaction: Runner, learner_id: str, known: Snapshot | None = None) -> Snapshot:
@@ -119,7 +112,7 @@ async def commit_once(
 
 def _newest(reply: Reply | None, base: Snapshot) -> Snapshot:
     """The state that a conflict replied with, else what was known; it is read again under the lock."""
-    if reply is None or not reply.locked or reply.in_old_form or reply.parts is None:
+    if reply is None or not reply.locked or reply.parts is None:
         return base
     try:
         return reply.snapshot(base)

@@ -1,7 +1,7 @@
 """The connection to one Neo4j server: one driver per process, on the portal's loop, made on first use.
 
 Each call has a timeout and is retried with jittered backoff on transient errors. Other errors become those of
-this project. The first call migrates the schema.
+this project. The first call makes the schema.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from typing import LiteralString, TypeVar, cast
+from typing import LiteralString, TypeVar
 
 from neo4j import (
     AsyncDriver,
@@ -27,22 +27,13 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_r
 from ace_graph.memory.stores.base import Timeouts
 from ace_graph.memory.stores.commit_queue import CommitQueue
 from ace_graph.memory.stores.neo4j.errors import checked_uri, is_retryable, translated
-from ace_graph.memory.stores.neo4j.migrations import (
-    APPLIED,
-    RECORD,
-    UPGRADING,
-    Migration,
-    missing_migrations,
-)
 from ace_graph.memory.stores.neo4j.runner import Namespace, Row, Runner, fetch
-from ace_graph.memory.stores.neo4j.upgrade import IN_OLD_FORM, upgrade_locked
+from ace_graph.memory.stores.neo4j.schema import HELD, RECORD, SCHEMA, STATEMENTS, is_made
 from ace_graph.portal import Portal, portal
 
 __all__ = ["Link", "Login", "Neo4jConnection"]
 
 T = TypeVar("T")
-UPGRADE_SECONDS = 3_600.0
-"""For the states of an older version, once; what was upgraded stays so when this is interrupted."""
 _IDLE_CHECK_SECONDS = 60.0
 _ALREADY_EXISTS = frozenset(
     {
@@ -77,9 +68,9 @@ class Link:
     queues: Mapping[Namespace, CommitQueue] = field(
         default_factory=lambda: {"learners": CommitQueue(), "playbooks": CommitQueue()}
     )
-    migrating: asyncio.Lock = field(default_factory=asyncio.Lock)
+    making_schema: asyncio.Lock = field(default_factory=asyncio.Lock)
     answered: bool = False
-    migrated: bool = False
+    schema_made: bool = False
 
 
 class Neo4jConnection:
@@ -117,12 +108,12 @@ class Neo4jConnection:
         """Return the result of `attempt`, retried on transient errors, within `seconds` or a read's time.
 
         `attempt` must be safe to repeat. Raises StoreUnavailable, StoreAuthError, CommitContention,
-        NewerFormat, StoreError, and what `attempt` raises of its own.
+        OtherSchema, StoreError, and what `attempt` raises of its own.
         """
         login = self._login
         link = self.link
         try:
-            await self._migrate(link)
+            await self._make_schema(link)
             async with asyncio.timeout(self.timeouts.read if seconds is None else seconds):
                 return await self._retried(link, lambda: attempt(link))
         except (Neo4jError, DriverError, OSError) as error:  # a TimeoutError is an OSError
@@ -140,7 +131,7 @@ class Neo4jConnection:
             return await fetch(session, query, **parameters)
 
     async def _schema_rows(self, link: Link, query: LiteralString, /, **parameters: object) -> list[Row]:
-        """Run one statement of a migration, which names the labels of both namespaces itself."""
+        """Run one statement of the schema, which names the labels of both namespaces itself."""
         async with self._session(link) as session:
             return await fetch(Runner(session), query, **parameters)
 
@@ -188,47 +179,18 @@ class Neo4jConnection:
                 return result
         raise AssertionError("tenacity ends with a result or an error")
 
-    async def _migrate(self, link: Link) -> None:
-        if link.migrated:
+    async def _make_schema(self, link: Link) -> None:
+        """Make constraints and indexes. Another process or call may do the same at the same time."""
+        if link.schema_made:
             return
         async with asyncio.timeout(self.timeouts.read):
-            applied = await self._retried(link, lambda: self._applied(link))
-        missing = missing_migrations(applied)
-        if missing:
-            upgrades = any(migration.name == UPGRADING for migration in missing)
-            async with asyncio.timeout(UPGRADE_SECONDS if upgrades else self.timeouts.schema), link.migrating:
-                for migration in missing:
-                    await self._apply(link, migration)
-        link.migrated = True
-
-    async def _applied(self, link: Link) -> frozenset[str]:
-        (row,) = await self._schema_rows(link, APPLIED)
-        return frozenset(cast("list[str]", row["names"]))
-
-    async def _apply(self, link: Link, migration: Migration) -> None:
-        """Apply one migration. Another process or call may do the same at the same time."""
-        for statement in migration.statements:
-            await self._retried(link, partial(self._change_schema, link, statement))
-        if migration.name == UPGRADING:
-            for namespace in ("learners", "playbooks"):
-                await self._upgrade_states(link, namespace)
-        await self._retried(link, lambda: self._schema_rows(link, RECORD, name=migration.name))
-
-    async def _upgrade_states(self, link: Link, namespace: Namespace) -> None:
-        """Upgrade the states of a namespace, each in a transaction of its own, under its lock."""
-
-        async def old_ones() -> list[Row]:
-            async with self._session(link) as session:
-                return await fetch(Runner(session, namespace), IN_OLD_FORM)
-
-        async def upgrade(learner: str) -> None:
-            async with self._session(link) as session, await session.begin_transaction() as transaction:
-                await upgrade_locked(Runner(transaction, namespace), learner)
-                await transaction.commit()
-
-        while rows := await self._retried(link, old_ones):
-            for row in rows:
-                await self._retried(link, partial(upgrade, str(row["uid"])))
+            (held,) = await self._retried(link, lambda: self._schema_rows(link, HELD))
+        if not is_made(held):
+            async with asyncio.timeout(self.timeouts.schema), link.making_schema:
+                for statement in STATEMENTS:
+                    await self._retried(link, partial(self._change_schema, link, statement))
+                await self._retried(link, lambda: self._schema_rows(link, RECORD, name=SCHEMA))
+        link.schema_made = True
 
     async def _change_schema(self, link: Link, statement: LiteralString) -> None:
         try:

@@ -289,11 +289,10 @@ class Neo4jNamespace(CommittingNamespace):
         """Return the state, read again under the lock where the reply is no consistent version."""
         if reply is None:
             return Snapshot()
-        if not reply.in_old_form:
-            try:
-                return reply.snapshot(known)
-            except IncompleteState:
-                pass  # another transaction wrote it meanwhile, or what is known is of another history
+        try:
+            return reply.snapshot(known)
+        except IncompleteState:
+            pass  # another transaction wrote it meanwhile, or what is known is of another history
         async with self.connection.transaction(link) as transaction:
             return await read_locked(transaction, learner, known)
 

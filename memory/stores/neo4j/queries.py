@@ -265,7 +265,7 @@ OPTIONAL MATCH (m:AceMemoryState {user_id: $uid})
 OPTIONAL MATCH (u:User)-[:HAS_ACE_MEMORY]->(m)
 WITH l, m, collect(u) AS users
 CALL (m) {
-  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_BASE|HAS_STAMPS|HAS_TOUCH|HAS_CHECKPOINT
+  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_BASE|HAS_STAMPS|HAS_TOUCH
     |HAS_BULLET|HAS_PENDING|HAS_VECTOR]->(part)
   DETACH DELETE part
 }
@@ -302,7 +302,7 @@ DESCRIBE = """
 CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'
 OPTIONAL MATCH (m:AceMemoryState)
 WITH versions[0] AS version, edition, count(m) AS learners
-OPTIONAL MATCH (s:AceMigration)
+OPTIONAL MATCH (s:AceSchema)
 RETURN version, edition, learners, max(s.name) AS schema
 """
 """The server's version and edition, the schema, and the number of learners."""

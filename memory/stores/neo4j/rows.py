@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ace_graph.errors import IncompleteState
 from ace_graph.memory.catalogue.entry import PlaybookEntry
-from ace_graph.memory.catalogue.label import stored_label
+from ace_graph.memory.catalogue.label import Label
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.commit import CommitPlan, HistoryEntry, commit_key
 from ace_graph.memory.delta.effect import Report
@@ -120,7 +120,7 @@ class Reply(BaseModel):
         """Return the small part of the state."""
         n = self.version or 0
         return StateHead(
-            Version(self.epoch, n, self.etag or "", stored_label(n, self.major, self.minor)),
+            Version(self.epoch, n, self.etag or "", Label(self.major or 0, self.minor or 0)),
             self.access_clock or 0,
             self.access_mark or "",
             CompactionMarks(self.history_base or 0, self.history_next),
@@ -153,11 +153,6 @@ class Reply(BaseModel):
             None if parts.used else parts.stamps or NO_STAMPS,
             parts.touches,
         ).snapshot(known)
-
-    @property
-    def in_old_form(self) -> bool:
-        """Whether a version before migration 0010 wrote the state."""
-        return self.epoch is not None and self.content_base is None
 
     @property
     def locked(self) -> bool:
@@ -323,7 +318,7 @@ def read_entry(row: Row) -> HistoryEntry:
     delta = _DeltaRow.model_validate(row)
     effect = None if delta.effect_json is None else load_effect(delta.effect_json)
     report = load_report(delta.report_json)
-    label = stored_label(delta.n, delta.major, delta.minor)
+    label = Label(delta.major or 0, delta.minor or 0)
     return HistoryEntry(
         delta.n, delta.op_id, delta.at, delta.author, delta.reason, delta.source, report, effect, label
     )

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from ace_graph.errors import CommitContention, PlaybookExists
 from ace_graph.memory.catalogue.entry import PlaybookEntry
-from ace_graph.memory.catalogue.label import stored_label
+from ace_graph.memory.catalogue.label import Label
 from ace_graph.memory.commit import commit_key
 from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.serialization import load_record
@@ -40,7 +40,6 @@ from ace_graph.memory.stores.neo4j.sharing import (
     list_proposals,
     put_grants,
 )
-from ace_graph.memory.stores.neo4j.upgrade import upgrade_locked
 from ace_graph.memory.stores.whole import WholeDelta, WholeMemory, WholeTouches, WholeTurn
 
 __all__ = ["put_whole", "read_whole", "stage", "unstage"]
@@ -152,9 +151,6 @@ async def read_whole(run: Runner, key: str) -> WholeMemory | None:
         before = await fetch(run, STATE_ALONE, uid=key)
         if not before:
             return None
-        if before[0]["content_base"] is None:
-            await upgrade_locked(run, key)
-            continue
         memory = await _read(run, key, dict(before[0]))
         if await fetch(run, STATE_ALONE, uid=key) == before:
             return memory
@@ -214,7 +210,7 @@ def _delta(row: Row) -> WholeDelta:
         int(str(row["effect_bytes"] or 0)),
         str(row["parent"] or ""),
         str(row["etag"] or ""),
-        stored_label(n, major, minor),
+        Label(major or 0, minor or 0),
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.memory.stores.in_memory import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.offline_tutor.tutor import OfflineTutor
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput
@@ -589,7 +589,7 @@ ROWS = [
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.language}: {' / '.join(row.turns)}"[:100])
 async def test_what_is_said_is_kept_and_nothing_else(row: Row) -> None:
-    store = InMemoryStore()
+    store = SQLiteStore()
     graph = build_ace_graph(model=OfflineTutor(), store=store, settings=Settings())
     messages = list[AnyMessage]()
     for said in row.turns:

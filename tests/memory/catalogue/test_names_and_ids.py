@@ -16,7 +16,7 @@ from ace_graph.memory.catalogue.foreign import (
     read_only_bullets,
     source_of,
 )
-from ace_graph.memory.catalogue.label import Label, stored_label
+from ace_graph.memory.catalogue.label import Label
 from ace_graph.memory.catalogue.name import PlaybookRef, checked_name, name_key
 from ace_graph.memory.catalogue.usage import playbook_of
 from ace_graph.memory.playbook import Playbook
@@ -80,14 +80,6 @@ def test_a_label_never_goes_back(replacements: list[bool]) -> None:
         labels.append(labels[-1].after(replaced=replaced))
     assert labels == sorted(set(labels))
     assert labels[1:2] in ([], [Label(1, 0)])
-
-
-def test_a_version_without_a_stored_label_is_counted() -> None:
-    assert [str(stored_label(n, None, None)) for n in (0, 1, 2, 7)] == ["0.0", "1.0", "1.1", "1.6"]
-    assert stored_label(7, None, None).after(replaced=True) == Label(2, 0)
-    assert stored_label(7, 4, 2) == Label(4, 2)
-    assert stored_label(7, 4, None) == stored_label(7, None, 2) == Label(1, 6), "half a label is none"
-    assert stored_label(7, 0, 0) == Label()
 
 
 @pytest.mark.parametrize("core", [{"section": "profile"}, {"pinned": True}, {"slot": "name"}], ids=str)

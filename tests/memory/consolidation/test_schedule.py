@@ -17,7 +17,7 @@ from ace_graph.memory.pending import Pending
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Access, ConsolidationNote, Snapshot, Version
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing.conformance.writing import adding, rewriting
 from tests.memory.store_scenario import bullet
 
@@ -84,7 +84,7 @@ def test_a_run_is_named_with_its_playbook_unless_that_is_the_memory() -> None:
 
 
 async def test_a_run_that_a_caller_stores_takes_the_place_of_the_due_one() -> None:
-    store, texts = InMemoryStore(ABOVE_TWO), ("Draw a bar", "Name the unit", "Estimate first")
+    store, texts = SQLiteStore(policy=ABOVE_TWO), ("Draw a bar", "Name the unit", "Estimate first")
     assert (await store.commit("ada", adding(*texts), Snapshot())).scheduled is not None
     work = ConsolidationWork().as_pending("run")
     assert (await store.commit("bob", adding(*texts), Snapshot(), None, work)).scheduled is None

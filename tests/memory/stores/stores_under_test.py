@@ -1,4 +1,4 @@
-"""The databases that the conformance suite runs on: two dictionaries and a SQLite file.
+"""The databases that the conformance suite runs on: SQLite in memory, and in a file.
 
 Each holds learners and named playbooks; the suite runs on either, as one specification.
 """
@@ -13,12 +13,9 @@ from unittest.mock import patch
 
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base_and_tail import base_checksum
-from ace_graph.memory.stores.in_memory.store import InMemoryPlaybooks, InMemoryStore, Learners
-from ace_graph.memory.stores.namespaces import Namespace
-from ace_graph.memory.stores.sqlite.file import SQLiteFile
-from ace_graph.memory.stores.sqlite.namespace import SQLiteNamespace
-from ace_graph.memory.stores.sqlite.store import SQLitePlaybooks, SQLiteStore
-from ace_graph.memory.stores.sqlite.tables import Tables, Values
+from ace_graph.memory.stores.sql.database import Namespace, Values
+from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore, SQLiteTables
+from ace_graph.memory.stores.sql.store import SQLNamespace, SQLPlaybooks
 from ace_graph.testing.conformance import Traffic
 from tests.plugins.sizes import PATIENT
 
@@ -26,23 +23,23 @@ __all__ = ["MemoryPlaybooks", "MemorySubject", "SQLitePlaybooksSubject", "SQLite
 
 
 class MemorySubject:
-    """Stores that share their learners, as processes share a database."""
+    """Stores that share a database in memory, as processes share a file."""
 
     def __init__(self) -> None:
-        self._learners = Learners()
+        self._database = SQLiteDatabase()
 
-    def open(self, policy: Policy | None = None) -> InMemoryStore:
-        return InMemoryStore(policy, learners=self._learners)
+    def open(self, policy: Policy | None = None) -> SQLiteStore:
+        return SQLiteStore(self._database, policy)
 
 
 class MemoryPlaybooks:
     """The namespaces of playbooks of such stores."""
 
     def __init__(self) -> None:
-        self._learners = Learners()
+        self._database = SQLiteDatabase()
 
-    def open(self, policy: Policy | None = None) -> InMemoryPlaybooks:
-        return InMemoryPlaybooks(self._learners, policy or Policy())
+    def open(self, policy: Policy | None = None) -> SQLPlaybooks:
+        return SQLPlaybooks(self._database, "playbooks", policy or Policy())
 
 
 class SQLiteSubject:
@@ -53,7 +50,7 @@ class SQLiteSubject:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def open(self, policy: Policy | None = None) -> SQLiteNamespace:
+    def open(self, policy: Policy | None = None) -> SQLNamespace:
         return SQLiteStore(self.path, policy)
 
     async def measured(self, job: Callable[[], Awaitable[None]]) -> Traffic:
@@ -67,27 +64,23 @@ class SQLiteSubject:
 
     async def read_content(self, learner_id: str) -> str | None:
         with closing(sqlite3.connect(self.path)) as connection:
-            row = (
-                Tables(connection, self.tables)
-                .execute(
-                    "SELECT c.memory_json FROM ace_learners l JOIN ace_base_contents c "
-                    "ON c.user_id = l.user_id AND c.version = l.content_base WHERE l.user_id = ?",
-                    (learner_id,),
-                )
-                .fetchone()
+            row = await SQLiteTables(connection, self.tables).row(
+                "SELECT b.memory_json FROM ace_learners l JOIN ace_bases b "
+                "ON b.user_id = l.user_id AND b.version = l.content_base WHERE l.user_id = ?",
+                (learner_id,),
             )
         return None if row is None else row[0]
 
     async def write_content(self, learner_id: str, text: str) -> None:
         with closing(sqlite3.connect(self.path)) as connection, connection:
-            tables = Tables(connection, self.tables)
-            (n, etag) = tables.execute(
+            tables = SQLiteTables(connection, self.tables)
+            ((n, etag),) = await tables.rows(
                 "UPDATE ace_learners SET content_base = version, effects_bytes = 0 WHERE user_id = ? "
                 "RETURNING version, etag",
                 (learner_id,),
-            ).fetchone()
-            tables.execute(
-                "INSERT INTO ace_base_contents (user_id, version, etag, checksum, memory_json) "
+            )
+            await tables.change(
+                "INSERT INTO ace_bases (user_id, version, etag, checksum, memory_json) "
                 "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
                 "SET checksum = excluded.checksum, memory_json = excluded.memory_json",
                 (learner_id, n, etag, base_checksum(n, etag, text), text),
@@ -96,7 +89,7 @@ class SQLiteSubject:
 
 @contextmanager
 def _counted_statements() -> Generator[Traffic]:
-    traffic, execute = Traffic(), Tables.execute
+    traffic, execute = Traffic(), SQLiteTables.execute
 
     def size(value: object) -> int:
         return len(value.encode()) if isinstance(value, str) else 8
@@ -105,13 +98,13 @@ def _counted_statements() -> Generator[Traffic]:
         traffic.read += sum(map(size, row))
         return row
 
-    def counting(tables: Tables, statement: str, values: Values = ()) -> sqlite3.Cursor:
+    def counting(tables: SQLiteTables, statement: str, values: Values = ()) -> sqlite3.Cursor:
         traffic.statements += 1
         cursor = execute(tables, statement, values)
         cursor.row_factory = counted
         return cursor
 
-    with patch.object(Tables, "execute", counting):
+    with patch.object(SQLiteTables, "execute", counting):
         yield traffic
 
 
@@ -120,6 +113,5 @@ class SQLitePlaybooksSubject(SQLiteSubject):
 
     tables: Namespace = "playbooks"
 
-    def open(self, policy: Policy | None = None) -> SQLitePlaybooks:
-        file = SQLiteFile(self.path, make_folder=False, lock_timeout=PATIENT)
-        return SQLitePlaybooks(file, policy or Policy())
+    def open(self, policy: Policy | None = None) -> SQLPlaybooks:
+        return SQLPlaybooks(SQLiteDatabase(self.path, lock_timeout=PATIENT), "playbooks", policy or Policy())

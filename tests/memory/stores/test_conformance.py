@@ -14,10 +14,10 @@ from tests.memory.stores.stores_under_test import (
     SQLiteSubject,
 )
 
-_WITHOUT_TEXT = [verb for verb in VERBS if verb not in ("damage", "traffic")]  # what is held is values
+_WITHOUT_A_FILE = [verb for verb in VERBS if verb not in ("damage", "traffic")]
 
 
-@pytest.mark.parametrize("case", cases(*_WITHOUT_TEXT), ids=str)
+@pytest.mark.parametrize("case", cases(*_WITHOUT_A_FILE), ids=str)
 async def test_in_memory_store(case: Case) -> None:
     await case(MemorySubject())
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from ace_graph.errors import CommitTooOld
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
@@ -21,7 +21,8 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Place
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.commit_queue import CommitRequest
-from ace_graph.memory.stores.in_memory.store import InMemoryStore, Learners
+from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
+from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.retention import Cutoffs
 from ace_graph.testing import conformance
@@ -32,68 +33,83 @@ Recorded = TurnRecord | Amend | None
 Work = Pending | PendingItem | None
 
 
-class LastWriterWins(InMemoryStore):
-    """Writes what was planned from the base, whatever is stored by now."""
+class Changed(SQLiteStore):
+    """A store that changes its own rows."""
 
-    def _before(self, request: CommitRequest) -> Commit | None:
-        held = self._held(request.learner)
-        if (
-            request.base.version.epoch in (None, held.snapshot.version.epoch)
-            and request.delta.op_id not in held.applied
-        ):
-            held.snapshot = request.base
-        return super()._before(request)
+    async def change(self, statement: str, *values: object) -> int:
+        return await self._run(lambda tables: tables.change(statement, values), writes=True)
 
 
-class AppliesTwice(InMemoryStore):
+class LastWriterWins(SQLiteStore):
+    """Puts back what the base was, whatever is stored by now."""
+
+    _written: ClassVar[dict[str, WholeMemory]] = {}
+
+    async def _commit_from(self, start: Snapshot, request: CommitRequest, began: float) -> Commit:
+        learner, base = request.learner, request.base
+        held = await self.whole(learner)
+        if held is not None and all(turn.op_id != request.delta.op_id for turn in held.turns):
+            if base.absent:
+                await self.forget(learner)
+            elif base.access.mark in self._written:
+                await self.put_whole(learner, self._written[base.access.mark], held)
+            start = base
+        done = await super()._commit_from(start, request, began)
+        written = await self.whole(learner)
+        assert written is not None
+        self._written[done.snapshot.access.mark] = written
+        return done
+
+
+class AppliesTwice(Changed):
     """Does not remember op ids."""
 
-    def _before(self, request: CommitRequest) -> Commit | None:
-        self._held(request.learner).applied.clear()
-        return super()._before(request)
+    async def _commit_from(self, start: Snapshot, request: CommitRequest, began: float) -> Commit:
+        for table in ("ace_deltas", "ace_turns"):
+            await self.change(
+                f"UPDATE {table} SET op_id = op_id || hex(randomblob(8)) WHERE user_id = ?", request.learner
+            )
+        return await super()._commit_from(start, request, began)
 
 
-class BringsBack(InMemoryStore):
+class BringsBack(SQLiteStore):
     """Lets a late commit create a learner who was forgotten."""
 
     async def _commit(self, request: CommitRequest) -> Commit:
         return await super()._commit(replace(request, base=Snapshot()))
 
 
-class StoppedClock(InMemoryStore):
+class StoppedClock(SQLiteStore):
     """Moves the access part with content only."""
 
     async def _commit(self, request: CommitRequest) -> Commit:
-        held = self._held(request.learner)
-        before = held.snapshot
+        before = await self.whole(request.learner)
         done = await super()._commit(request)
-        if done.version == before.version:
-            held.snapshot = before
+        if before is not None and done.version == before.head.version:
+            await self.put_whole(request.learner, before, await self.whole(request.learner))
         return done
 
 
-class NewVersionEveryTurn(InMemoryStore):
+class NewVersionEveryTurn(SQLiteStore):
     """Gives an etag to commits that change nothing."""
 
     async def _commit(self, request: CommitRequest) -> Commit:
         done = await super()._commit(request)
-        held = self._held(request.learner)
-        held.snapshot = replace(held.snapshot, version=done.version._replace(etag=self._new_token()))
-        return replace(done, version=held.snapshot.version, snapshot=held.snapshot)
+        version = done.version._replace(etag=self._new_token())
+        return replace(done, version=version, snapshot=replace(done.snapshot, version=version))
 
 
-class LosesQuietTurns(InMemoryStore):
+class LosesQuietTurns(Changed):
     """Stores a record only with a change of content."""
 
     async def _commit(self, request: CommitRequest) -> Commit:
         done = await super()._commit(request)
-        held = self._held(request.learner)
         if isinstance(request.record, TurnRecord) and done.version == request.base.version:
-            held.rows.pop()
+            await self.change("DELETE FROM ace_turns WHERE op_id = ?", request.delta.op_id)
         return done
 
 
-class LooseKeys(InMemoryStore):
+class LooseKeys(SQLiteStore):
     """Takes ids that look alike for one learner."""
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
@@ -105,7 +121,7 @@ class LooseKeys(InMemoryStore):
         return await super().commit(learner_id.strip().casefold(), delta, base, record, pending)
 
 
-class ReadsAlways(InMemoryStore):
+class ReadsAlways(SQLiteStore):
     """Makes a new playbook at every load."""
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
@@ -113,32 +129,29 @@ class ReadsAlways(InMemoryStore):
         return replace(found, playbook=replace(found.playbook))
 
 
-class NeverCompacts(InMemoryStore):
+class NeverCompacts(SQLiteStore):
     """Keeps every effect."""
 
     async def _commit(self, request: CommitRequest) -> Commit:
-        kept, self.policy = self.policy, self.policy.model_copy(update={"history_kept": 10_000})
-        try:
-            return await super()._commit(request)
-        finally:
-            self.policy = kept
+        policy = request.policy.model_copy(update={"history_kept": 10_000})
+        return await super()._commit(replace(request, policy=policy))
 
 
-class LosesWork(InMemoryStore):
+class LosesWork(SQLiteStore):
     """Stores the turn, and not the work that came with it."""
 
     async def _commit(self, request: CommitRequest) -> Commit:
         return await super()._commit(request if _claimed(request.pending) else replace(request, pending=None))
 
 
-class NeverCompletes(InMemoryStore):
+class NeverCompletes(SQLiteStore):
     """Applies what a worker commits, and leaves its work pending, also when the learner is gone."""
 
     async def _commit(self, request: CommitRequest) -> Commit:
         return await super()._commit(replace(request, pending=None) if _claimed(request.pending) else request)
 
 
-class ManyHands(InMemoryStore):
+class ManyHands(SQLiteStore):
     """Gives a learner's items to anybody who asks, leased or not."""
 
     async def claim(
@@ -148,28 +161,25 @@ class ManyHands(InMemoryStore):
         return items[-1].model_copy(update={"lease": "x", "attempts": 1}) if items else None
 
 
-class AppliesLateRepeats(InMemoryStore):
+class AppliesLateRepeats(Changed):
     """Forgets, with the keys that a cleaning removed, that it removed them."""
 
     async def _commit(self, request: CommitRequest) -> Commit:
-        self._held(request.learner).keys_from = None
+        await self.change("UPDATE ace_learners SET keys_from = NULL")
         return await super()._commit(request)
 
 
-class GoesByTheCommitAlone(InMemoryStore):
+class GoesByTheCommitAlone(Changed):
     """Takes a turn for as young as the commit that brings it."""
 
     async def _commit(self, request: CommitRequest) -> Commit:
-        try:
-            return await super()._commit(request)
-        except CommitTooOld:
-            if (self._held(request.learner).keys_from or 0) > request.delta.now.timestamp():
-                raise
-            self._held(request.learner).keys_from = None
-            return await super()._commit(request)
+        await self.change(
+            "UPDATE ace_learners SET keys_from = NULL WHERE keys_from <= ?", request.delta.now.timestamp()
+        )
+        return await super()._commit(request)
 
 
-class CleansEverything(InMemoryStore):
+class CleansEverything(Changed):
     """Takes away old turns whatever refers to them, and whatever a dry run was to tell."""
 
     async def clean(
@@ -181,10 +191,10 @@ class CleansEverything(InMemoryStore):
         most: int = 200,
         dry_run: bool = False,
     ) -> Cleaned:
-        held, before = self._held(learner_id), cutoffs.records
-        old = [row for row in held.rows if before and row.record.started_at < before]
-        held.rows = [row for row in held.rows if row not in old]
-        return Cleaned(turns=len(old))
+        if cutoffs.records is None:
+            return Cleaned()
+        before = cutoffs.records.isoformat()
+        return Cleaned(turns=await self.change("DELETE FROM ace_turns WHERE started_at < ?", before))
 
 
 def _claimed(pending: Work) -> bool:
@@ -194,12 +204,12 @@ def _claimed(pending: Work) -> bool:
 class Faulty:
     """A subject that opens stores of one faulty kind."""
 
-    def __init__(self, kind: Callable[..., InMemoryStore]) -> None:
+    def __init__(self, kind: Callable[..., SQLiteStore]) -> None:
         self._kind = kind
-        self._learners = Learners()
+        self._database = SQLiteDatabase()
 
-    def open(self, policy: Policy | None = None) -> InMemoryStore:
-        return self._kind(policy, learners=self._learners)
+    def open(self, policy: Policy | None = None) -> SQLiteStore:
+        return self._kind(self._database, policy)
 
 
 _CAUGHT = [
@@ -236,7 +246,7 @@ _CAUGHT = [
 
 
 @pytest.mark.parametrize(("kind", "name"), _CAUGHT, ids=lambda value: getattr(value, "__name__", value))
-async def test_a_faulty_store_is_caught(kind: type[InMemoryStore], name: str) -> None:
+async def test_a_faulty_store_is_caught(kind: type[SQLiteStore], name: str) -> None:
     (case,) = [case for case in cases() if str(case) == name]
     with pytest.raises(AssertionError):
         await case(Faulty(kind))

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing.conformance.writing import adding, record, touching, write
 
 IDS = (" ", "!x", "0", "A", "Z", "a", "é")
@@ -15,7 +14,7 @@ IDS = (" ", "!x", "0", "A", "Z", "a", "é")
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 async def test_a_list_begins_with_the_first_and_has_a_hundred_at_most(kind: str, tmp_path: Path) -> None:
-    async with InMemoryStore() if kind == "memory" else SQLiteStore(tmp_path / "ace.db") as store:
+    async with SQLiteStore() if kind == "memory" else SQLiteStore(tmp_path / "ace.db") as store:
         for name in IDS:
             await write(store, name, adding("Draw a bar"))
         assert tuple(each.learner_id for each in await store.learners()) == IDS

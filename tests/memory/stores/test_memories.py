@@ -15,7 +15,7 @@ from ace_graph.memory.pending import Amend
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.memories import trajectories_behind
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.trajectory import with_reflections
 from ace_graph.memory.turn import TurnReflection
 from ace_graph.memory.views.kinds import KINDS

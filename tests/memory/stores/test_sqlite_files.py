@@ -18,14 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.errors import CorruptPayload, NewerFormat, StoreUnavailable
+from ace_graph.errors import CorruptPayload, OtherSchema, StoreUnavailable
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import TIMEOUT
-from ace_graph.memory.stores.sqlite import migrations
-from ace_graph.memory.stores.sqlite.migrations import MIGRATIONS
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.schema import SCHEMA
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.settings import Settings
 from ace_graph.testing.conformance.writing import adding, contents, record, rewriting, write
 from ace_graph.testing.invariants import check
@@ -186,30 +185,17 @@ async def test_on_a_full_disk_a_load_works_and_a_commit_is_an_error(open_folder:
     assert await _known(path) == before
 
 
-async def test_a_database_of_a_newer_version_is_not_touched(tmp_path: Path) -> None:
+async def test_a_database_of_another_schema_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "ace.db"
     await _learn(path, "Draw a bar")
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("INSERT INTO ace_migrations VALUES ('9999_later', '2030-01-01')")
-    await _refused_by(path, NewerFormat, says="9999_later, unknown here: upgrade ace-graph")
+        connection.execute("INSERT INTO ace_memory_schema VALUES ('9 later', '2030-01-01')")
+    before = path.read_bytes()
+    await _refused_by(path, OtherSchema, says="9 later.*left as it is.*playbook export.*playbook import")
+    assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("applied", range(len(MIGRATIONS)))
-async def test_an_old_database_is_migrated(
-    tmp_path: Path, applied: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "ace.db"
-    with (
-        monkeypatch.context() as then,
-        closing(sqlite3.connect(path, isolation_level=None)) as connection,
-    ):
-        then.setattr(migrations, "MIGRATIONS", MIGRATIONS[:applied])
-        migrations.migrate(connection)
-    await _learn(path, "Draw a bar")
-    assert await _known(path) == ["Draw a bar"]
-
-
-async def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+async def test_tables_that_can_not_be_made_leave_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "host.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE ace_deltas (x)")
@@ -218,14 +204,13 @@ async def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path) 
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("ace_deltas",)]
 
 
-async def test_migrating_twice_changes_nothing(tmp_path: Path) -> None:
+async def test_the_tables_are_made_once(tmp_path: Path) -> None:
     path = tmp_path / "ace.db"
     for _ in range(2):
         async with SQLiteStore(path) as store:
             await store.load("alice")
     with closing(sqlite3.connect(path)) as connection:
-        names = [name for (name,) in connection.execute("SELECT name FROM ace_migrations ORDER BY name")]
-    assert names == [name for name, _ in MIGRATIONS]
+        assert connection.execute("SELECT name FROM ace_memory_schema").fetchall() == [(SCHEMA,)]
 
 
 async def test_a_store_works_in_a_file_that_holds_other_tables(tmp_path: Path) -> None:
@@ -277,7 +262,7 @@ async def test_forgetting_leaves_no_row_in_any_table(tmp_path: Path) -> None:
             await write(store, learner, adding("Draw a bar"), record())
         await store.forget("alice")
     with closing(sqlite3.connect(path)) as connection:
-        tables = ("learners", "base_contents", "stamps", "touches", "deltas", "turns")
+        tables = ("learners", "bases", "stamps", "touches", "deltas", "turns")
         for table in (f"ace_{name}" for name in tables):
             owners = connection.execute(f"SELECT DISTINCT user_id FROM {table}").fetchall()
             assert owners == [("bob",)], table
@@ -308,7 +293,7 @@ async def test_a_turn_that_changes_no_bullet_does_not_write_the_content(tmp_path
                 "BEGIN SELECT raise(ABORT, 'the content was written'); END"
             )
             connection.execute(
-                "CREATE TRIGGER ace_no_base BEFORE INSERT ON ace_base_contents "
+                "CREATE TRIGGER ace_no_base BEFORE INSERT ON ace_bases "
                 "BEGIN SELECT raise(ABORT, 'a base was written'); END"
             )
         await write(store, "alice", adding(), record())

@@ -6,7 +6,6 @@ Each fault leaves the file as it was, and the message says what to do.
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -23,9 +22,9 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_access, dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sqlite.file import SQLiteFile
-from ace_graph.memory.stores.sqlite.namespace import SQLiteNamespace
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.database import Tables
+from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
+from ace_graph.memory.stores.sql.store import SQLNamespace
 from ace_graph.portal import portal
 from ace_graph.testing.conformance.writing import (
     NOON,
@@ -68,7 +67,7 @@ def _change(path: Path, statement: str, *values: object) -> None:
 
 def _bases(path: Path) -> list[int]:
     with closing(sqlite3.connect(path)) as connection:
-        return [n for (n,) in connection.execute("SELECT version FROM ace_base_contents ORDER BY version")]
+        return [n for (n,) in connection.execute("SELECT version FROM ace_bases ORDER BY version")]
 
 
 def _dump(path: Path) -> list[str]:
@@ -124,7 +123,7 @@ async def test_a_base_that_is_newer_than_the_state_is_an_error(path: Path) -> No
 async def test_a_damaged_base_is_an_error(path: Path, column: str) -> None:
     async with SQLiteStore(path) as store:
         await write(store, "alice", adding(*_large(1)))
-        _change(path, f"UPDATE ace_base_contents SET {column}")
+        _change(path, f"UPDATE ace_bases SET {column}")
         await _is_incomplete(store, None)
 
 
@@ -136,7 +135,7 @@ async def test_a_missing_base_is_an_error_and_so_are_damaged_stamps(path: Path) 
         _change(path, "UPDATE ace_stamps SET stamps_json = replace(stamps_json, ':2', ':1')")
         await _is_incomplete(store, None)
         assert _bytes(await store.load("alice", known)) == _bytes(known)
-        _change(path, "DELETE FROM ace_base_contents")
+        _change(path, "DELETE FROM ace_bases")
         await _is_incomplete(store, None)
 
 
@@ -145,11 +144,15 @@ async def test_a_process_killed_half_way_through_a_fold_changes_nothing(path: Pa
     before = _dump(path)
     code = (
         "import asyncio, os\n"
-        "from ace_graph.memory.stores.sqlite import state\n"
-        "from ace_graph.memory.stores.sqlite.store import SQLiteStore\n"
+        "from ace_graph.memory.stores.sql import state\n"
+        "from ace_graph.memory.stores.sql.sqlite import SQLiteStore\n"
         "from ace_graph.testing.conformance.writing import write\n"
         "from tests.memory.stores.test_sqlite_folding import _large, adding\n"
-        "state._write_head = lambda *_: os._exit(9)\n"  # after the base was written, before anything else
+        "put_base = state.put_base\n"
+        "async def put_and_die(*given):\n"  # after head and base were written, before anything else
+        "    await put_base(*given)\n"
+        "    os._exit(9)\n"
+        "state.put_base = put_and_die\n"
         f"asyncio.run(write(SQLiteStore({str(path)!r}), 'alice', adding(*_large(1))))\n"
     )
     root = Path(__file__).parents[3]
@@ -235,17 +238,17 @@ async def test_a_part_of_a_newer_format_is_named_as_such(path: Path, statement: 
 
 
 @asynccontextmanager
-async def _on_a_disk_of(path: Path, pages: int) -> AsyncGenerator[SQLiteNamespace]:
+async def _on_a_disk_of(path: Path, pages: int) -> AsyncGenerator[SQLNamespace]:
     """Open a store whose file can grow by so many pages."""
-    file = SQLiteFile(path, make_folder=False, lock_timeout=5)
-    async with SQLiteNamespace(file, "learners", Policy(), iter("abcdefgh").__next__) as store:
+    database = SQLiteDatabase(path, lock_timeout=5)
+    async with SQLNamespace(database, "learners", Policy(), iter("abcdefgh").__next__) as store:
         await store.load("alice")
 
-        def limit(connection: sqlite3.Connection) -> None:
-            (used,) = connection.execute("PRAGMA page_count").fetchone()
-            connection.execute(f"PRAGMA max_page_count = {used + pages}")
+        async def limit(tables: Tables) -> None:
+            ((used,),) = await tables.rows("PRAGMA page_count")
+            await tables.rows(f"PRAGMA max_page_count = {used + pages}")
 
-        await portal().run(file.connections().writer.run(limit))
+        await portal().run(database.run("learners", limit, writes=True))
         yield store
 
 
@@ -303,45 +306,3 @@ async def test_use_that_was_lost_with_a_backup_is_not_carried_on(path: Path) -> 
         loaded = await other.load("alice")
         assert dict(loaded.access.stamps) == {"gen-00001": 3, "gen-00002": 2}
         assert await check(store, "alice") == []
-
-
-_OF_OLDER_VERSIONS = (
-    "INSERT INTO ace_playbooks (user_id, memory_json) VALUES ('bob', '{}')",
-    "UPDATE ace_playbooks SET memory_json = '{}' WHERE user_id = 'alice'",
-    "SELECT memory_json FROM ace_playbooks WHERE user_id = 'alice'",
-    "DELETE FROM ace_playbooks WHERE user_id = 'alice'",
-    "SELECT version FROM ace_bases WHERE user_id = 'alice'",
-    "DELETE FROM ace_bases WHERE user_id = 'alice' AND version = 1",
-    "INSERT INTO ace_named_contents (user_id, memory_json) VALUES ('p', '{}')",
-    "DELETE FROM ace_named_bases WHERE user_id = 'p' AND version = 1",
-)
-"""What every commit, forget, read and cleaning of versions of an older program runs, in its transaction."""
-
-
-async def test_a_process_of_an_older_version_that_is_connected_can_not_write(path: Path) -> None:
-    await _learn(path, 1)
-    with closing(sqlite3.connect(path)) as old:
-        for statement in _OF_OLDER_VERSIONS:
-            with pytest.raises(sqlite3.OperationalError, match="no such table"):
-                old.execute(statement)
-
-
-async def test_eight_processes_upgrade_a_file_of_0_1_at_once(path: Path) -> None:
-    root = Path(__file__).parents[3]
-    data = root / "tests" / "upgrade" / "data" / "v0_1"
-    shutil.copyfile(data / "memory.db", path)
-    old = path.with_name("old.db")
-    shutil.copyfile(data / "memory.db", old)
-    command = [sys.executable, "-m", "tests.memory.stores.concurrent_writers", f"sqlite:///{path}", "zoe"]
-    done = await asyncio.to_thread(
-        subprocess.run, [*command, "8", "1"], cwd=root, check=True, capture_output=True, text=True
-    )
-    assert len(done.stdout.split()) == 8
-    async with SQLiteStore(path) as store, SQLiteStore(old) as alone:
-        assert len((await store.load("zoe")).playbook) == 8
-        for learner in ("ada", "björn", "cleo"):
-            together, one = await store.load(learner), await alone.load(learner)
-            assert len(together.playbook) > 0
-            assert _bytes(together)[1:] == _bytes(one)[1:]
-            assert together.version.etag != one.version.etag  # each upgrade gives new ones
-            assert await check(store, learner) == []

@@ -13,8 +13,7 @@ from ace_graph.memory.delta.operations import Add, Reset
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores import serialized_plan
-from ace_graph.memory.stores.sqlite.connection import SQLiteThread
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore, SQLiteThread
 from ace_graph.testing.conformance.writing import adding, new_learner, record, rewriting
 from benchmarks.corpus import bullets
 from tests.memory.stores.stores_under_test import SQLiteSubject

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.stores.sqlite.migrations import MIGRATIONS
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.schema import SCHEMA
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing.conformance.writing import adding, contents, rewriting, write
 from ace_graph.testing.invariants import check
 from tests.plugins.sizes import PATIENT
@@ -53,8 +53,7 @@ async def test_eight_processes_may_make_the_database_at_once(tmp_path: Path) -> 
     path = tmp_path / "ace.db"
     assert len(_finish(_writers(path, 8, 1))) == 8
     with closing(sqlite3.connect(path)) as connection:
-        names = [name for (name,) in connection.execute("SELECT name FROM ace_migrations ORDER BY name")]
-    assert names == [name for name, _ in MIGRATIONS]
+        assert connection.execute("SELECT name FROM ace_memory_schema").fetchall() == [(SCHEMA,)]
     async with SQLiteStore(path) as store:
         assert len((await store.load("alice")).playbook) == 8
         assert await check(store, "alice") == []
@@ -116,7 +115,7 @@ async def test_processes_killed_together_leave_the_file_whole(tmp_path: Path) ->
 def test_a_forked_child_can_use_the_store_of_its_parent(tmp_path: Path) -> None:
     code = (
         "import asyncio, os, sys\n"
-        "from ace_graph.memory.stores.sqlite.store import SQLiteStore\n"
+        "from ace_graph.memory.stores.sql.sqlite import SQLiteStore\n"
         "from ace_graph.testing.conformance.writing import adding, write\n"
         f"store = SQLiteStore({str(tmp_path / 'ace.db')!r})\n"
         "asyncio.run(write(store, 'alice', adding('Draw a bar')))\n"
@@ -132,7 +131,7 @@ def test_a_forked_child_can_use_the_store_of_its_parent(tmp_path: Path) -> None:
 def test_an_unclosed_store_does_not_disturb_the_end_of_a_process(tmp_path: Path) -> None:
     code = (
         "import asyncio, gc\n"
-        "from ace_graph.memory.stores.sqlite.store import SQLiteStore\n"
+        "from ace_graph.memory.stores.sql.sqlite import SQLiteStore\n"
         "from ace_graph.testing.conformance.writing import adding, write\n"
         f"stores = [SQLiteStore({str(tmp_path)!r} + '/' + name) for name in ('0.db', '1.db')]\n"
         "for store in stores: asyncio.run(write(store, 'alice', adding('Draw a bar')))\n"

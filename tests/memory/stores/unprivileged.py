@@ -17,7 +17,7 @@ from collections.abc import Awaitable
 from ace_graph.errors import StoreError
 from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing.conformance.writing import adding
 
 

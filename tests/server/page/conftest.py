@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.server import create_app
 from ace_graph.testing.conformance.writing import rewriting, write
 from tests.consolidation.planted import bullets

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from ace_graph.errors import ConfigurationError
 from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.server import create_app, mount_page
 from ace_graph.server.page import assets
 from ace_graph.testing.conformance.writing import rewriting, write

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing.conformance.writing import rewriting, write
 from tests.consolidation.planted import OTHERS, PARAPHRASES, pairs
 from tests.server.page.conftest import Site, Visit

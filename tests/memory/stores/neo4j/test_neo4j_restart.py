@@ -9,9 +9,9 @@ from asyncio.subprocess import PIPE, Process
 
 import pytest
 
-from ace_graph.errors import NewerFormat, StoreAuthError
+from ace_graph.errors import OtherSchema, StoreAuthError
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.neo4j.migrations import MIGRATIONS
+from ace_graph.memory.stores.neo4j.schema import SCHEMA, STATEMENTS
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
 from ace_graph.testing.conformance.writing import adding, contents, write
 from ace_graph.testing.invariants import check
@@ -47,8 +47,8 @@ async def test_writers_lose_nothing_when_a_new_server_is_killed(own_neo4j: OwnNe
         assert await check(store, learner) == []
     subject = Neo4jSubject(Neo4jServer(server.uri))
     await _schema_is_complete(subject)
-    await _an_older_schema_is_brought_up_to_date(subject)
-    await _a_newer_schema_is_refused(subject)
+    await _a_schema_that_was_half_made_is_completed(subject)
+    await _another_schema_is_refused(subject)
 
 
 async def _until_done(process: Process, commits: int) -> None:
@@ -60,27 +60,29 @@ async def _until_done(process: Process, commits: int) -> None:
 
 
 async def _schema_is_complete(subject: Neo4jSubject) -> None:
-    rows = await subject.cypher("MATCH (n:AceMigration) RETURN n.name AS name ORDER BY name")
-    assert [row["name"] for row in rows] == [migration.name for migration in MIGRATIONS]
+    rows = await subject.cypher("MATCH (n:AceSchema) RETURN n.name AS name")
+    assert [row["name"] for row in rows] == [SCHEMA]
     rows = await subject.cypher("SHOW INDEXES YIELD name, state WHERE name STARTS WITH 'ace_'")
     assert {row["state"] for row in rows} == {"ONLINE"}
-    assert len(rows) == sum(len(migration.statements) for migration in MIGRATIONS)
+    assert len(rows) == len(STATEMENTS)
 
 
-async def _an_older_schema_is_brought_up_to_date(subject: Neo4jSubject) -> None:
+async def _a_schema_that_was_half_made_is_completed(subject: Neo4jSubject) -> None:
     await subject.cypher("DROP CONSTRAINT ace_bullet_key")
-    await subject.cypher("MATCH (n:AceMigration {name: '0003_bullets'}) DELETE n")
+    await subject.cypher("MATCH (n:AceSchema) DELETE n")
     async with subject.open() as store:
         await store.load("ada")
     await subject.cypher("CALL db.awaitIndexes(30)")
     await _schema_is_complete(subject)
 
 
-async def _a_newer_schema_is_refused(subject: Neo4jSubject) -> None:
-    await subject.cypher("CREATE (:AceMigration {name: '9999_from_the_future'})")
-    async with subject.open() as store:
-        with pytest.raises(NewerFormat, match="upgrade ace-graph"):
-            await store.load("ada")
+async def _another_schema_is_refused(subject: Neo4jSubject) -> None:
+    for other in ("(:AceSchema {name: '9'})", "(:AceMigration {name: '0001_keys'})"):
+        await subject.cypher(f"CREATE {other}")
+        async with subject.open() as store:
+            with pytest.raises(OtherSchema, match=r"left as it is.*playbook export.*playbook import"):
+                await store.load("ada")
+        await subject.cypher("MATCH (n:AceSchema {name: '9'}) DELETE n")
 
 
 @pytest.mark.heavy

@@ -20,7 +20,7 @@ from ace_graph.errors import CommitContention, StoreUnavailable
 from ace_graph.memory.delta.operations import Add, Tag
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
-from ace_graph.memory.stores.postgres.store import PostgresStore
+from ace_graph.memory.stores.sql.postgres import PostgresStore
 from ace_graph.testing.conformance.writing import record, rewriting
 from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython, cold_python

@@ -8,17 +8,15 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from psycopg import AsyncConnection, AsyncCursor
+from psycopg import AsyncConnection
 
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base import Timeouts, random_token
 from ace_graph.memory.stores.base_and_tail import base_checksum
-from ace_graph.memory.stores.namespaces import Namespace, of_playbooks
-from ace_graph.memory.stores.postgres.connection import PostgresConnection
-from ace_graph.memory.stores.postgres.errors import checked_address
-from ace_graph.memory.stores.postgres.namespace import PostgresNamespace
-from ace_graph.memory.stores.postgres.store import PostgresPlaybooks, PostgresStore
-from ace_graph.memory.stores.postgres.tables import Row, Tables, Values
+from ace_graph.memory.stores.sql.database import Namespace, Row, Values, of_playbooks
+from ace_graph.memory.stores.sql.postgres import PostgresDatabase, PostgresStore, PostgresTables
+from ace_graph.memory.stores.sql.postgres_errors import checked_address
+from ace_graph.memory.stores.sql.store import SQLNamespace, SQLPlaybooks
 from ace_graph.testing.conformance import Traffic
 from tests.plugins.sizes import PATIENT
 
@@ -36,7 +34,7 @@ class PostgresSubject:
         self.url = url
         self.partitions = partitions
 
-    def open(self, policy: Policy | None = None) -> PostgresNamespace:
+    def open(self, policy: Policy | None = None) -> SQLNamespace:
         """Return one more store on the database; the test closes it."""
         return PostgresStore(self.url, policy, connections=4, partitions=self.partitions, timeout=PATIENT)
 
@@ -73,29 +71,27 @@ class PostgresSubject:
 
         The server's own log can't be measured: other tests write to it at the same time.
         """
-        traffic, rows, row, change = Traffic(), Tables.rows, Tables.row, Tables.run
+        traffic, rows, change = Traffic(), PostgresTables.rows, PostgresTables.change
 
-        async def counted_rows(tables: Tables, statement: str, values: Values = ()) -> list[Row]:
-            found = await rows(tables, statement, values)
-            traffic.read += sum(sum(map(_size, each)) for each in found)
-            return found
-
-        async def counted_row(tables: Tables, statement: str, values: Values = ()) -> Row | None:
-            found = await row(tables, statement, values)
-            traffic.read += sum(map(_size, found or ()))
-            return found
-
-        async def counted(tables: Tables, statement: str, values: Values = ()) -> AsyncCursor[Row]:
+        def count(statement: str, values: Values) -> None:
             traffic.statements += 1
             if any(word in statement for word in ("INSERT", "UPDATE ace_", "DELETE")):
                 given = values.values() if isinstance(values, Mapping) else values
                 traffic.written += sum(map(_size, given))
+
+        async def counted_rows(tables: PostgresTables, statement: str, values: Values = ()) -> list[Row]:
+            count(statement, values)
+            found = await rows(tables, statement, values)
+            traffic.read += sum(sum(map(_size, row)) for row in found)
+            return found
+
+        async def counted_change(tables: PostgresTables, statement: str, values: Values = ()) -> int:
+            count(statement, values)
             return await change(tables, statement, values)
 
         with (
-            patch.object(Tables, "rows", counted_rows),
-            patch.object(Tables, "row", counted_row),
-            patch.object(Tables, "run", counted),
+            patch.object(PostgresTables, "rows", counted_rows),
+            patch.object(PostgresTables, "change", counted_change),
         ):
             await job()
         return traffic
@@ -110,10 +106,10 @@ class PostgresPlaybooksSubject(PostgresSubject):
 
     namespace: Namespace = "playbooks"
 
-    def open(self, policy: Policy | None = None) -> PostgresPlaybooks:
+    def open(self, policy: Policy | None = None) -> SQLPlaybooks:
         """Return one more store on the database; the test closes it."""
-        connection = PostgresConnection(checked_address(self.url), 4, self.partitions, Timeouts(PATIENT))
-        return PostgresPlaybooks(connection.of_playbooks(), policy or Policy(), random_token)
+        database = PostgresDatabase(checked_address(self.url), 4, self.partitions, Timeouts(PATIENT))
+        return SQLPlaybooks(database, "playbooks", policy or Policy(), random_token)
 
 
 @contextmanager

@@ -15,14 +15,15 @@ import pytest
 
 from ace_graph.errors import (
     ConfigurationError,
-    NewerFormat,
+    OtherSchema,
     StoreAuthError,
     StoreError,
     StoreUnavailable,
     StoreUrlError,
 )
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.postgres.store import PostgresStore
+from ace_graph.memory.stores.sql.postgres import PostgresStore
+from ace_graph.memory.stores.sql.schema import SCHEMA
 from ace_graph.stores import open_store
 from ace_graph.testing.conformance.writing import adding, write
 from tests.memory.stores.postgres.subject import PostgresSubject
@@ -103,7 +104,7 @@ async def test_a_wrong_password_is_told_and_a_right_one_works(own_postgres: OwnP
         assert "wrong-one" not in said
     async with PostgresStore(_as(server.url, "ace", _SECRET), timeout=PATIENT) as store:
         await write(store, "ada", adding("Draw a bar"))
-        assert _SECRET not in repr(vars(store.connection))
+        assert _SECRET not in repr(vars(store.database))
 
 
 async def test_a_database_that_can_not_hold_every_text_is_refused(postgres: str) -> None:
@@ -118,15 +119,28 @@ async def test_a_database_that_can_not_hold_every_text_is_refused(postgres: str)
     assert "ENCODING 'UTF8'" in said
 
 
-async def test_a_newer_schema_is_refused(postgres: str) -> None:
-    subject = PostgresSubject(postgres)
+@pytest.mark.parametrize(
+    ("change", "back"),
+    [
+        (
+            "UPDATE ace_memory_schema SET name = '9 later'",
+            f"UPDATE ace_memory_schema SET name = '{SCHEMA}'",
+        ),
+        ("CREATE TABLE ace_migrations (name TEXT)", "DROP TABLE ace_migrations"),
+    ],
+    ids=["later", "older"],
+)
+async def test_another_schema_is_refused_as_it_is(empty_postgres: str, change: str, back: str) -> None:
+    subject = PostgresSubject(empty_postgres)
     async with subject.open() as store:
         await store.load("ada")
-    await subject.sql("INSERT INTO ace_migrations VALUES ('9999_from_the_future', '')")
+    await subject.sql(change)
     async with subject.open() as store:
-        with pytest.raises(NewerFormat, match="upgrade ace-graph"):
+        with pytest.raises(OtherSchema, match=r"left as it is.*playbook export.*playbook import"):
             await store.load("ada")
-    await subject.sql("DELETE FROM ace_migrations WHERE name = '9999_from_the_future'")
+    await subject.sql(back)
+    async with subject.open() as store:
+        assert (await store.load("ada")).absent
 
 
 async def test_a_store_that_failed_can_be_closed_and_tried_again() -> None:
@@ -137,7 +151,7 @@ async def test_a_store_that_failed_can_be_closed_and_tried_again() -> None:
 
 
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("ace_graph.memory.stores.postgres")]:
+    for name in [name for name in sys.modules if name.startswith("ace_graph.memory.stores.sql.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ConfigurationError, match=r"pip install '\.\[postgres\]'") as raised:

@@ -11,7 +11,7 @@ import pytest
 
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.stores.base import Timeouts
-from ace_graph.memory.stores.postgres.store import PostgresStore
+from ace_graph.memory.stores.sql.postgres import PostgresDatabase, PostgresStore
 from ace_graph.portal import portal
 from ace_graph.server.conversations import postgres as conversations
 from ace_graph.testing.conformance.writing import adding, contents, write
@@ -43,7 +43,7 @@ async def test_busy_connections_are_told_with_the_setting(postgres: str) -> None
         await store.load("ada")
 
         async def busy() -> None:
-            pool = store.connection.link.pool
+            pool = _database(store).link.pool
             pool.timeout = 0.2
             async with pool.connection(), pool.connection():
                 with pytest.raises(StoreUnavailable, match="ACE_POSTGRES_CONNECTIONS"):
@@ -54,11 +54,16 @@ async def test_busy_connections_are_told_with_the_setting(postgres: str) -> None
 
 
 async def _unavailable(store: PostgresStore) -> None:
-    store.connection.timeouts = Timeouts(0.5)
+    _database(store).timeouts = Timeouts(0.5)
     async with asyncio.timeout(PATIENT):
         with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1"):
             await store.load("ada")
-    store.connection.timeouts = Timeouts(PATIENT)
+    _database(store).timeouts = Timeouts(PATIENT)
+
+
+def _database(store: PostgresStore) -> PostgresDatabase:
+    assert isinstance(store.database, PostgresDatabase)
+    return store.database
 
 
 def _signal(server: LocalPostgres, number: signal.Signals) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.postgres.store import PostgresStore
+from ace_graph.memory.stores.sql.postgres import PostgresStore
 from ace_graph.testing.conformance import Case, cases
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, write
 from ace_graph.testing.invariants import check

@@ -10,7 +10,7 @@ import pytest
 
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.postgres.store import PostgresStore
+from ace_graph.memory.stores.sql.postgres import PostgresStore
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, write
 from ace_graph.testing.invariants import check
 from tests.memory.stores.neo4j.writer_process import SHARED, Work, command, lesson

@@ -14,9 +14,8 @@ from ace_graph.context import ACEContext
 from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.memory.catalogue.attaching import Wanted
 from ace_graph.memory.catalogue.name import PlaybookRef
-from ace_graph.memory.stores.postgres.migrations import MIGRATIONS, TABLES
-from ace_graph.memory.stores.postgres.store import PostgresStore
-from ace_graph.memory.stores.postgres.text import restored_text, stored_text
+from ace_graph.memory.stores.sql.postgres import PostgresStore, restored_text, stored_text
+from ace_graph.memory.stores.sql.schema import SCHEMA, TABLES
 from ace_graph.portal import portal
 from ace_graph.settings import Settings
 from ace_graph.testing.conformance import Case, cases
@@ -34,7 +33,7 @@ _FIRST = {
     "ace_team_members": "team_id",
     "ace_memory_duties": "name",
     "ace_named_memory_duties": "name",
-    "ace_migrations": "name",
+    "ace_memory_schema": "name",
 }
 
 _KEYS = """
@@ -59,7 +58,7 @@ def partitioned(postgres: str) -> PostgresSubject:
 
 
 async def test_every_key_begins_with_the_learner(partitioned: PostgresSubject) -> None:
-    names = [*TABLES, "ace_migrations"]
+    names = [*TABLES, "ace_memory_schema"]
     found = await partitioned.sql(_KEYS, names)
     assert {table for table, _ in found} == set(names), "every table has a key"
     assert {(table, column) for table, column in found} == {
@@ -95,8 +94,7 @@ async def test_stores_that_start_at_once_make_the_tables_once(empty_postgres: st
     stores = [subject.open() for _ in range(8)]
     await asyncio.gather(*(store.load("ada") for store in stores))
     await asyncio.gather(*(store.close() for store in stores))
-    rows = await subject.sql("SELECT name FROM ace_migrations ORDER BY name")
-    assert [name for (name,) in rows] == [each.name for each in MIGRATIONS]
+    assert await subject.sql("SELECT name FROM ace_memory_schema") == [(SCHEMA,)]
 
 
 async def test_a_load_is_one_statement(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,149 @@
+"""What the SQL store does in one transaction of several statements: commit, forget, export."""
+
+from __future__ import annotations
+
+from ace_graph.memory.commit import Commit, begun_at, check_age, check_expected, check_not_forgotten
+from ace_graph.memory.pending import Amend, PendingItem
+from ace_graph.memory.sharing.right import Right
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport
+from ace_graph.memory.stores.base_and_tail import StateHead
+from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.sql.catalogue import (
+    add_entry,
+    check_right,
+    list_entries,
+    owned_ids,
+    read_entry,
+)
+from ace_graph.memory.stores.sql.database import ALL, Tables
+from ace_graph.memory.stores.sql.history import read_history, read_report, read_turns, unknown_turns
+from ace_graph.memory.stores.sql.pending import amend_turn, complete_item, read_items, write_pending
+from ace_graph.memory.stores.sql.sharing import (
+    add_grants,
+    delete_sharing,
+    forget_member,
+    read_sharing,
+)
+from ace_graph.memory.stores.sql.state import delete_rows, lock, read_head, read_snapshot, write
+
+
+async def read_start(
+    tables: Tables, request: CommitRequest, known: Snapshot
+) -> Commit | tuple[Snapshot, frozenset[str]]:
+    """Return the stored state and the trajectories that are not stored, to plan a commit from.
+
+    The commit itself where it was made before. Raises LearnerForgotten, PlaybookNotFound, PlaybookForbidden.
+    """
+    async with tables.reading():
+        if request.asked is not None:
+            await check_right(tables, request.asked, Right.WRITE)
+        newest = await read_snapshot(tables, request.learner, known)
+        report = await read_report(tables, request.learner, request.delta.op_id)
+        if report is not None:
+            return Commit("repeated", newest.version, report, newest)
+        check_not_forgotten(request.base.version, newest.version)
+        return newest, await _unknown(tables, request, newest)
+
+
+async def write_commit(
+    tables: Tables, request: CommitRequest, start: Snapshot, planned: SerializedPlan | None, *, plans: bool
+) -> Commit | None:
+    """Lock, compare, and write what was planned from `start`.
+
+    Where that is not the stored state, or nothing was planned yet, it `plans` under the lock, or returns
+    None; None, too, when another transaction began the learner while this waited. Raises LearnerForgotten,
+    CommitTooOld, TrajectoryNotFound, PlaybookExists, PlaybookChanged, PlaybookNotFound, PlaybookForbidden,
+    and what an Amend raises.
+    """
+    learner = request.learner
+    if planned is not None and not tables.locks_rows:
+        planned.prepare(await read_head(tables, learner))
+    async with tables.writing():
+        locked = await lock(tables, learner)
+        head = locked.head
+        if request.asked is not None:
+            await check_right(tables, request.asked, Right.WRITE)
+        if head.version.epoch is not None:
+            report = await read_report(tables, learner, request.delta.op_id)
+            if report is not None:
+                now = await read_snapshot(tables, learner, start)
+                return Commit("repeated", now.version, report, now)
+        if planned is None or not _is_current(request.base, start, head):
+            if not plans:
+                return None
+            check_not_forgotten(request.base.version, head.version)
+            newest = await read_snapshot(tables, learner, start)
+            steps = SerializedPlan.making(request, newest, await _unknown(tables, request, newest))
+            planned = await tables.carry_out(steps, learner)
+        if isinstance(request.pending, PendingItem):
+            await complete_item(tables, learner, request.pending)  # a stored item was never applied
+        else:
+            check_age(begun_at(request.delta, request.new_turn), head.keys_from)
+        if isinstance(request.record, Amend):
+            await amend_turn(tables, learner, request.record)
+        if not await write(tables, learner, planned, locked):
+            return None
+        for work in (request.pending, planned.plan.scheduled):
+            if not isinstance(work, PendingItem):
+                await write_pending(tables, learner, work, request.delta.now, locked.seq + 1)
+        if request.entry is not None:
+            await add_entry(tables, request.entry)
+            await add_grants(tables, request.grants)
+    return planned.plan.commit()
+
+
+async def _unknown(tables: Tables, request: CommitRequest, current: Snapshot) -> frozenset[str]:
+    """Return the trajectories that the commit names and the learner, or the playbook's owner, has not."""
+    named = request.references(current)
+    if not named or tables.namespace == "learners":
+        return await unknown_turns(tables, request.learner, named)
+    entry = request.entry or await read_entry(tables, request.learner)
+    return await unknown_turns(tables.of("learners"), (entry and entry.owner) or "", named)
+
+
+def _is_current(base: Snapshot, start: Snapshot, head: StateHead) -> bool:
+    """Whether a plan from `start` may be written onto `head`. Raises LearnerForgotten."""
+    if base.absent and start.version.epoch != head.version.epoch:
+        return False  # the learner that the queue knew was forgotten; this caller creates a new one
+    check_not_forgotten(start.version, head.version)
+    return head.is_of(start)
+
+
+async def delete_all(tables: Tables, key: str, expected_etag: str | None = None) -> bool:
+    """Delete what is stored under the key; the caller holds its lock.
+
+    With a learner go the playbooks that the learner owns, the grants to the learner and the memberships in
+    teams, with a playbook its entry in the catalogue and the grants on it. Raises PlaybookChanged for another
+    etag than the expected one.
+    """
+    if expected_etag is not None and (held := (await read_head(tables, key)).version).epoch is not None:
+        check_expected(expected_etag, held)
+    named, found = tables.of("playbooks"), False
+    ids = await owned_ids(tables, key)
+    for playbook_id in ids:
+        if tables.namespace == "learners":
+            await lock(named, playbook_id)
+        await delete_sharing(tables, playbook_id)
+        found = await delete_rows(named, playbook_id) or found
+        await tables.change("DELETE FROM ace_named_catalogue WHERE playbook_id = ?", (playbook_id,))
+    found = await delete_rows(tables, key) or found
+    if tables.namespace == "learners":
+        found = await forget_member(tables, key) or found
+    return found
+
+
+async def read_export(tables: Tables, key: str) -> LearnerExport:
+    """Return everything stored under the key; run it in one read transaction."""
+    named, is_learner = tables.of("playbooks"), tables.namespace == "learners"
+    owned = await list_entries(tables, key, ALL, "") if is_learner else ()
+    return LearnerExport(
+        key,
+        await read_snapshot(tables, key, None),
+        await read_history(tables, key, everything=True),
+        await read_turns(tables, key, ALL),
+        await read_items(tables, key, None, ALL),
+        tuple([PlaybookExport(entry, await read_export(named, entry.playbook_id)) for entry in owned]),
+        await read_sharing(tables, key) if is_learner else SharingExport(),
+    )

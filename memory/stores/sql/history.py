@@ -1,0 +1,173 @@
+"""The history, the versions, the turns, the reports and the vectors of a key.
+
+What needs several statements runs in one read transaction of the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ace_graph.memory.commit import History
+from ace_graph.memory.delta.effect import Report, apply
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.serialization import load_effect, load_record, load_report
+from ace_graph.memory.stores.base_and_tail import StoredBase, base_checksum
+from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.records import (
+    HISTORY_COLUMNS,
+    VERSION_COLUMNS,
+    history_entry_of,
+    stored_version_of,
+)
+from ace_graph.memory.stores.sql.database import Tables
+from ace_graph.memory.stores.sql.state import drop_effects, put_base, read_base, read_head
+from ace_graph.memory.stores.stored_form import dump_base, load_base
+from ace_graph.memory.stores.vectors import VectorChange
+from ace_graph.memory.turn import TurnRecord
+
+
+async def read_report(tables: Tables, learner: str, op_id: str) -> Report | None:
+    """Return the report of the operation if it was applied before."""
+    row = await tables.row(
+        "SELECT report_json FROM ace_deltas WHERE user_id = :key AND op_id = :op "
+        "UNION ALL SELECT report_json FROM ace_turns WHERE user_id = :key AND op_id = :op",
+        {"key": learner, "op": op_id},
+    )
+    return None if row is None else load_report(row[0])
+
+
+async def read_history(tables: Tables, learner: str, *, everything: bool) -> History:
+    """Return the content changes whose effect is kept; with `everything` all commits without a turn too."""
+    base = (await read_head(tables, learner)).marks.base
+    content = await _content(tables, learner, base)
+    rows = await tables.rows(
+        f"SELECT {HISTORY_COLUMNS} FROM ace_deltas "  # noqa: S608  constants
+        "WHERE user_id = ? AND (? OR (content_changed AND effect_json IS NOT NULL)) ORDER BY seq",
+        (learner, everything),
+    )
+    return History(base, content, tuple(map(history_entry_of, rows)))
+
+
+async def read_turns(tables: Tables, learner: str, limit: int) -> tuple[TurnRecord, ...]:
+    """Return the newest turn records."""
+    rows = await tables.rows(
+        "SELECT record_json FROM ace_turns WHERE user_id = ? AND NOT deleted ORDER BY seq DESC LIMIT ?",
+        (learner, limit),
+    )
+    return tuple(load_record(text) for (text,) in rows)
+
+
+async def unknown_turns(tables: Tables, learner: str, trajectories: frozenset[str]) -> frozenset[str]:
+    """Return those of the trajectories that the learner has no record of."""
+    if not trajectories:
+        return trajectories
+    rows = await tables.rows(
+        "SELECT DISTINCT turn_id FROM ace_turns WHERE user_id = ? AND turn_id = ANY(?)",
+        (learner, sorted(trajectories)),
+    )
+    return trajectories - {name for (name,) in rows}
+
+
+async def read_versions(tables: Tables, key: str) -> tuple[StoredVersion, ...]:
+    """Return all versions, the oldest first."""
+    kept = await _kept(tables, key)
+    base = (await read_head(tables, key)).marks.base
+    rows = await tables.rows(
+        f"SELECT {VERSION_COLUMNS} FROM ace_deltas "  # noqa: S608  constants
+        "WHERE user_id = ? AND content_changed ORDER BY version",
+        (key,),
+    )
+    return tuple(stored_version_of(row, base=base, kept=kept) for row in rows)
+
+
+async def read_content_at(tables: Tables, key: str, n: int) -> Playbook | None:
+    """Return the content of a version; None where it is not kept."""
+    head = await read_head(tables, key)
+    if not 0 <= n <= head.version.n:
+        return None
+    start = n if n in await _kept(tables, key) else head.marks.base
+    if n < start:
+        return None
+    content = await _content(tables, key, start)
+    rows = await tables.rows(
+        "SELECT effect_json FROM ace_deltas WHERE user_id = ? AND content_changed AND version > ? "
+        "AND version <= ? ORDER BY version",
+        (key, start, n),
+    )
+    return apply(content, *(load_effect(text) for (text,) in rows))
+
+
+async def keep_contents(tables: Tables, key: str, base: int, contents: Mapping[int, Playbook]) -> None:
+    """Keep the versions from `base` on and those of `contents`; the caller holds the lock."""
+    head = await read_head(tables, key)
+    if not head.marks.base <= base <= head.version.n:
+        return
+    of_state = max(head.base_n, base)
+    held = await _kept(tables, key)
+    gone = sorted(held - contents.keys() - {of_state})
+    await tables.change("DELETE FROM ace_bases WHERE user_id = ? AND version = ANY(?)", (key, gone))
+    for n in contents.keys() - held:
+        row = await tables.row(
+            "SELECT etag FROM ace_deltas WHERE user_id = ? AND version = ? AND content_changed", (key, n)
+        )
+        etag, text = "" if row is None else row[0], dump_base(contents[n])
+        await put_base(tables, key, StoredBase(n, etag, base_checksum(n, etag, text), text))
+    await drop_effects(tables, key, base)
+    await tables.change(
+        "UPDATE ace_learners SET base_version = :base, next_base_version = NULL, content_base = :of_state, "
+        "base_bytes = :bytes, effects_bytes = (SELECT coalesce(sum(effect_bytes), 0) FROM ace_deltas "
+        "WHERE user_id = :key AND content_changed AND version > :of_state) WHERE user_id = :key",
+        {
+            "base": base,
+            "of_state": of_state,
+            "bytes": len((await read_base(tables, key, of_state)).text.encode()) if of_state else 0,
+            "key": key,
+        },
+    )
+
+
+async def _content(tables: Tables, key: str, n: int) -> Playbook:
+    return load_base((await read_base(tables, key, n)).checked().text) if n else Playbook()
+
+
+async def _kept(tables: Tables, key: str) -> set[int]:
+    return {n for (n,) in await tables.rows("SELECT version FROM ace_bases WHERE user_id = ?", (key,))}
+
+
+async def read_description(tables: Tables, name: str) -> str:
+    """Return the versions of the database and of the schema, and the number of learners."""
+    row = await tables.row(
+        f"SELECT {tables.version}, (SELECT max(name) FROM ace_memory_schema), "  # noqa: S608  constants
+        "(SELECT count(*) FROM ace_learners)"
+    )
+    version, schema, learners = row or ("", "", 0)
+    return f"{name} {version}, schema {schema}, learners: {learners}"
+
+
+async def read_vectors(tables: Tables, learner: str, model: str) -> Mapping[str, bytes]:
+    """Return the rows of a model by content hash, in one statement; see `stores.vectors`."""
+    rows = await tables.rows(
+        "SELECT name, vector FROM ace_vectors WHERE user_id = ? AND model = ?", (learner, model)
+    )
+    return {name: bytes(vector) for name, vector in rows}
+
+
+async def put_vectors(tables: Tables, learner: str, epoch: str | None, change: VectorChange) -> bool:
+    """Store and delete rows, under the learner's lock; False where the state is not of that epoch."""
+    state = "SELECT 1 FROM ace_learners WHERE user_id = ? AND epoch = ?"
+    if await tables.row(state, (learner, epoch)) is None:
+        return False
+    model = change.model
+    # Two ranges of the key: a comparison with <> would read all rows of the learner.
+    for other in ("model < ?", "model > ?"):
+        await tables.change(f"DELETE FROM ace_vectors WHERE user_id = ? AND {other}", (learner, model))  # noqa: S608  constants
+    await tables.change(
+        "DELETE FROM ace_vectors WHERE user_id = ? AND model = ? AND name = ANY(?)",
+        (learner, model, list(change.gone)),
+    )
+    await tables.change_each(
+        "INSERT INTO ace_vectors (user_id, model, name, vector) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (user_id, model, name) DO UPDATE SET vector = excluded.vector",
+        [(learner, model, name, row) for name, row in change.rows.items()],
+    )
+    return True

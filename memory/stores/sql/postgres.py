@@ -1,0 +1,514 @@
+"""The driver of PostgreSQL, and the store in a database, for any number of processes and machines.
+
+A turn costs one statement to load and one to commit, which locks the learner's row, compares it with the
+commit's base, and writes; after a conflict, and where it folds, a commit is a transaction.
+
+A process has one pool, on the portal's loop, made on first use. Each call has a timeout and is retried with
+jittered backoff on transient errors. Other errors become those of this project. The first call connects on
+its own, so that a permanent error is told at once, and makes the tables. Nothing outlives a transaction, so a
+connection may be one of pgbouncer's in transaction mode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.abc import Buffer
+from psycopg.types.string import StrDumper, StrDumperUnknown, TextLoader
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
+
+from ace_graph.errors import StoreError
+from ace_graph.memory.commit import NewToken, begun_at
+from ace_graph.memory.pending import Pending, PendingItem
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.stores.base import TIMEOUT, Timeouts, random_token
+from ace_graph.memory.stores.base_and_tail import LEAST_TAIL, LEAST_TOUCHES
+from ace_graph.memory.stores.commit_queue import CommitQueue, CommitRequest
+from ace_graph.memory.stores.records import new_item
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.sql.columns import delta_row, moved_columns, touches_row, turn_row
+from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Row, Tables, Values
+from ace_graph.memory.stores.sql.postgres_errors import (
+    Address,
+    checked_address,
+    is_lost,
+    is_retryable,
+    translated,
+)
+from ace_graph.memory.stores.sql.schema import TABLES, make_schema
+from ace_graph.memory.stores.sql.store import SQLStore
+from ace_graph.off_loop import Steps, in_slices
+from ace_graph.portal import Portal, portal
+
+T = TypeVar("T")
+Pool = AsyncConnectionPool[AsyncConnection[Row]]
+
+CONNECTIONS = 16
+_IDLE_SECONDS = 60.0
+_SCHEMA_LOCK = 0x6163655F6D656D  # "ace_mem" in ASCII; any constant would do
+_NAMES = ", ".join(f"'{name}'" for name in TABLES)
+
+
+class PostgresTables(Tables):
+    """A connection of the pool."""
+
+    locks_rows = True
+    spelling = (
+        (re.compile(r"\?"), "%s"),
+        (re.compile(r"(?<![:\w]):([a-z]\w*)"), r"%(\1)s"),
+    )
+    version = "split_part(current_setting('server_version'), ' ', 1)"
+    size = (
+        "(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "  # noqa: S608  ours
+        f"WHERE c.oid = ANY(ARRAY[{_NAMES}]::regclass[]) "
+        f"OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = ANY(ARRAY[{_NAMES}]::regclass[])))"
+    )
+    # Not to_regclass, which may answer from before another process made the table.
+    named_tables = "SELECT relname::text FROM pg_class WHERE relname = ANY(?) AND pg_table_is_visible(oid)"
+
+    def __init__(self, connection: AsyncConnection[Row], namespace: Namespace) -> None:
+        super().__init__(namespace)
+        self.connection = connection
+
+    def of(self, namespace: Namespace) -> PostgresTables:
+        """Return the same connection, for the tables of a namespace."""
+        return PostgresTables(self.connection, namespace)
+
+    async def rows(self, statement: str, values: Values = ()) -> list[Row]:
+        """Run a statement and return its rows."""
+        return await (await self.connection.execute(self.spelled(statement).encode(), values)).fetchall()
+
+    async def change(self, statement: str, values: Values = ()) -> int:
+        """Run a statement and return how many rows it changed."""
+        return (await self.connection.execute(self.spelled(statement).encode(), values)).rowcount
+
+    async def change_each(self, statement: str, values: Iterable[Sequence[object]]) -> int:
+        """Run a statement for each of the values, in one round trip; return how many rows they changed."""
+        given = list(values)
+        if not given:
+            return 0
+        async with self.connection.cursor() as cursor:
+            await cursor.executemany(self.spelled(statement).encode(), given)
+            return cursor.rowcount
+
+    async def insert_all(self, table: str, rows: Sequence[Mapping[str, object]]) -> None:
+        """Insert rows that all have the same columns, in one statement."""
+        if not rows:
+            return
+        statement = self.spelled(f"COPY {table} ({', '.join(rows[0])}) FROM STDIN")
+        async with self.connection.cursor().copy(statement.encode()) as copy:
+            for row in rows:
+                await copy.write_row(tuple(row.values()))
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncGenerator[None]:
+        """A transaction in which all statements read the same state."""
+        async with self._transaction(b"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"):
+            yield
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncGenerator[None]:
+        """A transaction in which each statement reads what was committed before it."""
+        async with self._transaction(b"BEGIN"):
+            yield
+
+    @asynccontextmanager
+    async def _transaction(self, begin: bytes) -> AsyncGenerator[None]:
+        await self.connection.execute(begin)
+        try:
+            yield
+        except BaseException:
+            if not self.connection.closed:
+                await self.connection.rollback()
+            raise
+        await self.connection.commit()
+
+    async def carry_out(self, steps: Steps[T], whose: str) -> T:
+        """Do the work away from the event loop."""
+        return await in_slices(steps, whose)
+
+    async def begin_schema(self) -> None:
+        """Take an advisory lock, which ends with the transaction. Raises StoreError for another encoding."""
+        await self.connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
+        encoding = await self.row(
+            "SELECT pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()"
+        )
+        if encoding != ("UTF8",):
+            raise StoreError(
+                f"the database is in the encoding {encoding and encoding[0]}, which can't hold every text: "
+                "create one WITH ENCODING 'UTF8' TEMPLATE template0, and name it in ACE_STORE"
+            )
+
+
+_ESCAPE = "\x1a"
+
+
+def stored_text(text: str) -> str:
+    """Return a text without U+0000, which PostgreSQL refuses, that no other text becomes.
+
+    U+0000 becomes U+001A and "0", U+001A becomes U+001A and "1", so keys stay exact. JSON text holds neither
+    character, so it is stored as it is.
+    """
+    if "\x00" not in text and _ESCAPE not in text:
+        return text
+    return text.replace(_ESCAPE, f"{_ESCAPE}1").replace("\x00", f"{_ESCAPE}0")
+
+
+def restored_text(stored: str) -> str:
+    """Return the text that `stored_text` was given."""
+    if _ESCAPE not in stored:
+        return stored
+    return stored.replace(f"{_ESCAPE}0", "\x00").replace(f"{_ESCAPE}1", _ESCAPE)
+
+
+class _Stored(StrDumper):
+    def dump(self, obj: str) -> Buffer | None:
+        return super().dump(stored_text(obj))
+
+
+class _StoredUnknown(StrDumperUnknown):
+    def dump(self, obj: str) -> Buffer | None:
+        return super().dump(stored_text(obj))
+
+
+class _Restored(TextLoader):
+    def load(self, data: Buffer) -> bytes | str:
+        found = super().load(data)
+        return restored_text(found) if isinstance(found, str) else found
+
+
+async def _configure(connection: AsyncConnection[Row]) -> None:
+    """Make a connection store and read texts so."""
+    connection.adapters.register_dumper(str, _Stored)
+    connection.adapters.register_dumper(str, _StoredUnknown)
+    connection.adapters.register_loader("text", _Restored)
+
+
+def connection_options(timeouts: Timeouts) -> dict[str, object]:
+    """Return what every connection of this project is made with, those of conversations, too."""
+    return {
+        "autocommit": True,
+        "prepare_threshold": None,  # pgbouncer gives each transaction another of the server's sessions
+        "client_encoding": "UTF8",
+        "target_session_attrs": "read-write",  # a replica may lag behind, so reads go to the primary, too
+        "connect_timeout": max(2, int(timeouts.connect)),  # libpq takes whole seconds, and no fewer than two
+        "keepalives_idle": 30,
+        "tcp_user_timeout": 30_000,  # milliseconds
+    }
+
+
+@dataclass
+class Link:
+    """What belongs to one portal: the pool, the queues of commits, and what is known about the server."""
+
+    portal: Portal
+    pool: Pool
+    queues: Mapping[Namespace, CommitQueue] = field(
+        default_factory=lambda: {"learners": CommitQueue(), "playbooks": CommitQueue()}
+    )
+    opening: asyncio.Future[None] | None = None
+    opened: bool = False
+    abandoned: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # of any result
+
+
+class PostgresDatabase(Database):
+    """A database with a pool of connections that is made on first use."""
+
+    name = "PostgreSQL"
+    locks_rows = True
+
+    def __init__(self, address: Address, connections: int, partitions: int, timeouts: Timeouts) -> None:
+        self.timeouts = timeouts
+        self.address = address
+        self._connections = connections
+        self._partitions = partitions
+        self._links: list[Link] = []
+
+    def queue(self, namespace: Namespace) -> CommitQueue:
+        """Return the queue of the commits of this process."""
+        return self.link.queues[namespace]
+
+    async def run(
+        self,
+        namespace: Namespace,
+        job: Job[T],
+        *,
+        writes: bool = False,
+        seconds: float | None = None,
+        began: float | None = None,
+    ) -> T:
+        """Return the result of a job, with a connection of the pool, retried on transient errors."""
+
+        async def attempt(link: Link) -> T:
+            async with link.pool.connection() as connection:
+                return await job(PostgresTables(connection, namespace))
+
+        return await self.work(attempt, seconds=seconds or (self.timeouts.write if writes else None))
+
+    async def written_at_once(
+        self, namespace: Namespace, request: CommitRequest, planned: SerializedPlan
+    ) -> bool:
+        """Whether the plan is written, in one statement; where it can't be, the lock is needed."""
+        if request.must_read or request.entry is not None:
+            return False
+        works = (request.pending, planned.plan.scheduled)
+        begun = begun_at(request.delta, request.new_turn)
+
+        async def write(tables: Tables) -> bool:
+            return await write_at_once(tables, request.learner, planned, works, begun)
+
+        return await self.run(namespace, write, writes=True)
+
+    @property
+    def link(self) -> Link:
+        """This process's link. One that a parent process made stays referenced and is never used."""
+        here = portal()
+        if not self._links or self._links[-1].portal is not here:
+            self._links.append(Link(here, self._pool()))
+            here.at_exit(self.close)
+        return self._links[-1]
+
+    async def close(self) -> None:
+        """Close the pool; the next call makes another."""
+        if self._links and self._links[-1].portal is portal():
+            await self._links.pop().pool.close(timeout=1)
+
+    async def work(self, attempt: Callable[[Link], Awaitable[T]], *, seconds: float | None = None) -> T:
+        """Return the result of `attempt`, retried on transient errors, within `seconds` or a read's time.
+
+        `attempt` must be safe to repeat. Raises StoreUnavailable, StoreAuthError, CommitContention,
+        NewerFormat, StoreError, and what `attempt` raises of its own.
+        """
+        link = self.link
+        try:
+            await self._open(link)
+            limit = self.timeouts.read if seconds is None else seconds
+            return await _within(link, limit, self._retried(link, lambda: attempt(link)))
+        except PoolTimeout as error:
+            raise await self._why_none_is_free(error) from error
+        except (psycopg.Error, OSError) as error:  # a TimeoutError is an OSError
+            raise translated(error, self.address) from error
+
+    def _pool(self) -> Pool:
+        log = logging.getLogger("psycopg.pool")
+        if not log.handlers:  # else Python prints what the pool logs, where the program sets up no logging
+            log.addHandler(logging.NullHandler())
+        return AsyncConnectionPool(
+            self.address.url,
+            kwargs=connection_options(self.timeouts),
+            configure=_configure,
+            min_size=0,
+            max_size=self._connections,
+            open=False,
+            timeout=self.timeouts.connect,
+            reconnect_timeout=self.timeouts.connect,
+            max_idle=_IDLE_SECONDS,
+            num_workers=1,
+        )
+
+    async def _open(self, link: Link) -> None:
+        """Make the tables and open the pool, once for all calls that wait for it."""
+        if link.opened:
+            return
+        if link.opening is None:
+            link.opening = asyncio.ensure_future(self._prepare(link))
+            link.opening.add_done_callback(_seen)  # where nobody waits for it any more
+        opening = link.opening
+        await asyncio.wait({opening})
+        if link.opening is opening:
+            link.opening = None
+        opening.result()  # raises what the attempt raised, in every call
+
+    async def _prepare(self, link: Link) -> None:
+        """Connect past the pool, which would not tell why it can't, and bring the tables up to date."""
+        connection = await self._connect()
+        try:
+            await _within(
+                link,
+                self.timeouts.schema,
+                make_schema(PostgresTables(connection, "learners"), self._partitions),
+            )
+        finally:
+            await connection.close()
+        await link.pool.open()
+        link.opened = True
+
+    async def _connect(self) -> AsyncConnection[Row]:
+        async with asyncio.timeout(self.timeouts.read):
+            # The options' types are known to the driver only by name.
+            connection = await AsyncConnection.connect(self.address.url, **connection_options(self.timeouts))  # type: ignore[arg-type]
+        await _configure(connection)
+        return connection
+
+    async def _why_none_is_free(self, error: PoolTimeout) -> StoreError:
+        """Why the pool gave no connection: none can be made, or all are in use."""
+        try:
+            await (await self._connect()).close()
+        except (psycopg.Error, OSError) as why:
+            return translated(why, self.address)
+        return translated(error, self.address)
+
+    async def _retried(self, link: Link, attempt: Callable[[], Awaitable[T]]) -> T:
+        attempts = AsyncRetrying(
+            retry=retry_if_exception(is_retryable),
+            wait=wait_random_exponential(multiplier=0.02, max=0.5),
+            stop=stop_after_delay(self.timeouts.connect),
+            reraise=True,
+        )
+        async for each in attempts:
+            with each:
+                try:
+                    return await attempt()
+                except psycopg.Error as error:
+                    if is_lost(error):  # the others that were idle are lost, too
+                        await link.pool.check()
+                    raise
+        raise AssertionError("tenacity ends with a result or an error")
+
+
+async def _within(link: Link, seconds: float, work: Coroutine[Any, Any, T]) -> T:  # Any: as asyncio has it
+    """Return the result of `work`. Raises TimeoutError after `seconds`, whatever `work` waits for.
+
+    Cancelled work waits until the server has heard of it; a server that hangs never does.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if done:
+            return task.result()
+        raise TimeoutError
+    finally:
+        if not task.done():
+            task.cancel()
+            link.abandoned.add(task)
+            task.add_done_callback(lambda ended: _forget(link, ended))
+
+
+def _forget(link: Link, task: asyncio.Future[Any]) -> None:  # Any: as above
+    link.abandoned.discard(task)
+    _seen(task)
+
+
+def _seen(task: asyncio.Future[Any]) -> None:  # Any: as above
+    if not task.cancelled():
+        task.exception()
+
+
+# Where another transaction holds the row, this waits for its end and compares with what that has left.
+_IF_CURRENT = """
+UPDATE ace_learners SET {assigned}, seq = seq + 1,
+    effects_bytes = effects_bytes + :effect_bytes, touches_bytes = touches_bytes + :touches_bytes
+WHERE user_id = :key AND epoch = :known_epoch AND etag = :known_etag
+    AND access_clock = :known_clock AND access_mark = :known_mark
+    AND coalesce(keys_from <= :begun, TRUE)
+    AND NOT EXISTS (SELECT 1 FROM ace_deltas d WHERE d.user_id = :key AND d.op_id = :op_id)
+    AND NOT EXISTS (SELECT 1 FROM ace_turns t WHERE t.user_id = :key AND t.op_id = :op_id)
+"""
+# The rule of `base_and_tail.folding`.
+_FOLDS_NOTHING = """
+    AND touches_bytes + :touches_bytes < greatest(:least_touches, stamps_bytes / 4)
+    AND (NOT :content_changed OR (
+        :new_version - coalesce(next_base_version, base_version) < :kept
+        AND effects_bytes + :effect_bytes < greatest(:least_tail, base_bytes / 4)
+    ))
+"""
+
+Columns = Mapping[str, object]
+
+
+async def write_at_once(
+    tables: Tables,
+    learner: str,
+    serialized: SerializedPlan,
+    works: Iterable[Pending | PendingItem | None],
+    begun: datetime,
+) -> bool:
+    """Write a plan in one statement if the stored state is the one that it was made from.
+
+    False, and nothing is written, where the state is another one, the operation was applied before, keys
+    from after `begun` were removed, or a fold is due: then the caller does the same under the lock.
+    """
+    plan = serialized.plan
+    if plan.touches is None or plan.parent.epoch is None:
+        return False
+    rows = [("ace_touches", touches_row(learner, serialized), False)]
+    if serialized.record is not None:
+        rows.append(("ace_turns", turn_row(learner, serialized, serialized.record), True))
+    if serialized.in_history:
+        rows.append(("ace_deltas", delta_row(learner, serialized), True))
+    for work in works:
+        if work is not None and not isinstance(work, PendingItem):
+            rows.append(("ace_pending", new_item(learner, work, plan.effect.now), True))
+    moved = moved_columns(serialized)
+    values = {**_compared(learner, serialized, begun), **moved}
+    inserts = list[str]()
+    for place, (table, columns, numbered) in enumerate(rows):
+        inserts.append(f"row_{place} AS ({_inserted(table, columns, place, numbered=numbered)})")
+        values |= {f"{name}_{place}": value for name, value in columns.items()}
+    assigned = ", ".join(f"{name} = %({name})s" for name in moved)
+    update = f"{_IF_CURRENT.format(assigned=assigned)}{_FOLDS_NOTHING} RETURNING ace_learners.seq"
+    statement = f"WITH state AS ({update}), {', '.join(inserts)} SELECT seq FROM state"  # noqa: S608  names of ours
+    return await tables.row(statement, values) is not None
+
+
+def _inserted(table: str, columns: Columns, place: int, *, numbered: bool) -> str:
+    names, places = ", ".join(columns), ", ".join(f"%({name}_{place})s" for name in columns)
+    if numbered:
+        names, places = f"{names}, seq", f"{places}, state.seq"
+    after = "ON CONFLICT DO NOTHING" if table == "ace_pending" else ""
+    return f"INSERT INTO {table} ({names}) SELECT {places} FROM state {after}"  # noqa: S608  names of ours
+
+
+def _compared(learner: str, serialized: SerializedPlan, begun: datetime) -> dict[str, object]:
+    """Return the values with which a stored state is compared before a plan is written onto it."""
+    plan = serialized.plan
+    return {
+        "key": learner,
+        "op_id": plan.effect.op_id,
+        "begun": begun.timestamp(),
+        "known_epoch": plan.parent.epoch,
+        "known_etag": plan.parent.etag,
+        "known_clock": plan.parent_clock,
+        "known_mark": plan.parent_mark,
+        "effect_bytes": serialized.effect_bytes,
+        "touches_bytes": serialized.touches_bytes,
+        "content_changed": plan.content_changed,
+        "new_version": plan.snapshot.version.n,
+        "kept": serialized.kept,
+        "least_tail": LEAST_TAIL,
+        "least_touches": LEAST_TOUCHES,
+    }
+
+
+class PostgresStore(SQLStore):
+    """A `NamingStore` (see `ace_graph.memory.stores.playbooks`) on PostgreSQL 14 or newer."""
+
+    def __init__(
+        self,
+        url: str,
+        policy: Policy | None = None,
+        *,
+        connections: int = CONNECTIONS,
+        partitions: int = 0,
+        new_token: NewToken = random_token,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        """Keep the address; the first call connects, and makes the tables where there are none.
+
+        `url` is like `postgresql://user:password@host:5432/database`. A process has at most so many
+        `connections`. The tables of a new database are divided into so many `partitions` by learner.
+        A read takes at most `timeout` seconds, a write twice as long.
+        Raises StoreUrlError.
+        """
+        database = PostgresDatabase(checked_address(url), connections, partitions, Timeouts(timeout))
+        super().__init__(database, "learners", policy or Policy(), new_token)

@@ -1,0 +1,413 @@
+"""The driver of SQLite, and the store in one file, or in memory: no set-up, any number of processes.
+
+A file has a thread with its own connection for reads, and one for writes, on which jobs run one after the
+other; a database in memory has one for both. The first job opens the file: it is created readable by its
+owner only (0600), and switched to WAL. It is opened again when the path leads to another file (restored from
+a backup, or deleted). An error of SQLite or of the file system becomes one that names the file and says what
+to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import sqlite3
+import tempfile
+import time
+import weakref
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from ace_graph.errors import CorruptPayload, OtherSchema, StoreError, StoreUnavailable
+from ace_graph.memory.commit import NewToken
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.stores.base import TIMEOUT, random_token
+from ace_graph.memory.stores.commit_queue import CommitQueue
+from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Row, Tables, Values
+from ace_graph.memory.stores.sql.schema import make_schema
+from ace_graph.memory.stores.sql.store import SQLStore
+from ace_graph.off_loop import Steps, finish
+
+T = TypeVar("T")
+
+_OTHER_FILE = "or choose another file with ACE_MEMORY_FILE or ACE_STORE"
+_REMEDIES = {
+    sqlite3.SQLITE_BUSY: "is locked by another process: end that process",
+    sqlite3.SQLITE_LOCKED: "is locked by another process: end that process",
+    sqlite3.SQLITE_READONLY: "is read-only: make the file and its folder writable",
+    sqlite3.SQLITE_PERM: "may not be used: make the file and its folder writable",
+    sqlite3.SQLITE_FULL: "can't grow, the disk is full: make room",
+    sqlite3.SQLITE_IOERR: "can't be read or written: check the disk and the room on it",
+    sqlite3.SQLITE_CANTOPEN: "can't be opened: make its folder, and the file writable",
+}
+_BROKEN = {
+    sqlite3.SQLITE_NOTADB: "is not a SQLite database and was left as it is: move it away",
+    sqlite3.SQLITE_CORRUPT: "is damaged and was left as it is: restore it from a backup",
+}
+
+
+class SQLiteTables(Tables):
+    """A connection of a thread, whose statements run within the call."""
+
+    locks_rows = False
+    spelling = (
+        (re.compile(r" = ANY\((\S+)\)"), r" IN (SELECT value FROM json_each(\1))"),
+        (re.compile(r" <> ALL\((\S+)\)"), r" NOT IN (SELECT value FROM json_each(\1))"),
+        (re.compile(r" FOR UPDATE( OF \w+)?( SKIP LOCKED)?"), ""),
+        (re.compile(r' COLLATE "C"'), ""),
+        (re.compile(r"\bBYTEA\b"), "BLOB"),
+    )
+    version = "sqlite_version()"
+    size = "(SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)"
+    named_tables = "SELECT name FROM sqlite_master WHERE name = ANY(?)"
+
+    def __init__(self, connection: sqlite3.Connection, namespace: Namespace) -> None:
+        super().__init__(namespace)
+        self.connection = connection
+
+    def of(self, namespace: Namespace) -> SQLiteTables:
+        """Return the same connection, for the tables of a namespace."""
+        return SQLiteTables(self.connection, namespace)
+
+    def execute(self, statement: str, values: Values = ()) -> sqlite3.Cursor:
+        """Run a statement; lists are passed as JSON."""
+        if isinstance(values, Mapping):
+            return self.connection.execute(
+                self.spelled(statement), {name: _stored(value) for name, value in values.items()}
+            )
+        return self.connection.execute(self.spelled(statement), tuple(map(_stored, values)))
+
+    async def rows(self, statement: str, values: Values = ()) -> list[Row]:
+        """Run a statement and return its rows."""
+        return self.execute(statement, values).fetchall()
+
+    async def change(self, statement: str, values: Values = ()) -> int:
+        """Run a statement and return how many rows it changed."""
+        return self.execute(statement, values).rowcount
+
+    async def change_each(self, statement: str, values: Iterable[Sequence[object]]) -> int:
+        """Run a statement once for each of the values; return how many rows they changed."""
+        before = self.connection.total_changes
+        # The stubs want types that SQLite can store; what is passed here is checked by the columns' readers.
+        self.connection.executemany(self.spelled(statement), cast("Iterable[Sequence[Any]]", values))
+        return self.connection.total_changes - before
+
+    @contextlib.asynccontextmanager
+    async def reading(self) -> AsyncGenerator[None]:
+        """A transaction in which all statements read the same state."""
+        with _transaction(self.connection, "BEGIN"):
+            yield
+
+    @contextlib.asynccontextmanager
+    async def writing(self) -> AsyncGenerator[None]:
+        """A transaction that holds the write lock from its start."""
+        with _transaction(self.connection, "BEGIN IMMEDIATE"):
+            yield
+
+    async def carry_out(self, steps: Steps[T], whose: str) -> T:
+        """Do the work here, in the connection's thread."""
+        return finish(steps)
+
+    async def scrub(self) -> None:
+        """Empty the write-ahead log, which still holds older states."""
+        with contextlib.suppress(sqlite3.OperationalError):  # a reader is active: it is overwritten later
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+
+def _stored(value: object) -> Any:  # Any: whatever SQLite can store
+    return json.dumps(value) if isinstance(value, list) else value
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Generator[None]:
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def result_of(work: Coroutine[Any, Any, T]) -> T:  # Any: asyncio's own
+    """Return what a coroutine returns that waits for nothing: its statements run within the call."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return cast("T", end.value)
+    work.close()
+    raise TypeError("a job awaits its statements and nothing else")
+
+
+class SQLiteThread:
+    """Runs jobs on the file at `path`, or on a database in memory.
+
+    Belongs to one event loop; `close` it, or `close_now` where there is no loop.
+    """
+
+    def __init__(self, path: Path | None, *, make_folder: bool, lock_timeout: float) -> None:
+        self._path = path
+        self._lock_timeout = lock_timeout
+        self._make_folder = make_folder
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="ace-graph-sqlite")
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    async def run(self, job: Callable[[sqlite3.Connection], T], *, began: float | None = None) -> T:
+        """Run `job` after the earlier ones and return its result.
+
+        The lock timeout counts from `began` (on the monotonic clock) where that is given, else from now.
+        Raises StoreUnavailable, CorruptPayload, OtherSchema, and what the job raises.
+        """
+        deadline = (time.monotonic() if began is None else began) + self._lock_timeout
+        try:
+            running = self._pool.submit(self._work, job, deadline)
+        except RuntimeError as error:  # Python is shutting down: its executors refuse new jobs
+            raise StoreUnavailable(f"{self._path} is closed, because the program is shutting down") from error
+        return await asyncio.wrap_future(running)
+
+    async def close(self) -> None:
+        """Wait for the submitted jobs, then close the connection and the thread."""
+        try:
+            await asyncio.wrap_future(self._pool.submit(self._disconnect))
+        except RuntimeError:
+            self._disconnect()
+        self._pool.shutdown(wait=False)
+
+    def close_now(self) -> None:
+        """Close the connection and the thread without waiting; no job may be running or come later."""
+        self._pool.shutdown(wait=False)
+        self._disconnect()
+
+    def _work(self, job: Callable[[sqlite3.Connection], T], deadline: float) -> T:
+        with _translated_errors(self._path):
+            connection = self._connection_for(deadline)
+            _set_busy_timeout(connection, deadline)
+            return job(connection)
+
+    def _connection_for(self, deadline: float) -> sqlite3.Connection:
+        if self._connection is not None and self._file != _identity(self._path):
+            self._disconnect()
+        if self._connection is None:
+            if self._path is not None:
+                if self._make_folder:
+                    self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _create_private(self._path)
+            self._connection = _connect(self._path, deadline)
+            self._file = _identity(self._path)
+        return self._connection
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(sqlite3.Error):  # a failed last checkpoint is repeated at the next start
+                connection.close()
+
+
+def _connect(path: Path | None, deadline: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        _set_busy_timeout(connection, deadline)
+        connection.execute("PRAGMA secure_delete = ON")  # overwrites deleted and replaced content
+        if path is not None:
+            _use_wal(connection, deadline)
+            _set_busy_timeout(connection, deadline)
+        result_of(make_schema(SQLiteTables(connection, "learners")))
+    except OtherSchema as error:
+        connection.close()
+        raise OtherSchema(f"{path}: {error}; {_OTHER_FILE}") from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _set_busy_timeout(connection: sqlite3.Connection, deadline: float) -> None:
+    left = max(1, int(1000 * (deadline - time.monotonic())))
+    connection.execute(f"PRAGMA busy_timeout = {left}")
+
+
+def _use_wal(connection: sqlite3.Connection, deadline: float) -> None:
+    """Switch to WAL. SQLite does not always wait for the lock that this takes, so it is retried here."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _create_private(path: Path) -> None:
+    """Create an empty file that only its owner can read, unless there is one.
+
+    It is linked into place, not opened there: POSIX drops all locks of a process on a file when any handle is
+    closed, also those that SQLite may hold in another thread.
+    """
+    if path.exists():
+        return
+    handle, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        pass
+    except OSError:  # the file system has no hard links
+        path.touch(mode=0o600)
+    finally:
+        os.unlink(made)
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    try:
+        found = None if path is None else path.stat()
+    except FileNotFoundError:
+        return None
+    return None if found is None else (found.st_dev, found.st_ino)
+
+
+@contextlib.contextmanager
+def _translated_errors(path: Path | None) -> Generator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translated(path, error) from error
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path} can't be opened ({error.strerror}): fix that, {_OTHER_FILE}"
+        ) from error
+
+
+def _translated(path: Path | None, error: sqlite3.Error) -> StoreError:
+    code = _code(error)
+    if path is None:
+        return StoreUnavailable(f"the database in memory failed: {error}")
+    if code in _BROKEN:
+        return CorruptPayload(f"{path} {_BROKEN[code]}, {_OTHER_FILE}")
+    if path.is_dir():
+        return StoreUnavailable(f"{path} is a folder: name a file in it, {_OTHER_FILE}")
+    return StoreUnavailable(f"{path} {_REMEDIES.get(code, 'can not be used')}, {_OTHER_FILE} ({error})")
+
+
+def _code(error: sqlite3.Error) -> int:
+    """The primary result code; 0 for an error that Python's own module raised."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+class _Connections:
+    """The threads and the commit queues of one process."""
+
+    def __init__(self, path: Path | None, *, make_folder: bool, lock_timeout: float) -> None:
+        self.pid = os.getpid()
+        self.writer = SQLiteThread(path, make_folder=make_folder, lock_timeout=lock_timeout)
+        self.reader = self.writer
+        if path is not None:
+            self.reader = SQLiteThread(path, make_folder=make_folder, lock_timeout=lock_timeout)
+        self.queues: Mapping[Namespace, CommitQueue] = {"learners": CommitQueue(), "playbooks": CommitQueue()}
+
+    def close_now(self) -> None:
+        """Close what a store that was never closed has left open, in the process that opened it."""
+        if self.pid == os.getpid():
+            self.reader.close_now()
+            self.writer.close_now()
+
+
+class SQLiteDatabase(Database):
+    """One SQLite file as a process uses it, or a database in memory; the first call opens it.
+
+    A database in memory lasts as long as this object, however often its stores are closed.
+    """
+
+    name = "SQLite"
+    locks_rows = False
+
+    def __init__(
+        self, path: Path | None = None, *, make_folder: bool = False, lock_timeout: float = TIMEOUT
+    ) -> None:
+        self.path = path
+        self._make_folder = make_folder
+        self._lock_timeout = lock_timeout
+        self._open: _Connections | None = None
+        self._finalizer: weakref.finalize[[], SQLiteDatabase] | None = None
+        self._inherited: list[_Connections] = []
+
+    def queue(self, namespace: Namespace) -> CommitQueue:
+        """Return the queue of the commits of this process."""
+        return self._connections().queues[namespace]
+
+    async def run(
+        self,
+        namespace: Namespace,
+        job: Job[T],
+        *,
+        writes: bool = False,
+        seconds: float | None = None,
+        began: float | None = None,
+    ) -> T:
+        """Return the result of a job, which waits at most the lock timeout for other processes."""
+        connections = self._connections()
+        thread = connections.writer if writes else connections.reader
+        return await thread.run(lambda link: result_of(job(SQLiteTables(link, namespace))), began=began)
+
+    async def close(self) -> None:
+        """Close the connections when the current calls have ended; the next call opens them again."""
+        if self.path is None:
+            return
+        connections, self._open = self._open, None
+        if connections is not None and connections.pid == os.getpid():
+            await connections.reader.close()
+            await connections.writer.close()
+            if self._finalizer is not None and self._open is None:
+                self._finalizer.detach()
+
+    def _connections(self) -> _Connections:
+        """Return this process's connections. A forked child opens its own and never uses the parent's."""
+        if self._open is not None and self._open.pid != os.getpid():
+            self._inherited.append(self._open)
+            self._open = None
+        if self._open is None:
+            self._open = _Connections(
+                self.path, make_folder=self._make_folder, lock_timeout=self._lock_timeout
+            )
+            self._finalizer = weakref.finalize(self, self._open.close_now)
+        return self._open
+
+
+class SQLiteStore(SQLStore):
+    """A `NamingStore` (see `stores.playbooks`) in the file at `path`; without one, in memory.
+
+    The constructor does no I/O. The first call creates the file, readable by its owner only, and with
+    `make_folder` its folder. A call waits at most `lock_timeout` seconds, counted from its submission, for
+    the locks of other processes. What is in memory lasts as long as the store, even when that is closed;
+    stores of one `SQLiteDatabase` share it.
+    """
+
+    def __init__(
+        self,
+        path: Path | str | SQLiteDatabase | None = None,
+        policy: Policy | None = None,
+        *,
+        make_folder: bool = False,
+        lock_timeout: float = TIMEOUT,
+        new_token: NewToken = random_token,
+    ) -> None:
+        if not isinstance(path, SQLiteDatabase):
+            file = None if path is None else Path(path).absolute()
+            path = SQLiteDatabase(file, make_folder=make_folder, lock_timeout=lock_timeout)
+        self.path = path.path
+        super().__init__(path, "learners", policy or Policy(), new_token)
+
+    async def integrity(self) -> tuple[str, ...]:
+        """Return what SQLite itself finds damaged in the file: pages, indexes, rows that should be unique."""
+        found = await self._statement(lambda tables: tables.rows("PRAGMA integrity_check(20)"))
+        return tuple(
+            f"SQLite finds damage: {why}; restore it from a backup" for (why,) in found if why != "ok"
+        )

@@ -1,0 +1,388 @@
+"""States in SQL: reading all of one, or of several, in one statement, and writing a plan onto one.
+
+`stores.base_and_tail` says what a state is made of. What it decides about reading is decided in the statement
+here, because all of a state must come from one snapshot of the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ace_graph.errors import IncompleteState
+from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Loaded, Wanted
+from ace_graph.memory.catalogue.label import Label
+from ace_graph.memory.sharing.grant import Grant
+from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.stores.base_and_tail import (
+    EMPTY_BASE,
+    NO_STAMPS,
+    Folding,
+    StateHead,
+    StoredBase,
+    StoredEffect,
+    StoredStamps,
+    StoredState,
+    StoredTouches,
+    check_chain,
+    check_touches,
+)
+from ace_graph.memory.stores.records import grant_of
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.sql.columns import (
+    BASE_COLUMNS,
+    HEAD_COLUMNS,
+    STAMPS_COLUMNS,
+    delta_row,
+    head_of,
+    state_row,
+    touches_row,
+    turn_row,
+)
+from ace_graph.memory.stores.sql.database import Row, Tables, of_playbooks
+from ace_graph.memory.stores.sql.schema import OF_LEARNERS
+from ace_graph.off_loop import off_loop
+
+# `start` is the known version where its effects lead on (`effects_from`, `reads_less`), else NULL; `follows`
+# says the same of the touches after the known access part (`follow`). CROSS JOIN: SQLite keeps this order.
+_STATES = """
+{name}_states AS MATERIALIZED (
+    SELECT w.place, w.clock AS known_clock, l.*,
+        CASE WHEN w.epoch = l.epoch AND w.n BETWEEN l.base_version AND l.version AND (
+            SELECT coalesce(sum(d.effect_bytes), 0) FROM ace_deltas d
+            WHERE d.user_id = l.user_id AND d.content_changed AND d.version > w.n
+        ) <= l.base_bytes + l.effects_bytes THEN w.n END AS start,
+        coalesce(w.epoch = l.epoch AND w.mark = coalesce((
+            SELECT t.parent FROM ace_touches t
+            WHERE t.user_id = l.user_id AND t.clock > w.clock ORDER BY t.clock LIMIT 1
+        ), l.access_mark), FALSE) AS follows
+    FROM {name}_wanted w CROSS JOIN ace_learners l WHERE l.user_id = w.key
+)
+"""
+_PARTS = """
+SELECT h.place, 'head' AS kind, h.version AS n, h.content_base AS checksum, h.epoch AS one, h.etag AS two,
+    h.access_json AS three, h.access_mark AS four,
+    CAST(h.major AS text) || '.' || CAST(h.minor AS text) AS five
+FROM {name}_states h
+UNION ALL
+SELECT h.place, 'base', b.version, b.checksum, b.etag, b.memory_json, NULL, NULL, NULL
+FROM {name}_states h CROSS JOIN ace_bases b
+WHERE b.user_id = h.user_id AND b.version = h.content_base AND h.start IS NULL
+UNION ALL
+SELECT h.place, 'effect', d.version, 0, d.parent, d.etag, d.effect_json, NULL, NULL
+FROM {name}_states h CROSS JOIN ace_deltas d
+WHERE d.user_id = h.user_id AND d.content_changed AND d.version > coalesce(h.start, h.content_base)
+UNION ALL
+SELECT h.place, 'stamps', 0, s.checksum, s.mark, s.stamps_json, NULL, NULL, NULL
+FROM {name}_states h CROSS JOIN ace_stamps s WHERE s.user_id = h.user_id AND NOT h.follows
+UNION ALL
+SELECT h.place, 'touch', t.clock, 0, t.parent, t.mark, t.touches_json, NULL, NULL
+FROM {name}_states h CROSS JOIN ace_touches t
+WHERE t.user_id = h.user_id AND t.clock > CASE WHEN h.follows THEN h.known_clock ELSE -1 END
+"""
+_OWN = """
+own_wanted AS (
+    SELECT -1 AS place, CAST(:key AS text) AS key, CAST(:epoch AS text) AS epoch, CAST(:n AS bigint) AS n,
+        CAST(:clock AS bigint) AS clock, CAST(:mark AS text) AS mark
+)
+"""
+_LOAD = f"WITH {_OWN}, {_STATES.format(name='own')} {_PARTS.format(name='own')}"
+
+# A playbook whose content is known is looked up, but not read.
+_ASKED = (
+    "({0}, CAST(:owner_{0} AS text), CAST(:name_{0} AS text), CAST(:epoch_{0} AS text), "
+    "CAST(:etag_{0} AS text))"
+)
+_NAMED = """
+asked (place, owner, name_key, epoch, etag) AS (VALUES {asked}), found AS MATERIALIZED (
+    SELECT w.place, c.playbook_id, c.name, s.epoch, s.version, s.etag, s.major, s.minor,
+        coalesce(w.epoch = s.epoch AND w.etag = s.etag, FALSE) AS known
+    FROM asked w CROSS JOIN ace_named_catalogue c CROSS JOIN ace_named_states s
+    WHERE c.owner = w.owner AND c.name_key = w.name_key AND s.user_id = c.playbook_id
+), named_wanted AS (
+    SELECT place, playbook_id AS key, CAST(NULL AS text) AS epoch, 0 AS n, -1 AS clock,
+        CAST(NULL AS text) AS mark
+    FROM found WHERE NOT known
+)
+"""
+_ENTRIES = """
+SELECT f.place, 'entry', f.version, 0, f.playbook_id, f.name, f.epoch, f.etag,
+    CAST(f.major AS text) || '.' || CAST(f.minor AS text) FROM found f
+"""
+_GRANTED = """
+SELECT f.place, 'grant', 0, 0, g.playbook_id, g.subject, g.relation, g.granted_by, g.at
+FROM found f CROSS JOIN ace_grants g
+WHERE f.place = {0} AND g.playbook_id = f.playbook_id AND g.subject = ANY(:subjects_{0})
+"""
+
+
+def _load_attached(places: int) -> str:
+    """Return the statement that reads a learner's state and so many named playbooks."""
+    named = _NAMED.format(asked=", ".join(map(_ASKED.format, range(places))))
+    return (
+        f"WITH {_OWN}, {_STATES.format(name='own')}, {named}, {of_playbooks(_STATES.format(name='named'))} "
+        f"{_PARTS.format(name='own')} UNION ALL {of_playbooks(_PARTS.format(name='named'))} "
+        f"UNION ALL {' UNION ALL '.join((_ENTRIES, *map(_GRANTED.format, range(places))))}"
+    )
+
+
+class Locked(NamedTuple):
+    """The small part of a state that is locked, and the number of its latest commit."""
+
+    head: StateHead = StateHead()
+    seq: int = 0
+
+
+async def lock(tables: Tables, key: str) -> Locked:
+    """Lock the row of a learner or a playbook until the transaction ends; defaults where there is none."""
+    row = await tables.row(
+        f"SELECT {HEAD_COLUMNS}, seq FROM ace_learners WHERE user_id = ? FOR UPDATE",  # noqa: S608  constants
+        (key,),
+    )
+    return Locked() if row is None else Locked(head_of(row[:-1]), row[-1])
+
+
+async def read_head(tables: Tables, key: str) -> StateHead:
+    """Return the small part of a state; defaults for an absent learner."""
+    row = await tables.row(f"SELECT {HEAD_COLUMNS} FROM ace_learners WHERE user_id = ?", (key,))  # noqa: S608  constants
+    return StateHead() if row is None else head_of(row)
+
+
+async def read_base(tables: Tables, key: str, n: int) -> StoredBase:
+    """Return the content of a version that is stored whole. Raises IncompleteState."""
+    row = await tables.row(
+        f"SELECT {BASE_COLUMNS} FROM ace_bases WHERE user_id = ? AND version = ?",  # noqa: S608  constants
+        (key, n),
+    )
+    if row is None and n:
+        raise _missing(n)
+    return EMPTY_BASE if row is None else StoredBase(*row)
+
+
+def _missing(n: int) -> IncompleteState:
+    return IncompleteState(
+        f"the stored content of version {n} is missing: restore the database from a backup"
+    )
+
+
+async def read_snapshot(tables: Tables, key: str, known: Snapshot | None) -> Snapshot:
+    """Return the newest snapshot; of content and stamps only what came after `known` is read.
+
+    One statement, unless what is known is of another history. Raises IncompleteState, CorruptPayload,
+    NewerFormat.
+    """
+    return (await read_attached(tables, key, known, ())).snapshot
+
+
+async def read_attached(tables: Tables, key: str, known: Snapshot | None, wanted: Sequence[Wanted]) -> Loaded:
+    """Return a learner's snapshot and named playbooks, read in one statement; see `read_snapshot`."""
+    parts = await _read_parts(tables, key, known or Snapshot(), wanted)
+    attached = tuple(_attached(parts.get(place), each) for place, each in enumerate(wanted))
+    try:
+        return Loaded(_snapshot(parts.get(-1), known or Snapshot()), attached)
+    except IncompleteState:  # what is known may be of another history: a backup was restored
+        if known is None:
+            raise
+    again = await _read_parts(tables, key, Snapshot(), ())
+    return Loaded(_snapshot(again.get(-1), Snapshot(known.playbook)), attached)
+
+
+@dataclass
+class _Parts:
+    """The rows of one state, as they were read."""
+
+    head: Row | None = None
+    base: StoredBase | None = None
+    stamps: StoredStamps | None = None
+    effects: list[StoredEffect] = field(default_factory=list[StoredEffect])
+    touches: list[tuple[int, StoredTouches]] = field(default_factory=list[tuple[int, StoredTouches]])
+    entry: Row | None = None
+    grants: list[Grant] = field(default_factory=list[Grant])
+
+    def add(self, kind: str, n: int, checksum: int, texts: Row) -> None:
+        """Add a row."""
+        one, two, three, *_ = texts
+        match kind:
+            case "head":
+                self.head = (n, checksum, *texts)
+            case "base":
+                self.base = StoredBase(n, one, checksum, two)
+            case "stamps":
+                self.stamps = StoredStamps(one, checksum, two)
+            case "effect":
+                self.effects.append(StoredEffect(n, one, two, three))
+            case "touch":
+                self.touches.append((n, StoredTouches(one, two, three)))
+            case "entry":
+                self.entry = (n, *texts)
+            case _:
+                self.grants.append(grant_of(texts))
+
+
+async def _read_parts(
+    tables: Tables, key: str, known: Snapshot, wanted: Sequence[Wanted]
+) -> Mapping[int, _Parts]:
+    """Return the parts of each state by its place in what is wanted, the learner's own at -1."""
+    version, access = known.version, known.access
+    values: dict[str, object] = {
+        "key": key,
+        "epoch": version.epoch,
+        "n": version.n,
+        "clock": access.access_clock if version.epoch is not None else -1,
+        "mark": access.mark,
+    }
+    for place, each in enumerate(wanted):
+        values[f"owner_{place}"], values[f"name_{place}"] = each.ref.owner or "", each.ref.key
+        values[f"epoch_{place}"], values[f"etag_{place}"] = each.known.epoch, each.known.etag
+        values[f"subjects_{place}"] = list(each.subjects)
+    statement = _load_attached(len(wanted)) if wanted else _LOAD
+    parts: dict[int, _Parts] = {}
+    for place, kind, n, checksum, *texts in await tables.rows(statement, values):
+        parts.setdefault(place, _Parts()).add(kind, n, checksum, tuple(texts))
+    return parts
+
+
+def _snapshot(parts: _Parts | None, known: Snapshot) -> Snapshot:
+    if parts is None or parts.head is None:
+        return Snapshot()
+    n, base_n, epoch, etag, access_json, mark, label = parts.head
+    version = _version(epoch, n, etag, label)
+    effects = tuple(sorted(parts.effects, key=lambda effect: effect.n))
+    touches = tuple(touched for _, touched in sorted(parts.touches, key=lambda moved: moved[0]))
+    same = known.version.epoch == epoch
+    base, stamps = parts.base, parts.stamps
+    if base is None and not (same and (effects[0].n - 1 if effects else n) == known.version.n):
+        if base_n:
+            raise _missing(base_n)
+        base = EMPTY_BASE
+    if stamps is None and not (same and (touches[0].parent if touches else mark) == known.access.mark):
+        stamps = NO_STAMPS
+    return StoredState(version, access_json, mark, base, effects, stamps, touches).snapshot(known)
+
+
+def _version(epoch: str, n: int, etag: str, label: str) -> Version:
+    major, minor = map(int, label.split("."))
+    return Version(epoch, n, etag, Label(major, minor))
+
+
+def _attached(parts: _Parts | None, wanted: Wanted) -> AttachedPlaybook | None:
+    if parts is None or parts.entry is None:
+        return None
+    n, playbook_id, name, epoch, etag, label = parts.entry
+    version = _version(epoch, n, etag, label)
+    content = None if parts.head is None else _snapshot(parts, Snapshot()).playbook
+    return AttachedPlaybook(playbook_id, name, version, content, wanted.ref.owner, tuple(parts.grants))
+
+
+async def write(tables: Tables, learner: str, serialized: SerializedPlan, locked: Locked) -> bool:
+    """Write a plan; False where the learner was absent and another transaction was faster to begin it.
+
+    Raises IncompleteState where a fold finds that the state is incomplete.
+    """
+    head, seq = locked.head, locked.seq + 1
+    if tables.locks_rows:
+        await off_loop(serialized.prepare, head)
+    folds = serialized.folding(head)
+    if not await _write_head(tables, learner, serialized, locked, folds):
+        return False
+    if folds.content:
+        await _fold_content(tables, learner, serialized, head, folds)
+    if folds.access:
+        await _fold_access(tables, learner, serialized, head)
+    elif serialized.plan.touches is not None:
+        await tables.insert("ace_touches", touches_row(learner, serialized))
+    if serialized.record is not None:
+        await tables.insert("ace_turns", {**turn_row(learner, serialized, serialized.record), "seq": seq})
+    if serialized.in_history:
+        await tables.insert("ace_deltas", {**delta_row(learner, serialized), "seq": seq})
+    if folds.marks.base != head.marks.base:
+        await drop_effects(tables, learner, folds.marks.base)
+    return True
+
+
+async def _write_head(
+    tables: Tables, learner: str, serialized: SerializedPlan, locked: Locked, folds: Folding
+) -> bool:
+    columns = {**state_row(serialized, locked.head, folds), "seq": locked.seq + 1}
+    if locked.head.version.epoch is None:
+        epoch, now = serialized.plan.snapshot.version.epoch, columns["updated_at"]
+        begun = {"user_id": learner, "epoch": epoch, "created_at": now, **columns}
+        return await tables.insert("ace_learners", begun, "ON CONFLICT DO NOTHING") > 0
+    assigned = ", ".join(f"{name} = ?" for name in columns)
+    await tables.change(
+        f"UPDATE ace_learners SET {assigned} WHERE user_id = ?",  # noqa: S608  names of ours
+        (*columns.values(), learner),
+    )
+    return True
+
+
+async def _fold_content(
+    tables: Tables, learner: str, serialized: SerializedPlan, head: StateHead, folds: Folding
+) -> None:
+    """Store the content as a base, and delete the bases that are not needed any more."""
+    base = serialized.base
+    if head.version.epoch is None:
+        await put_base(tables, learner, base)
+        return
+    held = await tables.row(
+        "SELECT version, etag FROM ace_bases WHERE user_id = ? AND version = ?", (learner, head.base_n)
+    )
+    links = await tables.rows(
+        "SELECT version, parent, etag, CASE WHEN effect_json IS NULL THEN NULL ELSE '' END FROM ace_deltas "
+        "WHERE user_id = ? AND content_changed AND version > ? ORDER BY version",
+        (learner, head.base_n),
+    )
+    start = (EMPTY_BASE.n, EMPTY_BASE.etag) if held is None else (held[0], held[1])
+    check_chain(start, (StoredEffect(*row) for row in links), head.version)
+    await put_base(tables, learner, base)
+    marks = folds.marks
+    needed = [n for n in (marks.base, marks.next, base.n) if n is not None]
+    # Named playbooks keep bases of versions between the two marks, which only `keep_contents` deletes.
+    await tables.change(
+        "DELETE FROM ace_bases WHERE user_id = ? AND version <> ALL(?) "
+        "AND (version = ? OR (? AND version < ?))",
+        (learner, needed, head.base_n, marks != head.marks, marks.base),
+    )
+
+
+async def put_base(tables: Tables, key: str, base: StoredBase) -> None:
+    """Store the content of a version whole."""
+    await tables.change(
+        f"INSERT INTO ace_bases (user_id, {BASE_COLUMNS}) VALUES (?, ?, ?, ?, ?)",  # noqa: S608  constants
+        (key, *base),
+    )
+
+
+async def _fold_access(tables: Tables, learner: str, serialized: SerializedPlan, head: StateHead) -> None:
+    """Store the stamps as they are after the commit, in place of the earlier ones and all touches."""
+    held = await tables.row("SELECT mark FROM ace_stamps WHERE user_id = ?", (learner,))
+    touches = await tables.rows(
+        "SELECT parent, mark, '' FROM ace_touches WHERE user_id = ? ORDER BY clock", (learner,)
+    )
+    mark = NO_STAMPS.mark if held is None else held[0]
+    check_touches(mark, (StoredTouches(*row) for row in touches), head.access_mark)
+    await tables.change(
+        f"INSERT INTO ace_stamps (user_id, {STAMPS_COLUMNS}) VALUES (?, ?, ?, ?) "  # noqa: S608  constants
+        "ON CONFLICT (user_id) DO UPDATE SET mark = excluded.mark, checksum = excluded.checksum, "
+        "stamps_json = excluded.stamps_json",
+        (learner, *serialized.stamps),
+    )
+    await tables.change("DELETE FROM ace_touches WHERE user_id = ?", (learner,))
+
+
+async def drop_effects(tables: Tables, learner: str, base: int) -> None:
+    """Drop the effects up to the base of the history; their keys and reports stay."""
+    await tables.change(
+        "UPDATE ace_deltas SET effect_json = NULL, effect_bytes = 0 "
+        "WHERE user_id = ? AND version <= ? AND content_changed AND effect_json IS NOT NULL",
+        (learner, base),
+    )
+
+
+async def delete_rows(tables: Tables, key: str) -> bool:
+    """Delete all rows of a learner, or of a playbook; False when there were none."""
+    found = 0
+    for name in OF_LEARNERS:
+        found += await tables.change(f"DELETE FROM {name} WHERE user_id = ?", (key,))  # noqa: S608  constants
+    return found > 0

@@ -1,0 +1,463 @@
+"""The store in an SQL database, written once: its learners, and its named playbooks.
+
+Each method is a job for the database's driver (database.py); the statements are in the modules beside this
+one, by what they are about.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
+from datetime import datetime
+from functools import partial
+from typing import Self, TypeVar
+
+from ace_graph.errors import CommitContention
+from ace_graph.memory.catalogue.attaching import Loaded, Wanted
+from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope
+from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.memory.commit import Commit, History, NewToken
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.pending import Amend, PendingCounts, PendingItem
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.retention import START, Cleaned, Place
+from ace_graph.memory.sharing.asked import Asked
+from ace_graph.memory.sharing.grant import Grant, Subject
+from ace_graph.memory.sharing.proposal import Proposal, ProposalState
+from ace_graph.memory.sharing.right import Right
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import (
+    LearnerExport,
+    LearnerSummary,
+    StoreSizes,
+    checked_learner_id,
+    random_token,
+)
+from ace_graph.memory.stores.cleaning_batch import Batch
+from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
+from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.sql import catalogue, cleaning, sharing
+from ace_graph.memory.stores.sql import pending as pending_items
+from ace_graph.memory.stores.sql.commit import delete_all, read_export, read_start, write_commit
+from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Tables
+from ace_graph.memory.stores.sql.history import (
+    keep_contents,
+    put_vectors,
+    read_content_at,
+    read_description,
+    read_history,
+    read_turns,
+    read_vectors,
+    read_versions,
+)
+from ace_graph.memory.stores.sql.state import lock, read_attached, read_snapshot
+from ace_graph.memory.stores.sql.whole import put_whole, read_whole
+from ace_graph.memory.stores.vectors import VectorChange
+from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.portal import portal
+from ace_graph.retention import Cutoffs
+
+T = TypeVar("T")
+
+_ATTEMPTS = 5
+"""How often a commit is tried; where the lock is the whole database's, only the last may plan under it."""
+
+
+class SQLNamespace(CommittingNamespace):
+    """A store over one namespace of the database; in that of playbooks, a learner's id is a playbook's id."""
+
+    def __init__(
+        self, database: Database, namespace: Namespace, policy: Policy, new_token: NewToken = random_token
+    ) -> None:
+        super().__init__(policy, new_token)
+        self.database = database
+        self._namespace: Namespace = namespace
+
+    @property
+    def name(self) -> str:
+        """The name in log lines."""
+        return self.database.name
+
+    async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
+        """Return the newest snapshot, read in one statement; see `Store.load`."""
+        learner = checked_learner_id(learner_id)
+        return await self._statement(lambda tables: read_snapshot(tables, learner, known))
+
+    async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
+        """Change a turn's record; see `PendingStore.amend`."""
+        learner = checked_learner_id(learner_id)
+        return await self._locked(learner, lambda work: pending_items.amend_turn(work, learner, amend))
+
+    async def find_turns(
+        self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
+    ) -> tuple[TurnRecord, ...]:
+        """Return the turns that match; see `PendingStore.find_turns`."""
+        learner, most, start = checked_learner_id(learner_id), max(0, limit), max(0, skip)
+        return await self._statement(
+            lambda tables: pending_items.find_turns(tables, learner, wanted, most, start)
+        )
+
+    async def claim(
+        self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
+    ) -> PendingItem | None:
+        """Lease the next item; see `PendingStore.claim`."""
+        token = self._new_token()
+        return await self._write(
+            lambda tables: pending_items.claim_next(tables, owner, now, seconds, learner_id, token)
+        )
+
+    async def renew(self, item: PendingItem, until: datetime) -> bool:
+        """Extend the lease; see `PendingStore.renew`."""
+        return await self._write(lambda tables: pending_items.renew_lease(tables, item, until))
+
+    async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+        """Release the item with the error; see `PendingStore.fail`."""
+        return await self._write(lambda tables: pending_items.release(tables, item, error, retry_at))
+
+    async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
+        """Make a dead letter pending again; see `PendingStore.retry`."""
+        learner = checked_learner_id(learner_id)
+        return await self._write(lambda tables: pending_items.retry_dead(tables, learner, pending_id, now))
+
+    async def list_pending(
+        self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
+    ) -> tuple[PendingItem, ...]:
+        """Return the items in order; see `PendingStore.list_pending`."""
+        return await self._statement(
+            lambda tables: pending_items.read_items(tables, learner_id, dead, max(0, limit))
+        )
+
+    async def count_pending(self) -> PendingCounts:
+        """Return how many items there are; see `PendingStore.count_pending`."""
+        return await self._statement(pending_items.count_items)
+
+    async def history(self, learner_id: str) -> History:
+        """Return the content changes whose effect is kept; see `Store.history`."""
+        learner = checked_learner_id(learner_id)
+        return await self._read(lambda tables: read_history(tables, learner, everything=False))
+
+    async def versions(self, key: str) -> tuple[StoredVersion, ...]:
+        """Return all versions, the oldest first; see `VersionedStore.versions`."""
+        return await self._read(lambda tables: read_versions(tables, key))
+
+    async def content_at(self, key: str, n: int) -> Playbook | None:
+        """Return the content of a version; see `VersionedStore.content_at`."""
+        return await self._read(lambda tables: read_content_at(tables, key, n))
+
+    async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
+        """Return the newest turn records; see `Store.turns`."""
+        learner = checked_learner_id(learner_id)
+        return await self._statement(lambda tables: read_turns(tables, learner, max(0, limit)))
+
+    async def export(self, learner_id: str) -> LearnerExport:
+        """Return everything stored about the learner; see `Store.export`."""
+        learner = checked_learner_id(learner_id)
+        return await self._read(lambda tables: read_export(tables, learner), Right.OWN)
+
+    async def forget(self, learner_id: str, expected_etag: str | None = None) -> bool:
+        """Delete everything stored about the learner; see `Store.forget`, `PlaybookStore.forget`."""
+        learner = checked_learner_id(learner_id)
+
+        async def forget(tables: Tables) -> bool:
+            async with tables.writing():
+                await self._lock(tables, learner, Right.OWN)
+                found = await delete_all(tables, learner, expected_etag)
+            await tables.scrub()
+            return found
+
+        return await self._run(forget, writes=True)
+
+    async def clean(
+        self,
+        learner_id: str,
+        cutoffs: Cutoffs,
+        place: Place = START,
+        *,
+        most: int = 200,
+        dry_run: bool = False,
+    ) -> Cleaned:
+        """Clean one batch; see `CleanableStore.clean`."""
+        batch = Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most))
+        if dry_run:
+            return await self._read(lambda tables: cleaning.count_batch(tables, batch))
+        return await self._run(lambda tables: cleaning.clean_batch(tables, batch), writes=True)
+
+    async def begin_cleaning(self, now: datetime, every: float) -> bool:
+        """Return whether the caller should clean now; see `CleanableStore.begin_cleaning`."""
+        return await self._write(lambda tables: cleaning.begin_cleaning(tables, now, every))
+
+    async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
+        """Return learners in the order of their ids; see `CleanableStore.learners`."""
+        return await self._statement(lambda tables: cleaning.list_learners(tables, max(0, limit), after))
+
+    async def sizes(self) -> StoreSizes:
+        """Return how much is stored; see `CleanableStore.sizes`."""
+        return await self._statement(cleaning.read_sizes)
+
+    async def whole(self, key: str) -> WholeMemory | None:
+        """Return everything stored under the key; see `WholeStore.whole`."""
+        return await self._read(
+            lambda tables: read_whole(tables, checked_learner_id(key)), seconds=COPY_SECONDS
+        )
+
+    async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
+        """Store everything under the key; see `WholeStore.put_whole`."""
+        learner = checked_learner_id(key)
+
+        return await self._locked(
+            learner, lambda work: put_whole(work, learner, memory, held), seconds=COPY_SECONDS
+        )
+
+    async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
+        """Return the rows of a model; see `VectorStore.vectors`."""
+        learner = checked_learner_id(learner_id)
+        return await self._statement(lambda tables: read_vectors(tables, learner, model))
+
+    async def put_vectors(self, learner_id: str, epoch: str | None, change: VectorChange) -> bool:
+        """Store and delete rows; see `VectorStore.put_vectors`."""
+        learner = checked_learner_id(learner_id)
+        return await self._locked(learner, lambda work: put_vectors(work, learner, epoch, change))
+
+    async def close(self) -> None:
+        """Close the connections; the next call opens them again."""
+        await portal().run(self.database.close(), shielded=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    async def _statement(self, job: Job[T]) -> T:
+        """Run a job of one statement, which is its own transaction; a caller who asks needs the right."""
+        return await (self._run(job) if self._asked is None else self._read(job))
+
+    async def _read(self, job: Job[T], needed: Right = Right.READ, seconds: float | None = None) -> T:
+        """Run a job whose statements read the same state, the caller's right included."""
+
+        async def read(tables: Tables) -> T:
+            async with tables.reading():
+                if self._asked is not None:
+                    await catalogue.check_right(tables, self._asked, needed)
+                return await job(tables)
+
+        return await self._run(read, seconds=seconds)
+
+    async def _write(self, job: Job[T]) -> T:
+        """Run a job in a transaction."""
+
+        async def write(tables: Tables) -> T:
+            async with tables.writing():
+                return await job(tables)
+
+        return await self._run(write, writes=True)
+
+    async def _locked(
+        self, key: str, job: Job[T], needed: Right = Right.WRITE, seconds: float | None = None
+    ) -> T:
+        """Run a job in a transaction that holds the lock of a key; a caller who asks needs the right."""
+
+        async def locked(tables: Tables) -> T:
+            async with tables.writing():
+                await self._lock(tables, key, needed)
+                return await job(tables)
+
+        return await self._run(locked, writes=True, seconds=seconds)
+
+    async def _lock(self, tables: Tables, key: str, needed: Right) -> None:
+        await lock(tables, key)
+        if self._asked is not None:
+            await catalogue.check_right(tables, self._asked, needed)
+
+    async def _run(self, job: Job[T], *, writes: bool = False, seconds: float | None = None) -> T:
+        running = self.database.run(self._namespace, job, writes=writes, seconds=seconds)
+        return await portal().run(running, shielded=writes)
+
+    async def _commit(self, request: CommitRequest) -> Commit:
+        began = time.monotonic()
+        async with self.database.queue(self._namespace).slot(request.learner, request.base) as slot:
+            commit = await self._commit_from(slot.base, request, began)
+            slot.result = commit.snapshot
+            return commit
+
+    async def _commit_from(self, start: Snapshot, request: CommitRequest, began: float) -> Commit:
+        """Plan a commit before the lock is taken, from the newest snapshot that is known here, and write it.
+
+        Where another process was faster, or something stored must be looked up first, it is planned again:
+        under the lock of the learner's row, or, where a lock is the whole database's, away from it.
+        """
+        database, looks_up = self.database, request.looks_up(start)
+        planned = None
+
+        async def plan(unknown: Collection[str] = ()) -> SerializedPlan:
+            nonlocal began
+            planning = time.monotonic()
+            made = await SerializedPlan.of(request, start, unknown)
+            began += time.monotonic() - planning
+            return made
+
+        if not looks_up:
+            planned = await plan()
+            if await database.written_at_once(self._namespace, request, planned):
+                return planned.plan.commit()
+        for attempt in range(_ATTEMPTS):
+            if not database.locks_rows and (attempt or looks_up):
+                found = await database.run(self._namespace, partial(read_start, request=request, known=start))
+                if isinstance(found, Commit):
+                    return found
+                start, unknown = found
+                planned = await plan(unknown)
+            plans = database.locks_rows or attempt == _ATTEMPTS - 1
+            write = partial(write_commit, request=request, start=start, planned=planned, plans=plans)
+            # Time counts from when it began, so that all commits queued for a locked file fail together.
+            commit = await database.run(self._namespace, write, writes=True, began=began)
+            if commit is not None:
+                return commit
+        raise CommitContention("each attempt met another writer: make the same commit again")
+
+
+class SQLStore(SQLNamespace):
+    """A `NamingStore` (see `ace_graph.memory.stores.playbooks`) on a database."""
+
+    @property
+    def playbooks(self) -> SQLPlaybooks:
+        """The named playbooks in this database."""
+        return SQLPlaybooks(self.database, "playbooks", self.policy.of_playbooks(), self._new_token)
+
+    async def load_attached(
+        self, learner_id: str, wanted: Sequence[Wanted], known: Snapshot | None = None
+    ) -> Loaded:
+        """Return the newest snapshot and the named playbooks; see `NamingStore.load_attached`."""
+        learner = checked_learner_id(learner_id)
+        return await self._statement(lambda tables: read_attached(tables, learner, known, wanted))
+
+    async def teams_of(self, user: str) -> tuple[str, ...]:
+        """Return the teams that a user is in; see `NamingStore.teams_of`."""
+        return await self._statement(lambda tables: sharing.teams_of(tables, user))
+
+    async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return teams in order; see `NamingStore.teams`."""
+        return await self._statement(lambda tables: sharing.list_teams(tables, max(0, limit), after))
+
+    async def teams_like(self, team: str) -> tuple[str, ...]:
+        """Return the teams that could be taken for this one; see `NamingStore.teams_like`."""
+        return await self._statement(lambda tables: sharing.teams_like(tables, team))
+
+    async def members(self, team: str, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return members of a team in order; see `NamingStore.members`."""
+        return await self._statement(lambda tables: sharing.list_members(tables, team, max(0, limit), after))
+
+    async def add_members(self, team: str, members: Collection[str]) -> int:
+        """Add members to a team; see `NamingStore.add_members`."""
+        return await self._write(lambda tables: sharing.add_members(tables, team, members))
+
+    async def remove_members(self, team: str, members: Collection[str]) -> int:
+        """Remove members of a team; see `NamingStore.remove_members`."""
+        return await self._write(lambda tables: sharing.remove_members(tables, team, members))
+
+    async def proposals_by(self, user: str, limit: int = 100, after: str = "") -> tuple[Proposal, ...]:
+        """Return what a user has proposed; see `NamingStore.proposals_by`."""
+        return await self._statement(lambda tables: sharing.proposals_by(tables, user, max(0, limit), after))
+
+    async def describe(self) -> str:
+        """Return the versions of the database and of the schema, and the number of learners."""
+        return await self._statement(lambda tables: read_description(tables, self.name))
+
+
+class SQLPlaybooks(SQLNamespace):
+    """A `PlaybookStore`: the named playbooks in a database, which the store of its learners shares."""
+
+    def asked(self, asked: Asked) -> SQLPlaybooks:
+        """Return the same playbooks, checked for one caller; see `PlaybookStore.asked`."""
+        other = copy(self)
+        other._asked = asked
+        return other
+
+    async def check(self, playbook_id: str, needed: Right) -> None:
+        """Check a caller who asks; see `PlaybookStore.check`."""
+        await self._read(lambda tables: catalogue.read_entry(tables, playbook_id), needed)
+
+    async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
+        """Store a new playbook; see `PlaybookStore.create`."""
+        key = checked_learner_id(entry.playbook_id)
+        request = CommitRequest(
+            key, delta, Snapshot(), None, None, self.policy, self._new_token, entry, grants, self._asked
+        )
+        return await self._commit_on_portal(request)
+
+    async def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
+        """Return the entry of an owner and a name; see `PlaybookStore.find`."""
+        return await self._statement(lambda tables: catalogue.find_entry(tables, ref))
+
+    async def entry(self, playbook_id: str) -> PlaybookEntry | None:
+        """Return the entry with that id."""
+        return await self._statement(lambda tables: catalogue.read_entry(tables, playbook_id))
+
+    async def entries(
+        self, owner: str | None, limit: int = 100, after: str = ""
+    ) -> tuple[PlaybookEntry, ...]:
+        """Return the entries of an owner; see `PlaybookStore.entries`."""
+        return await self._statement(
+            lambda tables: catalogue.list_entries(tables, owner, max(0, limit), after)
+        )
+
+    async def owners(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return who owns named playbooks; see `PlaybookStore.owners`."""
+        return await self._statement(lambda tables: catalogue.list_owners(tables, max(0, limit), after))
+
+    async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
+        """Store another description and scope; see `PlaybookStore.set_fields`."""
+        return await self._locked(
+            playbook_id, lambda work: catalogue.set_fields(work, playbook_id, description, scope), Right.OWN
+        )
+
+    async def grants(self, playbook_id: str, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
+        """Return grants of a playbook; see `PlaybookStore.grants`."""
+        return await self._read(
+            lambda tables: sharing.list_grants(tables, playbook_id, max(0, limit), after), Right.OWN
+        )
+
+    async def put_grant(self, grant: Grant) -> None:
+        """Store a grant; see `PlaybookStore.put_grant`."""
+        await self._locked(grant.playbook_id, lambda work: catalogue.put_grant(work, grant), Right.OWN)
+
+    async def drop_grant(self, playbook_id: str, subject: Subject) -> bool:
+        """Delete a grant; see `PlaybookStore.drop_grant`."""
+        return await self._locked(
+            playbook_id, lambda work: sharing.drop_grant(work, playbook_id, subject), Right.OWN
+        )
+
+    async def shared_with(
+        self, subjects: Sequence[str], limit: int = 100, after: str = ""
+    ) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
+        """Return playbooks that are shared; see `PlaybookStore.shared_with`."""
+        return await self._read(lambda tables: catalogue.list_shared(tables, subjects, max(0, limit), after))
+
+    async def put_proposal(self, proposal: Proposal) -> None:
+        """Store a new proposal; see `PlaybookStore.put_proposal`."""
+        await self._locked(
+            proposal.playbook_id, lambda work: catalogue.put_proposal(work, proposal), Right.PROPOSE
+        )
+
+    async def proposals(
+        self, playbook_id: str, state: ProposalState | None = None, limit: int = 100, after: str = ""
+    ) -> tuple[Proposal, ...]:
+        """Return proposals for a playbook; see `PlaybookStore.proposals`."""
+        return await self._statement(
+            lambda tables: sharing.list_proposals(tables, playbook_id, state, max(0, limit), after)
+        )
+
+    async def decide(self, proposal: Proposal, held: ProposalState) -> bool:
+        """Store a decision; see `PlaybookStore.decide`."""
+        return await self._locked(
+            proposal.playbook_id, lambda work: sharing.decide_proposal(work, proposal, held)
+        )
+
+    async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
+        """Drop the other versions; see `PlaybookStore.keep_contents`."""
+        await self._locked(playbook_id, lambda work: keep_contents(work, playbook_id, base, contents))
