@@ -11,17 +11,17 @@ from typing import Annotated
 
 import typer
 
+from ace_graph.cli.adapt import Concurrency, Limit, TaskName, TaskOption, adapt
 from ace_graph.cli.app import AceGroup, debugging
-from ace_graph.cli.commands.adapt import Concurrency, Limit, TaskName, TaskOption, adapt
-from ace_graph.cli.commands.consolidate import consolidate
-from ace_graph.cli.commands.learner import learner_commands
-from ace_graph.cli.commands.neo4j import neo4j
-from ace_graph.cli.commands.playbook_named import playbook  # with the commands of all three modules
-from ace_graph.cli.commands.share import share, team
-from ace_graph.cli.commands.store import store_commands
-from ace_graph.cli.commands.trajectory import trajectory
+from ace_graph.cli.consolidate import consolidate
+from ace_graph.cli.learner import learner_commands
+from ace_graph.cli.neo4j import neo4j
 from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, On, StoreUrl
+from ace_graph.cli.playbook_named import playbook  # with the commands of all three modules
+from ace_graph.cli.share import share, team
+from ace_graph.cli.store import store_commands
 from ace_graph.cli.terminal import tolerant_streams
+from ace_graph.cli.trajectory import trajectory
 from ace_graph.errors import UsageError
 
 __all__ = ["app"]
@@ -77,7 +77,7 @@ def demo(
 
     As in chat, the log stays below WARNING unless ACE_LOG_LEVEL is set.
     """
-    from ace_graph.cli.commands.demo import run_demo
+    from ace_graph.cli.demo import run_demo
 
     run_demo(keep, debug=debugging(ctx))
 
@@ -113,7 +113,7 @@ def chat(
     The log stays below WARNING here unless ACE_LOG_LEVEL is set: ACE_LOG_LEVEL=INFO shows what is
     retrieved and learned.
     """
-    from ace_graph.cli.commands.chat import ChatOptions, run_chat
+    from ace_graph.cli.chat import ChatOptions, run_chat
 
     run_chat(ChatOptions(store, learner, mode, tuple(named or ()), base, temporary, debugging(ctx)))
 
@@ -128,7 +128,7 @@ def run(ctx: typer.Context, base: Base = None, store: StoreUrl = None) -> None:
 
     The log goes to stderr. An error is {"error": "..."} and exit code 1.
     """
-    from ace_graph.cli.commands.run import run_once
+    from ace_graph.cli.run import run_once
 
     raise typer.Exit(run_once(store, base, debug=debugging(ctx)))
 
@@ -156,7 +156,7 @@ def serve(
     subject. GET /openapi.json describes all routes; docs/deploy.md tells how to run it for others.
     Ctrl-C ends it: turns under way are finished, or left to the next server.
     """
-    from ace_graph.cli.commands.serve import run_server
+    from ace_graph.cli.serve import run_server
 
     raise typer.Exit(run_server(host, port, base))
 
@@ -181,7 +181,7 @@ def token(
     Whoever has it is that learner until it expires; only another ACE_JWT_SECRET ends it before. --operator
     sets the claim that ACE_JWT_OPERATOR_CLAIM names.
     """
-    from ace_graph.cli.commands.token import print_token
+    from ace_graph.cli.token import print_token
 
     print_token(learner, expires, operator=operator)
 
@@ -203,7 +203,7 @@ def mcp(
     `ace-graph serve`. It needs the extra of pip install '.\\[mcp]'. The log is at WARNING, or at
     ACE_LOG_LEVEL.
     """
-    from ace_graph.cli.commands.mcp import run_mcp
+    from ace_graph.cli.mcp import run_mcp
 
     run_mcp(learner, store, http, host, port)
 
@@ -237,7 +237,7 @@ def compare(
     A side is a file in any format that import knows, the folder of an adaptation, or none, and settings after
     commas: variables of the environment, fields of the context, mode. Nothing is learned or stored.
     """
-    from ace_graph.cli.commands.compare import CompareOptions, run_compare
+    from ace_graph.cli.compare import CompareOptions, run_compare
 
     options = CompareOptions(data, task.value, limit, concurrency, show, on)
     raise typer.Exit(run_compare((a, b), options, as_json=as_json, debug=debugging(ctx)))
@@ -265,7 +265,7 @@ def worker(
     It needs a model (GEMINI_API_KEY, or ACE_MODEL). A lease lasts 30 s and is renewed while a turn is
     worked on; a worker that dies loses nothing. Ctrl-C ends it when what is under way is done.
     """
-    from ace_graph.cli.commands.worker import run_worker
+    from ace_graph.cli.worker import run_worker
 
     raise typer.Exit(run_worker(store, concurrency, once=once, on=on, debug=debugging(ctx)))
 
@@ -292,7 +292,7 @@ def gc(
     something refers to. Conversations with the web backend go once ACE_CONVERSATION_DAYS or
     ACE_CONVERSATIONS_KEPT is set. docs/background.md tells the rest.
     """
-    from ace_graph.cli.commands.gc import run_gc
+    from ace_graph.cli.gc import run_gc
 
     raise typer.Exit(run_gc(store, learner, dry_run=dry_run, as_json=as_json))
 
@@ -334,9 +334,9 @@ def reflect(
 
     What failed too often is tried again. --batch needs no model; `playbook curate` takes the ids it prints.
     """
-    from ace_graph.cli.commands.reflections import BatchQuery
-    from ace_graph.cli.commands.reflections import batch as run_batch
-    from ace_graph.cli.commands.worker import reflect as run_reflect
+    from ace_graph.cli.reflections import BatchQuery
+    from ace_graph.cli.reflections import batch as run_batch
+    from ace_graph.cli.worker import reflect as run_reflect
 
     query = BatchQuery(agent, type_, since, minimum)
     _check_what_to_reflect_on(trajectory_id, batch=batch, filtered=query.given)
@@ -368,7 +368,7 @@ def feedback(
     store: StoreUrl = None,
 ) -> None:
     """Judge a trajectory: votes on the bullets that it followed, and a reason to learn from it again."""
-    from ace_graph.cli.commands.worker import feedback as run_feedback
+    from ace_graph.cli.worker import feedback as run_feedback
 
     raise typer.Exit(
         run_feedback(store, learner, trajectory_id, verdict, text, as_json=as_json, debug=debugging(ctx))
@@ -388,6 +388,6 @@ def doctor(
     --ask tries what turns need of the model: an answer, a stream, a reflection, a tool call, a reply that is
     cut, a refusal. It costs about a thousand tokens; ACE_PRICES makes a price of them.
     """
-    from ace_graph.cli.commands.doctor import run_doctor
+    from ace_graph.cli.doctor import run_doctor
 
     raise typer.Exit(run_doctor(store, ask=ask, as_json=as_json))

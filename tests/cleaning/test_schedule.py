@@ -15,7 +15,7 @@ import pytest
 
 from ace_graph.cleaning import schedule
 from ace_graph.cleaning.schedule import INTERVAL_SECONDS, PeriodicJob, memory_cleaning, run_jobs
-from ace_graph.cli.commands.worker import run_worker
+from ace_graph.cli.worker import run_worker
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.base import PendingStore, Store

@@ -10,7 +10,7 @@ import signal
 import sys
 from itertools import count
 
-from ace_graph.cli.commands.store_copy import run_copy
+from ace_graph.cli.store_copy import run_copy
 from ace_graph.memory.stores.postgres import whole as postgres
 from ace_graph.memory.stores.sqlite import whole as sqlite
 from ace_graph.memory.stores.whole import WholeTurn

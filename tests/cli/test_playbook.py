@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from ace_graph.cli.commands.playbook import KindName
+from ace_graph.cli.playbook import KindName
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.views import kinds as memory_kinds
 from tests.cli.commands import Commands

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from ace_graph import playbooks
-from ace_graph.cli.commands.compare import (
+from ace_graph.cli.compare import (
     CompareOptions,
     ask_both,
     comparison_as_json,

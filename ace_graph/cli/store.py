@@ -47,7 +47,7 @@ def copy(
     After an interruption, or to bring over what has changed since, run the same command again. Where TO has
     another memory of a learner, nothing is written. Exit code 1: something is missing or not the same.
     """
-    from ace_graph.cli.commands.store_copy import run_copy
+    from ace_graph.cli.store_copy import run_copy
 
     if dry_run and verify_only:
         raise UsageError("--dry-run says what would be copied, --verify-only what is not the same: use one")
@@ -71,7 +71,7 @@ def backup(
     eyes only, and is itself a store: `store copy sqlite:///FILE URL` brings it back. The conversations with
     the web backend are elsewhere (`store copy-conversations`). Exit code 1: the file lacks what is named.
     """
-    from ace_graph.cli.commands.store_copy import run_backup
+    from ace_graph.cli.store_copy import run_backup
 
     raise typer.Exit(run_backup(store, file, as_json=as_json))
 
@@ -86,7 +86,7 @@ def check(as_json: Json = False, store: StoreUrl = None) -> None:
 
     Exit code 1: something can't be read. What is damaged stays as it is, and the others can be used.
     """
-    from ace_graph.cli.commands.store_copy import run_check
+    from ace_graph.cli.store_copy import run_check
 
     raise typer.Exit(run_check(store, as_json=as_json))
 
@@ -113,6 +113,6 @@ def copy_conversations(
     over what has changed since, run the same command again. A conversation that was used in TO since stays
     as it is there. Exit code 1: something is missing or not the same.
     """
-    from ace_graph.cli.commands.store_copy_conversations import run_copy_conversations
+    from ace_graph.cli.store_copy_conversations import run_copy_conversations
 
     raise typer.Exit(run_copy_conversations(source, target, verify_only=verify_only, as_json=as_json))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from ace_graph.cli.commands.playbook_view import bullet_json
 from ace_graph.cli.options import Which
+from ace_graph.cli.playbook_view import bullet_json
 from ace_graph.cli.store_access import by_command, commit_json, on_playbook, refused
 from ace_graph.cli.terminal import console, counted, print_json, print_line, printable
 from ace_graph.errors import UsageError

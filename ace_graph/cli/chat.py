@@ -27,7 +27,7 @@ from ace_graph.errors import AceError, DailyTokensUsed
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
-    from ace_graph.cli.commands.chat_conversation import Conversation
+    from ace_graph.cli.chat_conversation import Conversation
 
 __all__ = ["ChatOptions", "QuestionReader", "ask_while_opening", "run_chat"]
 
@@ -116,7 +116,7 @@ async def _begin(
     """Return the conversation, once it is open, and the first line."""
 
     async def opened() -> Conversation:
-        module = await asyncio.to_thread(import_module, "ace_graph.cli.commands.chat_conversation")
+        module = await asyncio.to_thread(import_module, "ace_graph.cli.chat_conversation")
         conversation: Conversation = await module.open_conversation(options, stack)
         await conversation.greet()
         return conversation

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from ace_graph.build_resources import offline_fallback
-from ace_graph.cli.commands.chat import ChatOptions
-from ace_graph.cli.commands.playbook_guide import GUIDE_HELP, PlaybookGuide
+from ace_graph.cli.chat import ChatOptions
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.logs import log_content_by_default
+from ace_graph.cli.playbook_guide import GUIDE_HELP, PlaybookGuide
 from ace_graph.cli.session import ChatSession, open_agent
 from ace_graph.cli.terminal import console, counted, learning_summary, printable
 from ace_graph.cli.word_wrap import WordWrap

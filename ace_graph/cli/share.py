@@ -62,7 +62,7 @@ def grant(
     ace-graph share grant api_client --to team:ops --as editor --learner ada
     ace-graph playbook get --name ada/api_client --as bob
     """
-    from ace_graph.cli.commands import share_playbook
+    from ace_graph.cli import share_playbook
 
     share_playbook.grant(store, learner, playbook, to, relation.value)
 
@@ -76,7 +76,7 @@ def revoke(
     \b
     ace-graph share revoke api_client --from user:bob --learner ada
     """
-    from ace_graph.cli.commands import share_playbook
+    from ace_graph.cli import share_playbook
 
     share_playbook.revoke(store, learner, playbook, subject)
 
@@ -88,7 +88,7 @@ def leave(playbook: Playbook, learner: Learner = DEFAULT_LEARNER, store: StoreUr
     \b
     ace-graph share leave ada/api_client --learner bob
     """
-    from ace_graph.cli.commands import share_playbook
+    from ace_graph.cli import share_playbook
 
     share_playbook.leave(store, learner, playbook)
 
@@ -110,7 +110,7 @@ def list_shared(
     ace-graph share list api_client --learner ada
     ace-graph share list --learner bob
     """
-    from ace_graph.cli.commands import share_playbook
+    from ace_graph.cli import share_playbook
 
     if playbook is None:
         share_playbook.list_shared(store, learner, limit, after, as_json=as_json)
@@ -137,7 +137,7 @@ def propose(
     Who may write accepts it, edited or not, or refuses it, within 30 days. Profile, preferences,
     misconceptions and episodes can't be proposed.
     """
-    from ace_graph.cli.commands import share_proposals
+    from ace_graph.cli import share_proposals
 
     share_proposals.propose(store, learner, playbook, bullet_ids, replaces, as_json=as_json)
 
@@ -151,7 +151,7 @@ def proposals(
     store: StoreUrl = None,
 ) -> None:
     """The proposals that wait for a decision; without the right to write, your own."""
-    from ace_graph.cli.commands import share_proposals
+    from ace_graph.cli import share_proposals
 
     share_proposals.list_proposals(store, learner, playbook, everything=everything, as_json=as_json)
 
@@ -170,7 +170,7 @@ def accept(
     store: StoreUrl = None,
 ) -> None:
     """Take a proposal into the playbook, as a version of it."""
-    from ace_graph.cli.commands import share_proposals
+    from ace_graph.cli import share_proposals
 
     share_proposals.accept(store, learner, playbook, proposal_id, text)
 
@@ -184,7 +184,7 @@ def refuse(
     store: StoreUrl = None,
 ) -> None:
     """Refuse a proposal."""
-    from ace_graph.cli.commands import share_proposals
+    from ace_graph.cli import share_proposals
 
     share_proposals.refuse(store, learner, playbook, proposal_id, reason)
 
@@ -195,7 +195,7 @@ def collect(playbook: Playbook, learner: Learner = DEFAULT_LEARNER, store: Store
 
     Nobody is named, and nothing that fewer than five have found is shown.
     """
-    from ace_graph.cli.commands import share_proposals
+    from ace_graph.cli import share_proposals
 
     share_proposals.collect(store, learner, playbook)
 
@@ -209,7 +209,7 @@ def withdraw(
     store: StoreUrl = None,
 ) -> None:
     """Remove the bullets that a user's proposals added to a playbook, in one version."""
-    from ace_graph.cli.commands import share_proposals
+    from ace_graph.cli import share_proposals
 
     share_proposals.withdraw(store, learner, playbook, by, dry_run=dry_run)
 
@@ -221,7 +221,7 @@ def add(name: TeamName, members: Members, store: StoreUrl = None) -> None:
     \b
     ace-graph team add ops ada bob
     """
-    from ace_graph.cli.commands import share_playbook
+    from ace_graph.cli import share_playbook
 
     share_playbook.add_to_team(store, name, members)
 
@@ -229,7 +229,7 @@ def add(name: TeamName, members: Members, store: StoreUrl = None) -> None:
 @team.command()
 def remove(name: TeamName, members: Members, store: StoreUrl = None) -> None:
     """Remove users from a team; what is shared with it ends for them with the next load."""
-    from ace_graph.cli.commands import share_playbook
+    from ace_graph.cli import share_playbook
 
     share_playbook.remove_from_team(store, name, members)
 
@@ -243,6 +243,6 @@ def list_teams(
     store: StoreUrl = None,
 ) -> None:
     """All teams; or the members of one."""
-    from ace_graph.cli.commands import share_playbook
+    from ace_graph.cli import share_playbook
 
     share_playbook.list_teams(store, name, limit, after, as_json=as_json)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from ace_graph.cli.app import print_notice
-from ace_graph.cli.commands.consolidate_run import summary_of, writer_for
+from ace_graph.cli.consolidate_run import summary_of, writer_for
 from ace_graph.cli.passes import all_learners, run_pass, settings_with
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.consolidation import Options, consolidate

@@ -15,7 +15,7 @@ from ace_graph.cli.app import debugging
 from ace_graph.cli.options import On
 
 if TYPE_CHECKING:
-    from ace_graph.cli.commands.adapt_run import RunOptions
+    from ace_graph.cli.adapt_run import RunOptions
 
 __all__ = ["Concurrency", "Limit", "TaskName", "TaskOption", "adapt"]
 
@@ -159,7 +159,7 @@ def offline(
     the last transcripts of training in its place (last_transcripts), on the same rows. Your own store is not
     touched. Ctrl-C stops so that --resume goes on; again, at once.
     """
-    from ace_graph.cli.commands.adapt_run import adapt_offline
+    from ace_graph.cli.adapt_run import adapt_offline
 
     prices = (input_price, output_price)
     run_options = _run_options(
@@ -197,7 +197,7 @@ def online(
     row in its place (last_transcripts). Your own store is not touched. Ctrl-C stops so that --resume goes on;
     again, at once.
     """
-    from ace_graph.cli.commands.adapt_run import adapt_online
+    from ace_graph.cli.adapt_run import adapt_online
 
     prices = (input_price, output_price)
     run_options = _run_options(
@@ -220,7 +220,7 @@ def _run_options(
     prices: tuple[float | None, float | None],
     on: str | None,
 ) -> RunOptions:
-    from ace_graph.cli.commands.adapt_run import RunOptions
+    from ace_graph.cli.adapt_run import RunOptions
     from ace_graph.evaluation.reports import Prices
 
     given, taken = prices

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from ace_graph.cli.commands.playbook import KindName
 from ace_graph.cli.options import (
     DEFAULT_LEARNER,
     DEFAULT_NAME,
@@ -18,6 +17,7 @@ from ace_graph.cli.options import (
     Which,
     check_all,
 )
+from ace_graph.cli.playbook import KindName
 
 __all__ = ["consolidate"]
 
@@ -72,8 +72,8 @@ def run(
     """
     if ctx.invoked_subcommand is not None:
         return
-    from ace_graph.cli.commands.consolidate_all import consolidate_all
-    from ace_graph.cli.commands.consolidate_run import options_of, run_consolidation
+    from ace_graph.cli.consolidate_all import consolidate_all
+    from ace_graph.cli.consolidate_run import options_of, run_consolidation
 
     check_all(on, everybody=everybody)
     options = options_of(None if kind is None else kind.value, topic, section, below, keep_above)
@@ -97,7 +97,7 @@ def undo(
 
     It is refused, with names, where a merged bullet has changed since. Ids are never given twice.
     """
-    from ace_graph.cli.commands.consolidate_run import run_undo
+    from ace_graph.cli.consolidate_run import run_undo
 
     run_undo(store, Which(learner, named), run_id, as_json=as_json)
 
@@ -111,6 +111,6 @@ def distinct(
     store: StoreUrl = None,
 ) -> None:
     """Say that bullets mean different things, so that they are never merged or proposed for it."""
-    from ace_graph.cli.commands.consolidate_run import run_distinct
+    from ace_graph.cli.consolidate_run import run_distinct
 
     run_distinct(store, Which(learner, named), bullet_ids, as_json=as_json)

@@ -101,7 +101,7 @@ def show(
     ace-graph playbook show --quarantined
     ace-graph playbook show --json | jq '.bullets[].content'
     """
-    from ace_graph.cli.commands import playbook_view
+    from ace_graph.cli import playbook_view
     from ace_graph.memory.views.bullet_filter import BulletFilter, BulletStatus
     from ace_graph.memory.views.kinds import is_bullet_kind
 
@@ -125,7 +125,7 @@ def stats(
     store: StoreUrl = None,
 ) -> None:
     """Counts, votes, reliability and strength; how often the playbook was used, and what it was worth."""
-    from ace_graph.cli.commands import playbook_stats
+    from ace_graph.cli import playbook_stats
 
     playbook_stats.stats(store, Which(learner, named), as_json=as_json)
 
@@ -160,14 +160,14 @@ def search(
     if explain:
         if tag:
             raise UsageError("--explain takes no --tag: a turn's search does not look at tags; leave it out")
-        from ace_graph.cli.commands import playbook_explain
+        from ace_graph.cli import playbook_explain
 
         which = Which(learner, named)
         playbook_explain.explain(store, which, text, _types(memory_type), bullet, as_json=as_json)
         return
     if bullet is not None:
         raise UsageError("--id goes with --explain; playbook show lists every bullet")
-    from ace_graph.cli.commands import playbook_view
+    from ace_graph.cli import playbook_view
     from ace_graph.memory.views.bullet_filter import BulletFilter
 
     wanted = BulletFilter(tags=tuple(tag or ()), memory_types=_types(memory_type), words=text)
@@ -196,7 +196,7 @@ def rescreen(
     ace-graph playbook rescreen --all --dry-run
     ace-graph playbook rescreen --all --on ray
     """
-    from ace_graph.cli.commands import playbook_rescreen
+    from ace_graph.cli import playbook_rescreen
 
     check_all(on, everybody=everybody)
     if everybody:
@@ -214,7 +214,7 @@ def history(
     store: StoreUrl = None,
 ) -> None:
     """The versions of a playbook, the newest first: who changed what, and why."""
-    from ace_graph.cli.commands import playbook_history
+    from ace_graph.cli import playbook_history
 
     playbook_history.history(store, Which(learner, named), as_json=as_json, limit=limit)
 
@@ -236,7 +236,7 @@ def diff(
     \b
     ace-graph playbook diff 3 5
     """
-    from ace_graph.cli.commands import playbook_history
+    from ace_graph.cli import playbook_history
 
     playbook_history.diff(store, Which(learner, named), before, after, as_json=as_json)
 
@@ -253,7 +253,7 @@ def rollback(
     store: StoreUrl = None,
 ) -> None:
     """Go back to an earlier version, votes and all; that is a new version, and can be undone too."""
-    from ace_graph.cli.commands import playbook_history
+    from ace_graph.cli import playbook_history
 
     playbook_history.rollback(store, Which(learner, named), version, as_json=as_json)
 
@@ -267,7 +267,7 @@ def archived(
     store: StoreUrl = None,
 ) -> None:
     """The bullets that are no longer in the playbook, the latest first: since when, and why."""
-    from ace_graph.cli.commands import playbook_history
+    from ace_graph.cli import playbook_history
 
     playbook_history.archive(store, Which(learner, named), as_json=as_json, limit=limit)
 
@@ -281,7 +281,7 @@ def restore(
     store: StoreUrl = None,
 ) -> None:
     """Bring back one bullet that `archived` lists, as it was; `rollback` brings back a whole version."""
-    from ace_graph.cli.commands import playbook_history
+    from ace_graph.cli import playbook_history
 
     playbook_history.restore(store, Which(learner, named), bullet_id, as_json=as_json)
 
@@ -316,7 +316,7 @@ def export_(
     ace-graph playbook export --format text
     ace-graph playbook export --learner ada -o ada.json
     """
-    from ace_graph.cli.commands import playbook_files
+    from ace_graph.cli import playbook_files
 
     playbook_files.export_playbook(store, Which(learner, named), name, file)
 
@@ -342,6 +342,6 @@ def import_(
     \b
     ace-graph playbook import ada.json --learner ben
     """
-    from ace_graph.cli.commands import playbook_files
+    from ace_graph.cli import playbook_files
 
     playbook_files.import_playbook(store, Which(learner, named), file, name, as_json=as_json)

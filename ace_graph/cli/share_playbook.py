@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ace_graph import playbooks
-from ace_graph.cli.commands.playbook_catalogue import entry_json
+from ace_graph.cli.playbook_catalogue import entry_json
 from ace_graph.cli.store_access import on_store
 from ace_graph.cli.terminal import console, counted, print_json, print_line, printable
 from ace_graph.errors import ChangeRefused

@@ -11,7 +11,7 @@ from contextlib import aclosing
 
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage
 
-from ace_graph.cli.commands.doctor import Check
+from ace_graph.cli.doctor import Check
 from ace_graph.cli.terminal import counted
 from ace_graph.errors import ModelError
 from ace_graph.learning.reflection import Reflection

@@ -73,9 +73,9 @@ def run_once(url: str | None, base: Path | None, *, debug: bool) -> int:
 def _run(url: str | None, base: Path | None, raw: bytes, *, debug: bool) -> dict[str, object]:
     # Imported while stdout is protected, because importing may print too.
     from ace_graph.build_resources import offline_fallback
-    from ace_graph.cli.commands.run_payload import RunRequest, answer_json, parse_request
     from ace_graph.cli.environment import load_settings
     from ace_graph.cli.logs import log_content_by_default
+    from ace_graph.cli.run_payload import RunRequest, answer_json, parse_request
     from ace_graph.cli.session import open_agent
     from ace_graph.memory.stores.cache import SnapshotCache
     from ace_graph.stores import open_store

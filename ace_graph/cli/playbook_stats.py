@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ace_graph.cli.commands.playbook_view import as_text, bullet_json
 from ace_graph.cli.options import Which
+from ace_graph.cli.playbook_view import as_text, bullet_json
 from ace_graph.cli.store_access import on_playbook
 from ace_graph.cli.terminal import console, print_json, printable
 from ace_graph.memory.bullet import Bullet

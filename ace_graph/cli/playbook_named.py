@@ -11,9 +11,8 @@ from typing import Annotated
 
 import typer
 
+from ace_graph.cli.adapt import Concurrency, Limit, TaskName, TaskOption
 from ace_graph.cli.app import debugging
-from ace_graph.cli.commands.adapt import Concurrency, Limit, TaskName, TaskOption
-from ace_graph.cli.commands.playbook_edit import playbook
 from ace_graph.cli.options import (
     DEFAULT_LEARNER,
     DEFAULT_NAME,
@@ -25,6 +24,7 @@ from ace_graph.cli.options import (
     VersionsShown,
     Which,
 )
+from ace_graph.cli.playbook_edit import playbook
 
 __all__ = ["playbook"]
 
@@ -73,7 +73,7 @@ def create(
     ace-graph playbook create orders advice.json --learner ada
     ace-graph playbook create shop --template api_client
     """
-    from ace_graph.cli.commands import playbook_catalogue
+    from ace_graph.cli import playbook_catalogue
 
     filling = playbook_catalogue.filling(file, template)
     fields = playbook_catalogue.Fields(description or filling.description, scope.value, visibility.value)
@@ -93,7 +93,7 @@ def templates(
     ace-graph playbook templates
     ace-graph playbook templates api_client
     """
-    from ace_graph.cli.commands import playbook_templates
+    from ace_graph.cli import playbook_templates
 
     playbook_templates.show(name, as_json=as_json)
 
@@ -101,7 +101,7 @@ def templates(
 @playbook.command("list")
 def list_(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None) -> None:
     """The playbooks of a learner; `default` is the memory that turns read and write."""
-    from ace_graph.cli.commands import playbook_catalogue
+    from ace_graph.cli import playbook_catalogue
 
     playbook_catalogue.list_all(store, learner, as_json=as_json)
 
@@ -123,7 +123,7 @@ def get(
     ace-graph playbook get --json | jq '.strategies.harmful'
     ace-graph playbook get str-00002
     """
-    from ace_graph.cli.commands import playbook_catalogue, playbook_stats
+    from ace_graph.cli import playbook_catalogue, playbook_stats
 
     if bullet_id is not None:
         playbook_stats.get(store, Which(learner, named), bullet_id, as_json=as_json)
@@ -145,7 +145,7 @@ def about(
     \b
     ace-graph playbook about --name api_client --description "calling our own API"
     """
-    from ace_graph.cli.commands import playbook_catalogue
+    from ace_graph.cli import playbook_catalogue
 
     if description is None and scope is None:
         raise typer.BadParameter("say --description or --scope")
@@ -173,7 +173,7 @@ def update(
     ace-graph playbook update advice.json --name api_client
     ace-graph playbook update advice.json --name api_client --replace
     """
-    from ace_graph.cli.commands import playbook_catalogue
+    from ace_graph.cli import playbook_catalogue
 
     how = playbook_catalogue.How(merge=not replace, keeps_label=keep_label)
     playbook_catalogue.update(store, Which(learner, named), file, how, as_json=as_json)
@@ -197,7 +197,7 @@ def curate(
 
     The same reflections again change nothing. With ACE_CURATOR_USE_LLM a model curates, as in a turn.
     """
-    from ace_graph.cli.commands import reflections
+    from ace_graph.cli import reflections
 
     reflections.curate(store, Which(learner, named), reflection_ids, as_json=as_json)
 
@@ -209,7 +209,7 @@ def delete(
     store: StoreUrl = None,
 ) -> None:
     """Delete a named playbook with all of its versions, for good."""
-    from ace_graph.cli.commands import playbook_catalogue
+    from ace_graph.cli import playbook_catalogue
 
     playbook_catalogue.delete(store, Which(learner, named))
 
@@ -239,8 +239,8 @@ def compare(
     Version 0 is the empty playbook. Nothing is learned or stored. For a named playbook the success of the
     learner's own turns with each version follows; those versions were not assigned at random.
     """
-    from ace_graph.cli.commands import playbook_compare
-    from ace_graph.cli.commands.compare import CompareOptions
+    from ace_graph.cli import playbook_compare
+    from ace_graph.cli.compare import CompareOptions
 
     options = CompareOptions(data, task.value, limit, concurrency, show, on)
     which, debug = Which(learner, named), debugging(ctx)
@@ -258,6 +258,6 @@ def versions(
     store: StoreUrl = None,
 ) -> None:
     """All versions, the newest first: number, label, when, who and why; a - marks dropped content."""
-    from ace_graph.cli.commands import playbook_catalogue
+    from ace_graph.cli import playbook_catalogue
 
     playbook_catalogue.versions(store, Which(learner, named), limit, as_json=as_json)

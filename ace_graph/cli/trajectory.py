@@ -154,7 +154,7 @@ def list_(
     store: StoreUrl = None,
 ) -> None:
     """List trajectories, the newest first; those of the graph's own turns are among them."""
-    from ace_graph.cli.commands import trajectory_view
+    from ace_graph.cli import trajectory_view
 
     wanted = trajectory_view.TrajectoryQuery(failed, agent, type_, status, since, until, limit, skip)
     trajectory_view.list_trajectories(store, learner, wanted, as_json=as_json)
@@ -163,7 +163,7 @@ def list_(
 @trajectory.command()
 def show(id_: Id, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None) -> None:
     """Show one trajectory: its outcome, its steps, what was learned from it."""
-    from ace_graph.cli.commands import trajectory_view
+    from ace_graph.cli import trajectory_view
 
     trajectory_view.show(store, learner, id_, as_json=as_json)
 

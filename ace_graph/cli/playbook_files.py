@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ace_graph.cli.app import print_notice
-from ace_graph.cli.commands.playbook_documents import write_agents_section, write_skill, write_text
 from ace_graph.cli.options import Which
+from ace_graph.cli.playbook_documents import write_agents_section, write_skill, write_text
 from ace_graph.cli.store_access import by_command, on_playbook
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import FormatError

@@ -17,9 +17,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ace_graph.cli.commands.playbook_view import bullet_table
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.logs import log_content_by_default
+from ace_graph.cli.playbook_view import bullet_table
 from ace_graph.cli.session import Agent, ChatSession, open_agent
 from ace_graph.cli.terminal import console, counted, learning_summary, printable
 from ace_graph.context import ACEContext

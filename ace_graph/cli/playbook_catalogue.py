@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ace_graph import playbooks
-from ace_graph.cli.commands.playbook_files import text_of
-from ace_graph.cli.commands.playbook_stats import strategies_json, worth_of
-from ace_graph.cli.commands.playbook_view import bullet_json, print_bullets
 from ace_graph.cli.options import Which
+from ace_graph.cli.playbook_files import text_of
+from ace_graph.cli.playbook_stats import strategies_json, worth_of
+from ace_graph.cli.playbook_view import bullet_json, print_bullets
 from ace_graph.cli.store_access import AUTHOR, on_playbook, on_store
 from ace_graph.cli.terminal import console, counted, print_json, print_line, printable
 from ace_graph.errors import ChangeRefused, FormatError, UsageError

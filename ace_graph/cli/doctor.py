@@ -276,6 +276,6 @@ def _check_graph(settings: Settings) -> Iterator[Check]:
 
 def _ask_model(settings: Settings) -> Iterator[Check]:
     from ace_graph.build_resources import offline_fallback
-    from ace_graph.cli.commands.doctor_ask import try_model
+    from ace_graph.cli.doctor_ask import try_model
 
     yield from asyncio.run(try_model(offline_fallback(settings)))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from ace_graph.cli.commands.playbook import BulletId, KindName, MemoryKind, playbook
 from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, Named, StoreUrl, Which
+from ace_graph.cli.playbook import BulletId, KindName, MemoryKind, playbook
 
 if TYPE_CHECKING:
     from ace_graph.memory.bullet import MemoryType, Polarity
