@@ -1,28 +1,20 @@
-"""The commands `ace-graph adapt offline` and `ace-graph adapt online`: their arguments and their help.
+"""The commands `ace-graph adapt ...`: adapt a playbook to data of your own, and compare two on the same rows.
 
-What a command needs is imported when it is called, so that `--help` answers at once.
+What they do is in `measuring`, which is imported when one is called: it loads the graph.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ace_graph.cli.app import debugging
-from ace_graph.cli.options import On
+from ace_graph.cli.command import Call, CommandGroup, On, command
 
-if TYPE_CHECKING:
-    from ace_graph.cli.adapt_run import RunOptions
-
-__all__ = ["Concurrency", "Limit", "TaskName", "TaskOption", "adapt"]
-
-adapt = typer.Typer(
-    no_args_is_help=True,
-    help="Adapt a playbook to data of your own, and measure what it is worth.",
-)
+commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 
 
 class TaskName(StrEnum):
@@ -50,24 +42,8 @@ TaskOption = Annotated[
         "qa: an answer in words or numbers.",
     ),
 ]
-Out = Annotated[
-    Path,
-    typer.Option("--out", metavar="DIR", help="Folder for results.json, playbook.json and steps.jsonl."),
-]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Resume the run in DIR where it stopped, for whatever reason.")
-]
-Epochs = Annotated[int, typer.Option("--epochs", metavar="N", min=1, help="Passes over the training rows.")]
 Limit = Annotated[
     int | None, typer.Option("--limit", metavar="N", min=1, help="Use the first N rows of each file only.")
-]
-Seed = Annotated[
-    int,
-    typer.Option(
-        "--seed",
-        metavar="N",
-        help="Seed of the order of rows in each epoch and of the turns without unproven bullets.",
-    ),
 ]
 Concurrency = Annotated[
     int,
@@ -79,51 +55,88 @@ Concurrency = Annotated[
         "takes one at a time.",
     ),
 ]
-Mode = Annotated[
-    ModeName,
-    typer.Option("--mode", help="The reasoning mode for every row; auto lets the router choose for each."),
-]
-MaxRevisions = Annotated[
-    int,
-    typer.Option(
-        "--max-revisions",
-        metavar="N",
-        min=0,
-        max=3,
-        help="While learning, retry a wrong answer at most this often. Only the first answer counts.",
-    ),
-]
-MaxFailures = Annotated[
-    int,
-    typer.Option(
-        "--max-failures",
-        metavar="N",
-        min=1,
-        help="Stop after this many failed calls in a row. A single failed call counts as a wrong answer.",
-    ),
-]
-InputPrice = Annotated[
-    float | None,
-    typer.Option(
-        "--input-price", metavar="X", min=0, help="Price of a million input tokens, for results.json."
-    ),
-]
-OutputPrice = Annotated[
-    float | None,
-    typer.Option(
-        "--output-price", metavar="X", min=0, help="Price of a million output tokens, for results.json."
-    ),
-]
 
 
-@adapt.command()
+@dataclass(frozen=True)
+class RunOptions:
+    """The options that both kinds of adaptation take."""
+
+    task: TaskOption
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Folder for results.json, playbook.json and steps.jsonl."),
+    ]
+    limit: Limit = None
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            help="Seed of the order of rows in each epoch and of the turns without unproven bullets.",
+        ),
+    ] = 0
+    concurrency: Concurrency = 4
+    mode: Annotated[
+        ModeName,
+        typer.Option(
+            "--mode", help="The reasoning mode for every row; auto lets the router choose for each."
+        ),
+    ] = ModeName.cot
+    max_revisions: Annotated[
+        int,
+        typer.Option(
+            "--max-revisions",
+            metavar="N",
+            min=0,
+            max=3,
+            help="While learning, retry a wrong answer at most this often. Only the first answer counts.",
+        ),
+    ] = 0
+    max_failures: Annotated[
+        int,
+        typer.Option(
+            "--max-failures",
+            metavar="N",
+            min=1,
+            help="Stop after this many failed calls in a row. A single failed call counts as a wrong answer.",
+        ),
+    ] = 10
+    input_price: Annotated[
+        float | None,
+        typer.Option(
+            "--input-price", metavar="X", min=0, help="Price of a million input tokens, for results.json."
+        ),
+    ] = None
+    output_price: Annotated[
+        float | None,
+        typer.Option(
+            "--output-price", metavar="X", min=0, help="Price of a million output tokens, for results.json."
+        ),
+    ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Resume the run in DIR where it stopped, for whatever reason.")
+    ] = False
+    on: On = None
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How the rows of a comparison are answered and scored, and how many of them are shown."""
+
+    task: TaskOption = TaskName.qa
+    limit: Limit = None
+    concurrency: Concurrency = 4
+    show: Annotated[int, typer.Option(min=0, metavar="N", help="Rows shown with both answers.")] = 20
+    on: On = None
+
+
+@command(commands)
 def offline(
-    ctx: typer.Context,
-    task: TaskOption,
+    call: Call,
     train: Annotated[
         Path, typer.Option("--train", metavar="FILE", help='Rows to learn from, {"context", "target"} each.')
     ],
-    out: Out,
+    options: RunOptions,
     val: Annotated[
         Path | None,
         typer.Option(
@@ -136,18 +149,10 @@ def offline(
         Path | None,
         typer.Option("--test", metavar="FILE", help="Rows that measure the best playbook at the end."),
     ] = None,
-    epochs: Epochs = 1,
-    limit: Limit = None,
-    seed: Seed = 0,
-    concurrency: Concurrency = 4,
-    mode: Mode = ModeName.cot,
-    max_revisions: MaxRevisions = 0,
-    max_failures: MaxFailures = 10,
-    input_price: InputPrice = None,
-    output_price: OutputPrice = None,
-    resume: Resume = False,
-    on: On = None,
-) -> None:
+    epochs: Annotated[
+        int, typer.Option("--epochs", metavar="N", min=1, help="Passes over the training rows.")
+    ] = 1,
+) -> int:
     """Learn from training rows in epochs; keep, and test, the best playbook.
 
     \b
@@ -159,34 +164,19 @@ def offline(
     the last transcripts of training in its place (last_transcripts), on the same rows. Your own store is not
     touched. Ctrl-C stops so that --resume goes on; again, at once.
     """
-    from ace_graph.cli.adapt_run import adapt_offline
+    from ace_graph.cli.measuring import adapt_offline
 
-    prices = (input_price, output_price)
-    run_options = _run_options(
-        ctx, task, out, resume, limit, seed, concurrency, mode, max_revisions, max_failures, prices, on
-    )
-    raise typer.Exit(adapt_offline(run_options, train, val, test, epochs))
+    return adapt_offline(call, options, train, val, test, epochs)
 
 
-@adapt.command()
+@command(commands)
 def online(
-    ctx: typer.Context,
-    task: TaskOption,
+    call: Call,
     data: Annotated[
         Path, typer.Option("--data", metavar="FILE", help='Rows in their order, {"context", "target"} each.')
     ],
-    out: Out,
-    limit: Limit = None,
-    seed: Seed = 0,
-    concurrency: Concurrency = 4,
-    mode: Mode = ModeName.cot,
-    max_revisions: MaxRevisions = 0,
-    max_failures: MaxFailures = 10,
-    input_price: InputPrice = None,
-    output_price: OutputPrice = None,
-    resume: Resume = False,
-    on: On = None,
-) -> None:
+    options: RunOptions,
+) -> int:
     """Test, then learn, row by row in the order of the file.
 
     \b
@@ -197,45 +187,37 @@ def online(
     row in its place (last_transcripts). Your own store is not touched. Ctrl-C stops so that --resume goes on;
     again, at once.
     """
-    from ace_graph.cli.adapt_run import adapt_online
+    from ace_graph.cli.measuring import adapt_online
 
-    prices = (input_price, output_price)
-    run_options = _run_options(
-        ctx, task, out, resume, limit, seed, concurrency, mode, max_revisions, max_failures, prices, on
-    )
-    raise typer.Exit(adapt_online(run_options, data))
+    return adapt_online(call, options, data)
 
 
-def _run_options(
-    ctx: typer.Context,
-    task: TaskName,
-    out: Path,
-    resume: bool,
-    limit: int | None,
-    seed: int,
-    concurrency: int,
-    mode: ModeName,
-    max_revisions: int,
-    max_failures: int,
-    prices: tuple[float | None, float | None],
-    on: str | None,
-) -> RunOptions:
-    from ace_graph.cli.adapt_run import RunOptions
-    from ace_graph.evaluation.reports import Prices
+@command(commands, "as_json")
+def compare(
+    call: Call,
+    a: Annotated[str, typer.Argument(metavar="A", help="none, a playbook's file, or settings; see below.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other side.")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data", metavar="FILE", help='Rows, {"context", "target"} each; targets may be missing.'
+        ),
+    ],
+    options: CompareOptions,
+) -> int:
+    """Compare two playbooks, or two settings, on the same rows: both answers and both accuracies.
 
-    given, taken = prices
-    known = Prices(given or 0.0, taken or 0.0) if given is not None or taken is not None else None
-    return RunOptions(
-        task=task.value,
-        out=out,
-        resume=resume,
-        limit=limit,
-        seed=seed,
-        concurrency=concurrency,
-        mode=mode.value,
-        max_revisions=max_revisions,
-        max_failures=max_failures,
-        prices=known,
-        debug=debugging(ctx),
-        on=on,
-    )
+    \b
+    ace-graph adapt compare none run/playbook.json --task formula --data test.jsonl
+    ace-graph adapt compare old.json new.json --data questions.jsonl
+    ace-graph adapt compare mode=cot mode=react --data questions.jsonl
+    ace-graph adapt compare run,GEMINI_MODEL=gemini-2.5-flash run,GEMINI_MODEL=gemini-2.5-pro \\
+                            --data test.jsonl
+
+    A side is a file in any format that import knows, the folder of an adaptation, or none, and settings after
+    commas: variables of the environment, fields of the context, mode. Nothing is learned or stored. Two
+    versions of one playbook: `playbook diff A B --data FILE`.
+    """
+    from ace_graph.cli.measuring import compare_sides
+
+    return compare_sides(call, (a, b), data, options)

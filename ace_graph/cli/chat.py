@@ -16,20 +16,18 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ace_graph.cli.app import print_notice
-from ace_graph.cli.terminal import console
+from ace_graph.cli.command import Base, Call, command
+from ace_graph.cli.terminal import console, print_notice
 from ace_graph.errors import AceError, DailyTokensUsed
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
-    from ace_graph.cli.chat_conversation import Conversation
-
-__all__ = ["ChatOptions", "QuestionReader", "ask_while_opening", "run_chat"]
+    from ace_graph.cli.conversation import Conversation
 
 _PROMPT = "you> "
 
@@ -86,28 +84,56 @@ Runner = Callable[[Coroutine[Any, Any, None]], None]  # Any: what asyncio yields
 
 @dataclass(frozen=True)
 class ChatOptions:
-    """What the command was told: the store's URL, who talks, how, and with which playbooks."""
+    """What the command was told: who talks, how, and with which playbooks."""
 
-    url: str | None
-    learner: str
+    call: Call
     mode: str | None
     named: tuple[str, ...]
     base: Path | None
     temporary: bool
-    debug: bool
 
 
-def run_chat(options: ChatOptions) -> None:
-    """Talk until the input ends. From a pipe, a question that failed makes the exit code 1."""
+commands = typer.Typer()
+
+
+@command(commands, "learner", "store")
+def chat(
+    call: Call,
+    mode: Annotated[
+        str | None, typer.Option(metavar="cot|tot|react", help="The reasoning mode for every question.")
+    ] = None,
+    named: Annotated[
+        list[str] | None,
+        typer.Option("--playbook", metavar="NAME", help="Read this named playbook, too; may be repeated."),
+    ] = None,
+    temporary: Annotated[
+        bool, typer.Option("--temporary", help="Read and store nothing of the learner in this chat.")
+    ] = False,
+    base: Base = None,
+) -> int:
+    """Talk to the agent. Ctrl-C stops an answer, Ctrl-D or /quit leaves.
+
+    \b
+    /playbook              what it remembers of you
+    /feedback good|bad     what the last answer was worth
+    /help /quit
+
+    \b
+    ace-graph chat --learner ada
+    echo "What is 1/2 + 1/3?" | ace-graph chat
+
+    The log stays below WARNING here unless ACE_LOG_LEVEL is set: ACE_LOG_LEVEL=INFO shows what is
+    retrieved and learned. From a pipe, a question that failed makes the exit code 1.
+    """
+    options = ChatOptions(call, mode, tuple(named or ()), base, temporary)
     with asyncio.Runner() as runner:
         stack, lines = AsyncExitStack(), QuestionReader()
         try:
             conversation, first = runner.run(_begin(lines, options, stack))
-            failed = _loop(conversation, first, lines, runner.run, debug=options.debug)
+            failed = _loop(conversation, first, lines, runner.run, debug=call.debug)
         finally:
             runner.run(stack.aclose())
-    if failed and not sys.stdin.isatty():
-        raise typer.Exit(1)
+    return int(failed and not sys.stdin.isatty())
 
 
 async def _begin(
@@ -116,7 +142,7 @@ async def _begin(
     """Return the conversation, once it is open, and the first line."""
 
     async def opened() -> Conversation:
-        module = await asyncio.to_thread(import_module, "ace_graph.cli.chat_conversation")
+        module = await asyncio.to_thread(import_module, "ace_graph.cli.conversation")
         conversation: Conversation = await module.open_conversation(options, stack)
         await conversation.greet()
         return conversation

@@ -13,22 +13,21 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
-from ace_graph.cli.environment import load_settings
-from ace_graph.cli.logs import log_content_by_default
-from ace_graph.cli.playbook_view import bullet_table
-from ace_graph.cli.session import Agent, ChatSession, open_agent
+from ace_graph.cli.command import Call, command
 from ace_graph.cli.terminal import console, counted, learning_summary, printable
 from ace_graph.context import ACEContext
 from ace_graph.errors import ConfigurationError
-from ace_graph.settings import Settings
-from ace_graph.state import ACEOutput
-from ace_graph.stores import open_store
 
-__all__ = ["FIRST_SESSION", "SECOND_SESSION", "Message", "run_demo"]
+if TYPE_CHECKING:
+    from ace_graph.cli.conversation import Agent, ChatSession
+    from ace_graph.settings import Settings
+    from ace_graph.state import ACEOutput
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,23 @@ SECOND_SESSION = (
 _INDENT = "  "
 
 
-def run_demo(keep: str | None, *, debug: bool = False) -> None:
-    """Play both sessions. The memory is in a temporary file, or in the file named by `keep`."""
-    settings = log_content_by_default(load_settings(quiet="WARNING", debug=debug)).model_copy(
-        update={"model": "offline"}
-    )
+commands = typer.Typer()
+
+
+@command(commands)
+def demo(
+    call: Call,
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="FILE", help="Keep the memory in this SQLite file.")
+    ] = None,
+) -> None:
+    """A demonstration: two learners, two sessions, no key, no server.
+
+    As in chat, the log stays below WARNING unless ACE_LOG_LEVEL is set.
+    """
+    from ace_graph.cli.environment import log_content_by_default
+
+    settings = log_content_by_default(call.settings("WARNING")).model_copy(update={"model": "offline"})
     began = time.perf_counter()
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="ace-graph-demo-") as folder:
@@ -88,6 +99,10 @@ def run_demo(keep: str | None, *, debug: bool = False) -> None:
 
 
 async def _play(settings: Settings, file: Path) -> None:
+    from ace_graph.cli.conversation import open_agent
+    from ace_graph.cli.playbook import bullet_table
+    from ace_graph.stores import open_store
+
     out = console()
     for line in _INTRODUCTION:
         out.print(line)
@@ -131,6 +146,8 @@ _HIGHLIGHTS = (
 
 
 async def _play_session(out: Console, agent: Agent, session: Iterable[Message]) -> None:
+    from ace_graph.cli.conversation import ChatSession
+
     conversations: dict[str, ChatSession] = {}
     for message in session:
         context = ACEContext(learner_id=message.learner, conversation_id=f"demo-{message.learner}")

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import uuid4
 
+import typer
 from rich.text import Text
 
-from ace_graph.cli.environment import ENV_FILE
-from ace_graph.cli.logs import install_logging
-from ace_graph.cli.store_access import commit
+from ace_graph.cli.command import STORE, Call, by_command, command
+from ace_graph.cli.environment import ENV_FILE, install_logging
 from ace_graph.cli.terminal import console, print_json, printable
 from ace_graph.errors import AceError, ModelNotConfigured, how_to_install
 from ace_graph.memory.consolidation.schedule import is_run
@@ -31,18 +31,6 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import describe, keeps_pending
 from ace_graph.settings import Settings, export_others, unknown_in_environment, unknown_names
 from ace_graph.stores import open_store, redacted_url
-
-__all__ = [
-    "Check",
-    "check_embeddings",
-    "check_env_file",
-    "check_environment",
-    "check_model",
-    "check_packages",
-    "check_python",
-    "check_store",
-    "run_doctor",
-]
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -197,7 +185,8 @@ async def _probe(settings: Settings, url: str | None) -> tuple[str, _Work | None
     async with open_store(url, settings=settings) as store:
         probe = f"ace-graph-doctor-{uuid4().hex}"
         try:
-            await commit(store, probe, Snapshot(), [Add(content="The doctor was here.")], "doctor")
+            delta = by_command("doctor").delta(Add(content="The doctor was here."))
+            await store.commit(probe, delta, Snapshot())
         finally:
             await store.forget(probe)
         work = None
@@ -213,18 +202,31 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def run_doctor(url: str | None, *, ask: bool, as_json: bool) -> int:
-    """Print the checks and return 1 when one failed."""
+commands = typer.Typer()
+
+
+@command(commands, *STORE)
+def doctor(
+    call: Call,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Also call the model six times, and say what failed and the cost.")
+    ] = False,
+) -> int:
+    """Check model, store, settings and versions; say what is missing and how to fix it.
+
+    --ask tries what turns need of the model: an answer, a stream, a reflection, a tool call, a reply that is
+    cut, a refusal. It costs about a thousand tokens; ACE_PRICES makes a price of them.
+    """
     install_logging("ERROR", "text")
-    checks = list(_all_checks(url, ask=ask))
+    checks = list(_all_checks(call.store, ask=ask))
     failed = [each for each in checks if each.status == "fail"]
-    if as_json:
+    if call.as_json:
         rows = [
             {"check": each.name, "status": each.status, "found": each.found, "fix": each.fix}
             for each in checks
         ]
         print_json({"ok": not failed, "checks": rows})
-        return bool(failed)
+        return int(bool(failed))
     out = console()
     for each in checks:
         fix = f"\n       -> {printable(each.fix)}" if each.fix else ""
@@ -236,7 +238,7 @@ def run_doctor(url: str | None, *, ask: bool, as_json: bool) -> int:
     elif failed:
         verdict = "The agent can run, without what failed."
     out.print(verdict, style="bold")
-    return bool(failed)
+    return int(bool(failed))
 
 
 def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:

@@ -34,8 +34,6 @@ from ace_graph.prices import cost_of
 from ace_graph.settings import Settings
 from ace_graph.tools.calculator import calculator
 
-__all__ = ["try_model"]
-
 _SUM = "What is 2 + 2? Answer with the number."
 _COUNT = "Write the numbers from 1 to {} in words, separated by commas, and nothing else."
 _LOOK_BACK = (
