@@ -9,6 +9,7 @@ that no other writer waits for it.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -22,7 +23,6 @@ from ace_graph.memory.stores.playbooks import NamingStore, keeps_playbooks
 from ace_graph.memory.trajectory import TrajectoryFilter, without_steps
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.playbooks.versions import keep_versions
-from ace_graph.runtime import logger
 
 __all__ = [
     "RETENTION_DAYS",
@@ -32,6 +32,8 @@ __all__ = [
     "learner_ids",
     "trim_trajectories",
 ]
+
+logger = logging.getLogger("ace_graph")
 
 RETENTION_DAYS = 30.0
 BATCH = 200

@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict
 
 from ace_graph.errors import ModelError
 from ace_graph.memory.consolidation.groups import Group
 from ace_graph.memory.consolidation.plan import Options, Outlook, Plan, RefusedGroup, planned_group
-from ace_graph.models import OnUsage, structured_call
 from ace_graph.prompts import Prompts, data_block
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from ace_graph.models import OnUsage
 
 __all__ = ["MOST_ASKED", "Writer", "WriterReply", "model_writer", "write_texts"]
 
@@ -59,6 +61,11 @@ def model_writer(
 
     A model that fails, or whose reply can't be read, has nothing to say: the group stays as it is.
     """
+    from langchain_core.messages import HumanMessage, SystemMessage
+    from langchain_core.runnables import RunnableConfig
+
+    from ace_graph.models import structured_call
+
     config = RunnableConfig(metadata={"ace_role": _ROLE})
 
     async def write(group: Group, problem: str) -> WriterReply | None:
