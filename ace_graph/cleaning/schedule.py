@@ -87,6 +87,6 @@ async def _repeat(job: PeriodicJob, sleep: Sleep, chance: Callable[[], float]) -
             logger.warning("[ACE Memory] cleaning failed, it is tried again: %s", error)
         except Exception as error:
             # It must go on whatever happens. Only the class is logged: the text may hold content.
-            logger.error("[ACE Memory] cleaning: unexpected %s", type(error).__name__)
+            logger.error("[ACE Memory] cleaning: unexpected %s", type(error).__name__)  # noqa: TRY400
             logger.debug("[ACE Memory] where it came from", exc_info=error)
         await sleep(CHECK_SECONDS * (0.5 + chance()))

@@ -6,9 +6,8 @@ What they do is in `measuring`, which is imported when one is called: it loads t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,25 +16,8 @@ from ace_graph.cli.command import Call, CommandGroup, On, command
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 
 
-class TaskName(StrEnum):
-    """The kinds of tasks, as a choice."""
-
-    formula = "formula"
-    finer = "finer"
-    qa = "qa"
-
-
-class ModeName(StrEnum):
-    """The reasoning mode of every sample, as a choice."""
-
-    cot = "cot"
-    tot = "tot"
-    react = "react"
-    auto = "auto"
-
-
 TaskOption = Annotated[
-    TaskName,
+    Literal["formula", "finer", "qa"],
     typer.Option(
         "--task",
         help="How answers are scored. formula: one number. finer: labels between commas, each counts. "
@@ -77,11 +59,9 @@ class RunOptions:
     ] = 0
     concurrency: Concurrency = 4
     mode: Annotated[
-        ModeName,
-        typer.Option(
-            "--mode", help="The reasoning mode for every row; auto lets the router choose for each."
-        ),
-    ] = ModeName.cot
+        Literal["cot", "tot", "react", "auto"],
+        "The reasoning mode for every row; auto lets the router choose for each.",
+    ] = "cot"
     max_revisions: Annotated[
         int,
         typer.Option(
@@ -113,9 +93,7 @@ class RunOptions:
             "--output-price", metavar="X", min=0, help="Price of a million output tokens, for results.json."
         ),
     ] = None
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Resume the run in DIR where it stopped, for whatever reason.")
-    ] = False
+    resume: Annotated[bool, "Resume the run in DIR where it stopped, for whatever reason."] = False
     on: On = None
 
 
@@ -123,7 +101,7 @@ class RunOptions:
 class CompareOptions:
     """How the rows of a comparison are answered and scored, and how many of them are shown."""
 
-    task: TaskOption = TaskName.qa
+    task: TaskOption = "qa"
     limit: Limit = None
     concurrency: Concurrency = 4
     show: Annotated[int, typer.Option(min=0, metavar="N", help="Rows shown with both answers.")] = 20

@@ -106,9 +106,7 @@ def chat(
         list[str] | None,
         typer.Option("--playbook", metavar="NAME", help="Read this named playbook, too; may be repeated."),
     ] = None,
-    temporary: Annotated[
-        bool, typer.Option("--temporary", help="Read and store nothing of the learner in this chat.")
-    ] = False,
+    temporary: Annotated[bool, "Read and store nothing of the learner in this chat."] = False,
     base: Base = None,
 ) -> int:
     """Talk to the agent. Ctrl-C stops an answer, Ctrl-D or /quit leaves.

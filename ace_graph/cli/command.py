@@ -160,7 +160,8 @@ def command(
 ) -> Callable[[Callable[Concatenate[Call, P], int | None]], Callable[Concatenate[Call, P], int | None]]:
     """Make a function a command of `group` that also takes the `shared` options, listed in a help panel.
 
-    A parameter that is a dataclass stands for the options that are its fields.
+    A parameter that is a dataclass stands for the options that are its fields. A text in the place of typer's
+    `Option` is its help, and that of an argument where there is no default.
     """
 
     def declare(
@@ -184,7 +185,7 @@ def command(
                 of_group = fields(each.annotation)
                 parameters += [_parameter(field.name, hints[field.name], field.default) for field in of_group]
             else:
-                parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+                parameters.append(_parameter(each.name, each.annotation, each.default))
         parameters += [_parameter(name, *_SHARED[name]) for name in shared]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -195,8 +196,14 @@ def command(
     return declare
 
 
-def _parameter(name: str, annotation: object, default: object = MISSING) -> inspect.Parameter:
-    given = inspect.Parameter.empty if default is MISSING else default
+def _parameter(name: str, annotation: Any, default: object = MISSING) -> inspect.Parameter:
+    empty = inspect.Parameter.empty
+    given = empty if default is MISSING else default
+    (text, *_) = getattr(annotation, "__metadata__", (None,))
+    if isinstance(text, str):
+        flag = [f"--{name.replace('_', '-')}"] if annotation.__origin__ is bool else []
+        info = typer.Argument(help=text) if given is empty else typer.Option(*flag, help=text)
+        annotation = Annotated[annotation.__origin__, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=given, annotation=annotation)
 
 

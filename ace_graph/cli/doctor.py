@@ -208,9 +208,7 @@ commands = typer.Typer()
 @command(commands, *STORE)
 def doctor(
     call: Call,
-    ask: Annotated[
-        bool, typer.Option("--ask", help="Also call the model six times, and say what failed and the cost.")
-    ] = False,
+    ask: Annotated[bool, "Also call the model six times, and say what failed and the cost."] = False,
 ) -> int:
     """Check model, store, settings and versions; say what is missing and how to fix it.
 

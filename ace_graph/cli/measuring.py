@@ -60,7 +60,7 @@ def adapt_offline(
     call: Call, given: RunOptions, train: Path, val: Path | None, test: Path | None, epochs: int
 ) -> int:
     """Run or resume an offline adaptation; return the exit code."""
-    task = task_named(given.task.value)
+    task = task_named(given.task)
     files = {"train": train, "validation": val, "test": test}
     data = _opened({name: path for name, path in files.items() if path is not None}, task, given.limit)
 
@@ -78,7 +78,7 @@ def adapt_offline(
 
 def adapt_online(call: Call, given: RunOptions, file: Path) -> int:
     """Run or resume an online adaptation; return the exit code."""
-    task = task_named(given.task.value)
+    task = task_named(given.task)
     data = _opened({"data": file}, task, given.limit)
 
     async def run(options: AdaptationOptions) -> AdaptationResult:
@@ -106,7 +106,7 @@ def _run(call: Call, given: RunOptions, task: Task, data: dict[str, RowFile], ru
         with _stop_on_interrupt() as stopping, _StepProgress() as bar:
             options = AdaptationOptions(
                 settings=settings,
-                mode=given.mode.value,
+                mode=given.mode,
                 context=ACEContext(max_revisions=given.max_revisions),
                 concurrency=given.concurrency,
                 executor=executor,
@@ -249,7 +249,7 @@ def _observed_lines(call: Call, observed: Sequence[VersionOutcome]) -> list[str]
 
 def _ask_both(first: Side, second: Side, data: Path, options: CompareOptions) -> _Compared:
     """Let both sides answer the rows, with a progress bar. Raises DatasetError, and what `compare` raises."""
-    task = task_named(options.task.value)
+    task = task_named(options.task)
     try:
         rows, scored = RowFile(data, task, options.limit), True
     except DatasetError:  # rows without targets are left out where others have one
@@ -258,11 +258,7 @@ def _ask_both(first: Side, second: Side, data: Path, options: CompareOptions) ->
     _told(rows)
     for side in (first, second):
         choose_model(side.options.settings)
-    with (
-        executor_for(options.on) as executor,
-        _stop_on_interrupt() as stopping,
-        _StepProgress() as bar,
-    ):
+    with executor_for(options.on) as executor, _stop_on_interrupt() as stopping, _StepProgress() as bar:
 
         def ready(side: Side) -> Side:
             given = replace(side.options, executor=executor, on_progress=bar, should_stop=stopping)

@@ -52,7 +52,8 @@ from ace_graph.cli.terminal import (
     progress_bar,
 )
 from ace_graph.errors import ChangeRefused, FormatError, UsageError
-from ace_graph.memory.bullet import AVOID, Bullet
+from ace_graph.memory.bullet import AVOID, Bullet, BulletTag, MemoryType
+from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope, Visibility
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.operations import (
@@ -79,7 +80,7 @@ from ace_graph.memory.stores.memories import Memory, memories
 from ace_graph.memory.stores.playbooks import keeps_playbooks
 from ace_graph.memory.views.bullet_filter import BulletFilter, BulletStatus
 from ace_graph.memory.views.diff import diff as bullet_diff
-from ace_graph.memory.views.kinds import fields_of, is_bullet_kind, kind_of
+from ace_graph.memory.views.kinds import Kind, fields_of, is_bullet_kind, kind_of
 from ace_graph.memory.views.strategy import content_of, entry_of
 from ace_graph.playbooks.bullets import archived_bullets, change_bullets, restore_bullet
 from ace_graph.playbooks.importing import import_bullets
@@ -92,8 +93,6 @@ from ace_graph.playbooks.versions import content_at, restore_target, version_fro
 from ace_graph.playbooks.worth import Worth, active_bullets, bullet_named, figures_of, read_worth
 
 if TYPE_CHECKING:
-    from ace_graph.memory.bullet import MemoryType
-    from ace_graph.memory.catalogue.entry import PlaybookEntry
     from ace_graph.memory.commit import Commit, HistoryEntry
     from ace_graph.memory.delta.rollback import ArchivedBullet
     from ace_graph.memory.formats.importing import ImportOutcome
@@ -110,50 +109,12 @@ _LOOK, _CHANGE, _VERSIONS, _MANY = "Look", "Change", "Versions", "Many runs"
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 
 
-class MemoryKind(StrEnum):
-    """The memory types, as a choice."""
+class MemoryChoice(StrEnum):
+    """The memory types, as a choice of which several can be made: typer knows no list of literals."""
 
     semantic = "semantic"
     episodic = "episodic"
     procedural = "procedural"
-
-
-class KindName(StrEnum):
-    """The nine kinds of memory, as a choice."""
-
-    fact = "fact"
-    preference = "preference"
-    experience = "experience"
-    strategy = "strategy"
-    anti_pattern = "anti_pattern"
-    observation = "observation"
-    consolidated = "consolidated"
-    trajectory = "trajectory"
-    reflection = "reflection"
-
-
-class VoteChoice(StrEnum):
-    """The three counters, as a choice."""
-
-    helpful = "helpful"
-    harmful = "harmful"
-    neutral = "neutral"
-
-
-class Scope(StrEnum):
-    """The scope of a playbook, as a choice."""
-
-    agent = "agent"
-    user = "user"
-    tenant = "tenant"
-    everybody = "global"
-
-
-class Visibility(StrEnum):
-    """Whether a playbook is to be shared, as a choice."""
-
-    private = "private"
-    shared = "shared"
 
 
 BulletId = Annotated[str | None, typer.Argument(metavar="ID", help="A bullet's id, such as fil-00042.")]
@@ -161,7 +122,7 @@ Tags = Annotated[
     list[str] | None, typer.Option("--tag", help="Only bullets with this tag; several: with all of them.")
 ]
 Types = Annotated[
-    list[MemoryKind] | None, typer.Option("--type", help="Only this memory type; several: any of them.")
+    list[MemoryChoice] | None, typer.Option("--type", help="Only this memory type; several: any of them.")
 ]
 
 
@@ -170,10 +131,7 @@ Types = Annotated[
 
 @command(commands, *LEARNER, panel=_LOOK, name="list")
 def list_(
-    call: Call,
-    templates: Annotated[
-        bool, typer.Option("--templates", help="The playbooks that come with ace-graph instead.")
-    ] = False,
+    call: Call, templates: Annotated[bool, "The playbooks that come with ace-graph instead."] = False
 ) -> None:
     """The playbooks of a learner; `default` is the memory that turns read and write.
 
@@ -221,20 +179,12 @@ def show(
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="Bullets that are printed.")] = 50,
     everything: Annotated[bool, typer.Option("--all", help="Those in quarantine too.")] = False,
-    quarantined: Annotated[
-        bool, typer.Option("--quarantined", help="Only those in quarantine, each with the reason.")
-    ] = False,
-    archived: Annotated[
-        bool, typer.Option("--archived", help="Those that are no longer in it: since when, and why.")
-    ] = False,
+    quarantined: Annotated[bool, "Only those in quarantine, each with the reason."] = False,
+    archived: Annotated[bool, "Those that are no longer in it: since when, and why."] = False,
     tag: Tags = None,
     memory_type: Types = None,
-    kind: Annotated[
-        KindName | None, typer.Option("--kind", help="Only memories of this kind, trajectories too.")
-    ] = None,
-    details: Annotated[
-        bool, typer.Option("--details", help="All that is stored about the playbook, and its worth.")
-    ] = False,
+    kind: Annotated[Kind | None, "Only memories of this kind, trajectories too."] = None,
+    details: Annotated[bool, "All that is stored about the playbook, and its worth."] = False,
     of_template: Annotated[
         str | None, typer.Option("--template", metavar="NAME", help="A template instead; list names them.")
     ] = None,
@@ -266,10 +216,10 @@ def show(
         frozenset(("quarantined",) if quarantined else statuses), tuple(tag or ()), _types(memory_type)
     )
     if kind is not None:
-        if not is_bullet_kind(kind.value):
-            _show_records(call, kind.value, limit)
+        if not is_bullet_kind(kind):
+            _show_records(call, kind, limit)
             return
-        shown = replace(shown, kinds=frozenset({kind.value}))
+        shown = replace(shown, kinds=frozenset({kind}))
     snapshot, policy = _load(call)
     wanted = [b for b in snapshot.playbook.bullets() if shown.passes(b)]
     if call.as_json:
@@ -289,7 +239,7 @@ def show(
         console().print(f"… and {len(ranked) - limit} more: --limit {len(ranked)} shows all", style="dim")
 
 
-def _types(types: list[MemoryKind] | None) -> frozenset[MemoryType]:
+def _types(types: list[MemoryChoice] | None) -> frozenset[MemoryType]:
     return frozenset(each.value for each in types or ())
 
 
@@ -422,16 +372,10 @@ def _worth(call: Call, chosen: Callable[[Snapshot], Iterable[Bullet]] = active_b
 @command(commands, *PLAYBOOK, panel=_LOOK)
 def search(
     call: Call,
-    text: Annotated[
-        str,
-        typer.Argument(help="One or more words; a bullet must hold all of them. With --explain: a question."),
-    ],
+    text: Annotated[str, "One or more words; a bullet must hold all of them. With --explain: a question."],
     tag: Tags = None,
     memory_type: Types = None,
-    explain: Annotated[
-        bool,
-        typer.Option("--explain", help="Why a turn with this question would be shown each bullet, or not."),
-    ] = False,
+    explain: Annotated[bool, "Why a turn with this question would be shown each bullet, or not."] = False,
     bullet: Annotated[
         str | None, typer.Option("--id", metavar="BULLET", help="With --explain: this bullet only.")
     ] = None,
@@ -570,7 +514,7 @@ commands.registered_commands[-1].help = (export_.__doc__ or "").format(
 @command(commands, *LEARNER, panel=_CHANGE)
 def create(
     call: Call,
-    name: Annotated[str, typer.Argument(help="1 to 255 characters, no slash; case makes no difference.")],
+    name: Annotated[str, "1 to 255 characters, no slash; case makes no difference."],
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="What to fill it with; - is stdin.")
     ] = None,
@@ -582,11 +526,9 @@ def create(
             help="Fill it with this template: `playbook list --templates` lists them.",
         ),
     ] = None,
-    description: Annotated[str, typer.Option(help="What it is about.")] = "",
-    scope: Annotated[Scope, typer.Option(help="Whom it is meant for.")] = Scope.agent,
-    visibility: Annotated[Visibility, typer.Option(help="shared, with scope tenant: your teams read it.")] = (
-        Visibility.private
-    ),
+    description: Annotated[str, "What it is about."] = "",
+    scope: Annotated[Scope, "Whom it is meant for."] = "agent",
+    visibility: Annotated[Visibility, "shared, with scope tenant: your teams read it."] = ("private"),
 ) -> None:
     """Create a named playbook: empty, from a file, or from a template.
 
@@ -612,8 +554,8 @@ def create(
             reading.bullets,
             owner=call.learner,
             description=description,
-            scope=scope.value,
-            visibility=visibility.value,
+            scope=scope,
+            visibility=visibility,
             change=Change(author=AUTHOR, reason=f"playbook create{source}"),
         )
         return await playbooks.get_playbook(store, name, call.learner)
@@ -636,29 +578,22 @@ Section = Annotated[
 @command(commands, *PLAYBOOK, panel=_CHANGE)
 def add(
     call: Call,
-    text: Annotated[str, typer.Argument(help="What is to be remembered, in one sentence.")],
+    text: Annotated[str, "What is to be remembered, in one sentence."],
     section: Section = None,
-    kind: Annotated[
-        KindName | None,
-        typer.Option("--kind", help="Sets section, type and --avoid as the kind needs them."),
-    ] = None,
-    context: Annotated[
-        str | None, typer.Option("--context", help="When it applies; searches find it by these words.")
-    ] = None,
+    kind: Annotated[Kind | None, "Sets section, type and --avoid as the kind needs them."] = None,
+    context: Annotated[str | None, "When it applies; searches find it by these words."] = None,
     example: Annotated[
         list[str] | None, typer.Option("--example", metavar="ID", help="A trajectory that supports it.")
     ] = None,
     importance: Annotated[float, typer.Option(min=0, max=1, help="From 0 to 1.")] = 0.5,
     memory_type: Annotated[
-        MemoryKind | None, typer.Option("--type", help="Inferred from the text by default.")
+        MemoryType | None, typer.Option("--type", help="Inferred from the text by default.")
     ] = None,
-    topic: Annotated[str | None, typer.Option(help="Such as fraction_addition.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
-    avoid: Annotated[bool, typer.Option("--avoid", help="It is what not to do.")] = False,
-    pin: Annotated[bool, typer.Option("--pin", help="Put it into every prompt.")] = False,
-    ttl_days: Annotated[
-        float | None, typer.Option(help="Days without a change after which no prompt holds it.")
-    ] = None,
+    topic: Annotated[str | None, "Such as fraction_addition."] = None,
+    tag: Annotated[list[str] | None, "May be given several times."] = None,
+    avoid: Annotated[bool, "It is what not to do."] = False,
+    pin: Annotated[bool, "Put it into every prompt."] = False,
+    ttl_days: Annotated[float | None, "Days without a change after which no prompt holds it."] = None,
 ) -> None:
     """Add a bullet by hand.
 
@@ -671,7 +606,7 @@ def add(
         ref="new",
         content=text,
         section=section or "lessons",
-        memory_type=memory_type.value if memory_type else None,
+        memory_type=memory_type,
         polarity="anti_pattern" if avoid else "strategy",
         topic=topic,
         context=context,
@@ -685,7 +620,7 @@ def add(
     if kind is not None:
         if section or memory_type or avoid:
             raise typer.BadParameter("--kind says what --section, --type and --avoid say: use it alone")
-        wanted = fields_of(kind.value)
+        wanted = fields_of(kind)
         fields = {"memory_type": wanted.memory_type, "polarity": wanted.polarity}
         bullet = bullet.model_copy(update={"section": wanted.section or "lessons", **fields})
     done = _change(call, [bullet], "add")
@@ -699,9 +634,7 @@ def edit(
     call: Call,
     bullet_id: BulletId = None,
     text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The new text.")] = None,
-    ttl_days: Annotated[
-        float | None, typer.Option(help="Days without a change until no prompt holds it; 0: for good.")
-    ] = None,
+    ttl_days: Annotated[float | None, "Days without a change until no prompt holds it; 0: for good."] = None,
     pin: Annotated[
         bool | None,
         typer.Option("--pin/--unpin", help="Put it into every prompt and never archive it for room."),
@@ -709,21 +642,13 @@ def edit(
     quarantine: Annotated[
         str | None, typer.Option(metavar="WHY", help="Keep it out of every prompt, with the reason.")
     ] = None,
-    release: Annotated[
-        bool,
-        typer.Option("--release", help="Let it out of quarantine, into prompts. Read it first: show ID."),
-    ] = False,
+    release: Annotated[bool, "Let it out of quarantine, into prompts. Read it first: show ID."] = False,
     vote: Annotated[
-        VoteChoice | None,
-        typer.Option(help="Count this one up, apart from any turn. More harm than good is not shown."),
+        BulletTag | None, "Count this one up, apart from any turn. More harm than good is not shown."
     ] = None,
     by: Annotated[int, typer.Option(min=1, help="By how much --vote counts up.")] = 1,
-    description: Annotated[
-        str | None, typer.Option(help="Without ID: what the named playbook is about.")
-    ] = None,
-    scope: Annotated[
-        Scope | None, typer.Option(help="Without ID: whom the named playbook is meant for.")
-    ] = None,
+    description: Annotated[str | None, "Without ID: what the named playbook is about."] = None,
+    scope: Annotated[Scope | None, "Without ID: whom the named playbook is meant for."] = None,
 ) -> None:
     """Change a bullet, whose id and votes stay; or what is stored about a named playbook.
 
@@ -737,7 +662,7 @@ def edit(
     if bullet_id is None:
         if description is None and scope is None:
             raise typer.BadParameter("name a bullet, or say --description or --scope of a named playbook")
-        asked = scope.value if scope else None
+        asked = scope
         entry = call.on_playbook(lambda _, target: edit_target(target, description, asked))
         about = f"{entry.name}: scope {entry.scope}, {entry.description or 'no description'}"
         call.answer(entry_json(entry), about)
@@ -753,7 +678,7 @@ def edit(
     if release:
         operations.append(Release(bullet_id=bullet_id))
     if vote is not None:
-        operations.append(Tag(bullet_id=bullet_id, tag=vote.value, by=by))
+        operations.append(Tag(bullet_id=bullet_id, tag=vote, by=by))
     if not operations:
         raise typer.BadParameter("name a new text, or one of the options")
     done = _change(call, operations, "edit")
@@ -817,13 +742,9 @@ def remove(
 def merge(
     call: Call,
     bullet_ids: Annotated[list[str], typer.Argument(metavar="ID ID...", help="Two bullets or more.")],
-    text: Annotated[str | None, typer.Option(help="What the one bullet is to say.")] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Merge them even if they don't say the same.")
-    ] = False,
-    never: Annotated[
-        bool, typer.Option("--never", help="Say that they mean different things: they are never merged.")
-    ] = False,
+    text: Annotated[str | None, "What the one bullet is to say."] = None,
+    force: Annotated[bool, "Merge them even if they don't say the same."] = False,
+    never: Annotated[bool, "Say that they mean different things: they are never merged."] = False,
 ) -> None:
     """Make one bullet of several that say the same; the best one stays, with the votes of all.
 
@@ -894,12 +815,8 @@ def import_(
     replaces: Annotated[
         bool, typer.Option("--replace", help="Replace all bullets by those of the file: a new major version.")
     ] = False,
-    keep_label: Annotated[
-        bool, typer.Option("--keep-label", help="Amend: the new version keeps the label.")
-    ] = False,
-    one_version: Annotated[
-        bool, typer.Option("--one-version", help="In one version, however many bullets there are.")
-    ] = False,
+    keep_label: Annotated[bool, "Amend: the new version keeps the label."] = False,
+    one_version: Annotated[bool, "In one version, however many bullets there are."] = False,
 ) -> None:
     """Add the bullets of a file to a playbook, or replace all of its bullets; what is known is merged.
 
@@ -1089,8 +1006,7 @@ def _version_line(version: StoredVersion, entry: HistoryEntry | None) -> str:
 def diff(
     call: Call,
     before: Annotated[
-        str,
-        typer.Argument(metavar="A", help="A version, by number or label (1.2); 0 is the empty one."),
+        str, typer.Argument(metavar="A", help="A version, by number or label (1.2); 0 is the empty one.")
     ],
     after: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
     data: Annotated[
@@ -1156,8 +1072,7 @@ def _changed_fields(was: Bullet, now: Bullet) -> str:
 def rollback(
     call: Call,
     version: Annotated[
-        str | None,
-        typer.Argument(metavar="VERSION", help="A number that `history` lists, or a label (1.2)."),
+        str | None, typer.Argument(metavar="VERSION", help="A number that `history` lists, or a label (1.2).")
     ] = None,
     bullet_id: Annotated[
         str | None,
@@ -1240,9 +1155,9 @@ def consolidate(
         str | None, typer.Argument(metavar="RUN", help="The id of that run; else the newest one.")
     ] = None,
     dry_run: DryRun = False,
-    kind: Annotated[KindName | None, typer.Option("--kind", help="Only memories of this kind.")] = None,
-    topic: Annotated[str | None, typer.Option(help="Only bullets on this topic.")] = None,
-    section: Annotated[str | None, typer.Option(help="Only bullets of this section.")] = None,
+    kind: Annotated[Kind | None, "Only memories of this kind."] = None,
+    topic: Annotated[str | None, "Only bullets on this topic."] = None,
+    section: Annotated[str | None, "Only bullets of this section."] = None,
     below: Annotated[
         float, typer.Option(metavar="0..1", help="Only bullets of at most this importance.")
     ] = 0.5,
@@ -1255,9 +1170,7 @@ def consolidate(
     run_id: Annotated[
         str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that was stopped.")
     ] = None,
-    with_model: Annotated[
-        bool, typer.Option("--with-model", help="Let the model judge what rules can't, and write the text.")
-    ] = False,
+    with_model: Annotated[bool, "Let the model judge what rules can't, and write the text."] = False,
     everybody: Everybody = False,
     on: On = None,
 ) -> int:
@@ -1282,7 +1195,7 @@ def consolidate(
         undo_run(call, undone_run)
         return 0
     check_all(on, everybody=everybody)
-    options = options_of(None if kind is None else kind.value, topic, section, below, keep_above)
+    options = options_of(kind, topic, section, below, keep_above)
     how = {"dry_run": dry_run, "with_model": with_model}
     if everybody:
         return consolidate_all(call, options, batch, run_id, on=on, **how)

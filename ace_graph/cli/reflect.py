@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from ace_graph.cli.command import AUTHOR, LEARNER, Call, command
-from ace_graph.cli.terminal import (
-    counted,
-    learning_summary,
-    print_aside,
-    print_json,
-    print_notice,
-    printable,
-)
+from ace_graph.cli.terminal import counted, learning_summary, print_aside, print_json, print_notice, printable
 from ace_graph.cli.trajectory import as_utc
 from ace_graph.errors import ModelNotConfigured, UsageError
 
@@ -47,10 +40,7 @@ def reflect(
     trajectory_id: Annotated[
         str | None, typer.Argument(metavar="ID", help="A trajectory, or the id of pending work.")
     ] = None,
-    batch: Annotated[
-        bool,
-        typer.Option("--batch", help="Find what many runs have in common, instead of reflecting on one."),
-    ] = False,
+    batch: Annotated[bool, "Find what many runs have in common, instead of reflecting on one."] = False,
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="NAME", help="--batch: who did them.")
     ] = None,

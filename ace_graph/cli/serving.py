@@ -66,7 +66,7 @@ def serve(
 @command(commands, "learner", "store")
 def mcp(
     call: Call,
-    http: Annotated[bool, typer.Option("--http", help="Streamable HTTP at /mcp instead of stdio.")] = False,
+    http: Annotated[bool, "Streamable HTTP at /mcp instead of stdio."] = False,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="--http: the address.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="--http: the port; 0: a free one.")] = 8001,
 ) -> None:
@@ -98,9 +98,7 @@ def token(
     expires: Annotated[
         str, typer.Option("--expires", metavar="TIME", help="How long it holds: 15m, 12h, 30d.")
     ] = "1d",
-    operator: Annotated[
-        bool, typer.Option("--operator", help="Its holder may also name other learners (X-ACE-Learner).")
-    ] = False,
+    operator: Annotated[bool, "Its holder may also name other learners (X-ACE-Learner)."] = False,
 ) -> None:
     """Print a bearer token for the web backend, the page and MCP over HTTP, signed with ACE_JWT_SECRET.
 

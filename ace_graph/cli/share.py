@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,10 +12,10 @@ from ace_graph.cli.command import DEFAULT_LEARNER, LEARNER, STORE, Call, Command
 from ace_graph.cli.playbook import entry_json
 from ace_graph.cli.terminal import counted, print_aside, print_line
 from ace_graph.errors import ChangeRefused
+from ace_graph.memory.sharing.grant import Grant, Granted
 from ace_graph.memory.stores.playbooks import naming
 
 if TYPE_CHECKING:
-    from ace_graph.memory.sharing.grant import Grant
     from ace_graph.memory.sharing.proposal import Proposal
     from ace_graph.memory.stores.base import Store
 
@@ -34,23 +33,12 @@ Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Li
 After = Annotated[str, typer.Option("--after", metavar="NAME", help="Begin after this one: the next page.")]
 
 
-class RelationName(StrEnum):
-    """The relations, as a choice."""
-
-    viewer = "viewer"
-    contributor = "contributor"
-    editor = "editor"
-    owner = "owner"
-
-
 @command(commands, "store", panel=_GRANTS)
 def grant(
     call: Call,
     playbook: Playbook,
     to: Annotated[str, typer.Option("--to", metavar="SUBJECT", help="user:NAME or team:NAME, exactly.")],
-    relation: Annotated[
-        RelationName, typer.Option("--as", help="The relation, as listed above.")
-    ] = RelationName.viewer,
+    relation: Annotated[Granted, typer.Option("--as", help="The relation, as listed above.")] = "viewer",
     learner: Annotated[
         str, typer.Option("--learner", "-l", metavar="ID", help="Who acts.")
     ] = DEFAULT_LEARNER,
@@ -68,7 +56,7 @@ def grant(
     ace-graph share grant api_client --to team:ops --as editor --learner ada
     ace-graph playbook show --name ada/api_client --as bob
     """
-    made = call.on_store(lambda store: playbooks.grant(store, playbook, to, relation.value, owner=learner))
+    made = call.on_store(lambda store: playbooks.grant(store, playbook, to, relation, owner=learner))
     print_line(f"{playbook}: {made.subject} is {made.relation}")
 
 
@@ -238,10 +226,7 @@ def accept(
     playbook: Playbook,
     proposal_id: ProposalId,
     text: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text", help="A text in the place of the proposed one; give one for each proposed text."
-        ),
+        list[str] | None, "A text in the place of the proposed one; give one for each proposed text."
     ] = None,
 ) -> None:
     """Take a proposal into the playbook, as a version of it."""
@@ -281,7 +266,7 @@ def withdraw(
     call: Call,
     playbook: Playbook,
     by: Annotated[str, typer.Option("--by", metavar="USER", help="Whose proposals.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the bullets.")] = False,
+    dry_run: Annotated[bool, "Only show the bullets."] = False,
 ) -> None:
     """Remove the bullets that a user's proposals added to a playbook, in one version."""
     came = call.on_store(lambda store: playbooks.descendants(store, playbook, owner=call.learner, by=by))

@@ -40,12 +40,8 @@ def copy(
         str | None,
         typer.Option("--learner", "-l", metavar="ID", help="This learner and their playbooks only."),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be copied; write nothing.")
-    ] = False,
-    verify_only: Annotated[
-        bool, typer.Option("--verify-only", help="Compare both stores; write nothing.")
-    ] = False,
+    dry_run: Annotated[bool, "Say what would be copied; write nothing."] = False,
+    verify_only: Annotated[bool, "Compare both stores; write nothing."] = False,
 ) -> int:
     """Copy all learners, playbooks and teams into another store, in any direction; FROM stays as it is.
 
@@ -285,9 +281,7 @@ def copy_conversations(
     target: Annotated[
         str, typer.Argument(metavar="TO", help="The place to write; both as in ACE_CONVERSATIONS.")
     ],
-    verify_only: Annotated[
-        bool, typer.Option("--verify-only", help="Compare both places; write nothing.")
-    ] = False,
+    verify_only: Annotated[bool, "Compare both places; write nothing."] = False,
 ) -> int:
     """Copy the conversations with the web backend from SQLite to PostgreSQL, or back; FROM stays as it is.
 
@@ -348,12 +342,9 @@ def copy_conversations(
 @command(commands, *STORE)
 def clean(
     call: Call,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count what would be deleted; delete nothing.")
-    ] = False,
+    dry_run: Annotated[bool, "Count what would be deleted; delete nothing."] = False,
     learner: Annotated[
-        str | None,
-        typer.Option("--learner", "-l", metavar="ID", help="The memory of this learner only."),
+        str | None, typer.Option("--learner", "-l", metavar="ID", help="The memory of this learner only.")
     ] = None,
 ) -> int:
     """Delete what is older than the settings keep; servers and workers do it by themselves.

@@ -48,9 +48,7 @@ Time = Annotated[
 @command(commands, *LEARNER, panel=_LOOK, name="list")
 def list_(
     call: Call,
-    failed: Annotated[
-        bool, typer.Option("--failed", help="Only what failed, or could not be learned from.")
-    ] = False,
+    failed: Annotated[bool, "Only what failed, or could not be learned from."] = False,
     agent: Agent = None,
     type_: Type = None,
     status: Annotated[
@@ -206,7 +204,7 @@ def complete(
     call: Call,
     id_: Id,
     status: Annotated[str, typer.Argument(metavar="STATUS", help="success, failure or partial.")],
-    score: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
+    score: Annotated[float | None, "From 0 to 1."] = None,
     error: Annotated[str | None, typer.Option(metavar="TEXT", help="What went wrong.")] = None,
     answer: Annotated[str, typer.Option(metavar="TEXT", help="What came of it.")] = "",
     metrics: Values = None,

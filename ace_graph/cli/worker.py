@@ -34,9 +34,7 @@ commands = typer.Typer()
 @command(commands, "store")
 def worker(
     call: Call,
-    once: Annotated[
-        bool, typer.Option("--once", help="End when nothing is pending or leased, dead letters aside.")
-    ] = False,
+    once: Annotated[bool, "End when nothing is pending or leased, dead letters aside."] = False,
     concurrency: Annotated[
         int, typer.Option(min=1, help="Turns at the same time, each of another learner.")
     ] = 4,

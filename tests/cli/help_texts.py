@@ -6,6 +6,7 @@ Does not: hold a test.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from unittest.mock import patch
 
 from typer.testing import CliRunner
@@ -29,10 +30,9 @@ def _help_of(words: list[str]) -> str:
         patch.dict(os.environ, {"COLUMNS": str(WIDTH)}),
         CliRunner().isolation() as (out, _, _),
     ):
-        try:
+        with suppress(SystemExit):
             program().main([*words, "--help"], prog_name="ace-graph")
-        except SystemExit:
-            lines = out.getvalue().decode().splitlines()
+        lines = out.getvalue().decode().splitlines()
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
