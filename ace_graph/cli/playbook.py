@@ -462,7 +462,7 @@ def _print_explained(bullets: Sequence[ExplainedBullet]) -> None:
     console().print(table)
 
 
-@command(commands, "learner", "name", "store", panel=_LOOK, name="export")
+@command(commands, *PLAYBOOK, panel=_LOOK, name="export")
 def export_(
     call: Call,
     format_: Annotated[
@@ -481,7 +481,7 @@ def export_(
     ace-graph playbook export --format text
     ace-graph playbook export --learner ada -o ada.json
     """
-    chosen = format_named(format_)
+    chosen = format_named("json" if call.as_json else format_)
 
     async def job(_: PendingStore, target: Target) -> tuple[Snapshot, str]:
         about = outgoing_text(target.entry.description) if target.entry is not None else ""

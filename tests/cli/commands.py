@@ -112,7 +112,7 @@ def all_commands() -> dict[str, set[str]]:
     """Return every command, groups of them aside, with the names of its options."""
     tree = program().tree("").items()
     return {
-        path.strip(): {option for each in command.params for option in each.opts}
+        path.strip(): {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
         for path, command in tree
         if not isinstance(command, CommandGroup)
     }
