@@ -3,7 +3,7 @@
     python examples/consolidate.py
 
 It needs no key and no network: the replies of the model are in this file. On the command line these are
-`ace-graph consolidate --dry-run`, `consolidate --with-model` and `consolidate undo`.
+`ace-graph playbook consolidate` with `--dry-run` or `--with-model`, and `playbook consolidate undo`.
 """
 
 from __future__ import annotations

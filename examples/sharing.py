@@ -3,7 +3,7 @@
     python examples/sharing.py
 
 It needs no key and no network: the model's replies are written here. On the command line these are
-`ace-graph share grant`, `share list`, `share revoke` and `team add`.
+`ace-graph share grant`, `share list`, `share revoke` and `share team add`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,9 +13,10 @@ from typing import Self
 from ace_graph.errors import StoreError
 from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.runtime import logger
 
 __all__ = ["Lease", "LeaseLost", "RetryPolicy", "Sleep"]
+
+logger = logging.getLogger("ace_graph")
 
 Sleep = Callable[[float], Awaitable[None]]
 

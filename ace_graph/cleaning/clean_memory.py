@@ -9,6 +9,7 @@ that no other writer waits for it.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -23,7 +24,6 @@ from ace_graph.memory.trajectory import TrajectoryFilter, without_steps
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.playbooks.versions import keep_versions
 from ace_graph.retention import Cutoffs, Retention
-from ace_graph.runtime import logger
 
 __all__ = [
     "RETENTION_DAYS",
@@ -33,6 +33,8 @@ __all__ = [
     "learner_ids",
     "trim_trajectories",
 ]
+
+logger = logging.getLogger("ace_graph")
 
 RETENTION_DAYS = 30.0
 BATCH = 200

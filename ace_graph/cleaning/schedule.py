@@ -9,6 +9,7 @@ Of all processes on a store one cleans, every six hours; the store decides which
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -18,10 +19,11 @@ from ace_graph.background.lease import Sleep
 from ace_graph.cleaning.clean_memory import clean_learners
 from ace_graph.errors import AceError
 from ace_graph.memory.stores.base import Store, can_clean
-from ace_graph.runtime import logger
 from ace_graph.settings import Settings
 
 __all__ = ["INTERVAL_SECONDS", "PeriodicJob", "memory_cleaning", "run_jobs"]
+
+logger = logging.getLogger("ace_graph")
 
 INTERVAL_SECONDS = 6 * 3600.0
 CHECK_SECONDS = 600.0
@@ -85,6 +87,6 @@ async def _repeat(job: PeriodicJob, sleep: Sleep, chance: Callable[[], float]) -
             logger.warning("[ACE Memory] cleaning failed, it is tried again: %s", error)
         except Exception as error:
             # It must go on whatever happens. Only the class is logged: the text may hold content.
-            logger.error("[ACE Memory] cleaning: unexpected %s", type(error).__name__)
+            logger.error("[ACE Memory] cleaning: unexpected %s", type(error).__name__)  # noqa: TRY400
             logger.debug("[ACE Memory] where it came from", exc_info=error)
         await sleep(CHECK_SECONDS * (0.5 + chance()))

@@ -1,27 +1,22 @@
-"""A pass: the same work on many items of a store, in this process or on Ray, with a progress bar."""
+"""Work on many items, in this process or on the nodes of a Ray cluster (`--on ray[://HOST:PORT]`)."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from functools import partial
 from typing import TypeVar
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from ace_graph.cleaning.clean_memory import learner_ids
-from ace_graph.cli.app import print_notice
-from ace_graph.cli.cluster import executor_for
-from ace_graph.cli.environment import load_settings
-from ace_graph.cli.terminal import console
+from ace_graph.cli.terminal import print_notice, progress_bar
 from ace_graph.errors import UsageError
+from ace_graph.executors import Executor, open_executor
 from ace_graph.executors.store_job import StoreJob
 from ace_graph.memory.stores.base import CleanableStore, PendingStore, can_clean
 from ace_graph.settings import Settings
 from ace_graph.stores import open_store
-
-__all__ = ["all_learners", "run_pass", "settings_with"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,12 +24,18 @@ _LINES = 10
 """Told without a terminal."""
 
 
-def settings_with(url: str | None) -> Settings:
-    """Return the settings, with the store at `url` where there is one, for processes in any folder."""
-    settings = load_settings()
-    if url is not None:
-        settings = settings.model_copy(update={"store": url})
-    return settings.with_absolute_paths()
+@contextmanager
+def executor_for(on: str | None, store_url: str | None = None) -> Generator[Executor]:
+    """Yield the executor, and print what a cluster consists of. Raises what `open_executor` raises.
+
+    Until a cluster is left, what is printed goes to stderr: Ray itself prints which node has died, and stdout
+    is for results.
+    """
+    output = nullcontext() if on is None else redirect_stdout(sys.stderr)
+    with output, open_executor(on, store_url) as executor:
+        if on is not None:
+            print_notice(str(executor))
+        yield executor
 
 
 async def all_learners(store: PendingStore) -> AsyncIterator[str]:
@@ -53,29 +54,34 @@ def run_pass(
     *,
     on: str | None,
     what: str,
-    concurrency: int = 1,
 ) -> Sequence[Result]:
     """Call `act` for every item that `listed` finds in the store; return the results in the items' order.
 
     Raises what `act` and `open_executor` raise; then a part may be done.
     """
-    with executor_for(on, settings.store_url) as executor:
-        items = asyncio.run(_all(settings, listed))
+    settings = settings.with_absolute_paths()  # processes may work in any folder
+
+    async def all_items() -> list[Item]:
+        async with open_store(settings=settings) as store:
+            return [item async for item in listed(store)]
+
+    with executor_for(on, settings.store_url) as executor, progress_bar() as bar:
+        items = asyncio.run(all_items())
         found: dict[int, Result] = {}
-        with _Bar(what, len(items)) as bar:
+        total, terminal, told = len(items), sys.stderr.isatty(), 0
 
-            def take(result: tuple[int, Result]) -> None:
-                found[result[0]] = result[1]
-                bar.show(len(found))
+        def take(result: tuple[int, Result]) -> None:
+            nonlocal told
+            found[result[0]] = result[1]
+            bar(what, len(found), total)
+            tenth = len(found) * _LINES // total
+            if not terminal and total >= _LINES and tenth > told:
+                told = tenth
+                print_notice(f"{what}: {len(found)} of {total}")
 
-            job = StoreJob(settings, partial(_numbered, act))
-            asyncio.run(executor.run(job, iter(enumerate(items)), take, concurrency=concurrency))
-    return [found[number] for number in range(len(items))]
-
-
-async def _all(settings: Settings, listed: Callable[[PendingStore], AsyncIterator[Item]]) -> list[Item]:
-    async with open_store(settings=settings) as store:
-        return [item async for item in listed(store)]
+        job = StoreJob(settings, partial(_numbered, act))
+        asyncio.run(executor.run(job, iter(enumerate(items)), take, concurrency=1))
+    return [found[number] for number in range(total)]
 
 
 async def _numbered(
@@ -83,28 +89,3 @@ async def _numbered(
 ) -> tuple[int, Result]:
     number, given = item
     return number, await act(store, given)
-
-
-class _Bar:
-    """A bar on a terminal; elsewhere ten lines on stderr, if it is told to."""
-
-    def __init__(self, what: str, total: int) -> None:
-        self._what, self._total, self._told = what, total, 0
-        self._terminal = sys.stderr.isatty()
-        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=console(error=True), disable=not self._terminal)
-        self._task = self._bar.add_task(what, total=total)
-
-    def show(self, done: int) -> None:
-        self._bar.update(self._task, completed=done)
-        tenth = done * _LINES // self._total
-        if not self._terminal and self._total >= _LINES and tenth > self._told:
-            self._told = tenth
-            print_notice(f"{self._what}: {done} of {self._total}")
-
-    def __enter__(self) -> _Bar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._bar.stop()

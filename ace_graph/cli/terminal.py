@@ -1,4 +1,4 @@
-"""Output for people: rich on a terminal, plain lines elsewhere; and one line about what a turn learned.
+"""Output for people: rich on a terminal, plain lines elsewhere; bars, and one line about what a turn learned.
 
 Text of others is made printable first, so that it can't move the cursor, change colours or be read as markup.
 """
@@ -8,27 +8,18 @@ from __future__ import annotations
 import json
 import re
 import sys
+from contextlib import contextmanager
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from rich.console import Console
+    from rich.progress import TaskID
 
     from ace_graph.memory.playbook import Playbook
     from ace_graph.state import Judged, Learning
-
-__all__ = [
-    "PLAIN_WIDTH",
-    "console",
-    "counted",
-    "learning_summary",
-    "print_json",
-    "print_line",
-    "printable",
-    "tolerant_streams",
-]
-
 
 PLAIN_WIDTH = 110
 """Columns of a table that goes to a file or a pipe."""
@@ -58,6 +49,16 @@ def print_line(text: str) -> None:
     console().print(printable(text), soft_wrap=True)
 
 
+def print_aside(text: str) -> None:
+    """Print text that others may have written as one line on stderr: a remark beside the result."""
+    console(error=True).print(printable(text), soft_wrap=True)
+
+
+def print_notice(text: str) -> None:
+    """Print one line on stderr, without colours and without wrapping."""
+    print(f"ace-graph: {printable(text)}", file=sys.stderr, flush=True)
+
+
 def print_json(value: Mapping[str, object]) -> None:
     """Print one JSON object, and nothing else, on stdout."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
@@ -66,6 +67,23 @@ def print_json(value: Mapping[str, object]) -> None:
 def counted(number: int, what: str) -> str:
     """Return "1 bullet" or "2 bullets"."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+@contextmanager
+def progress_bar() -> Generator[Callable[[str, int, int], None]]:
+    """Yield what shows on a terminal how far a phase of long work is: its name, the steps done, and all."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(error=True), disable=not sys.stderr.isatty()) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def show(phase: str, done: int, of: int) -> None:
+            if phase not in tasks:
+                tasks[phase] = bar.add_task(phase, total=of)
+            bar.update(tasks[phase], completed=done)
+
+        yield show
 
 
 def tolerant_streams() -> None:
@@ -131,3 +149,58 @@ def _with_content(bullet_id: str, playbook: Playbook | None) -> str:
         return bullet_id
     text = printable(bullet.content)
     return f"{bullet_id} {text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT] + '…'}"
+
+
+class WordWrap:
+    """Breaks text that comes in pieces into lines at words; hands it on to `write`.
+
+    Existing line breaks and spaces stay, and a word wider than a line is not broken. Each word is handed on
+    once it is whole; `end` hands on the last one.
+    """
+
+    def __init__(self, write: Callable[[str], None], width: int) -> None:
+        self._write = write
+        self._width = width
+        self._column = 0
+        self._spaces = ""
+        self._word = ""
+
+    def show(self, text: str) -> None:
+        """Take the next piece."""
+        for piece in text.splitlines(keepends=True):
+            line = piece.rstrip("\n")
+            for part in ("".join(run) for _, run in groupby(line, key=str.isspace)):
+                if part.isspace():
+                    self._finish_word()
+                    self._spaces += part
+                else:
+                    self._word += part
+            if piece.endswith("\n"):
+                self.end()
+                self._write("\n")
+                self._column = 0
+
+    def end(self) -> None:
+        """Hand on what is held back."""
+        self._finish_word()
+        self._put(self._spaces)
+        self._spaces = ""
+
+    def _finish_word(self) -> None:
+        if not self._word:
+            return
+        from rich.cells import cell_len
+
+        needed = cell_len(self._spaces) + cell_len(self._word)
+        if self._column and self._column + needed > self._width:
+            self._write("\n")
+            self._column, self._spaces = 0, ""
+        self._put(self._spaces + self._word)
+        self._spaces = self._word = ""
+
+    def _put(self, text: str) -> None:
+        from rich.cells import cell_len
+
+        if text:
+            self._write(text)
+            self._column += cell_len(text)

@@ -14,9 +14,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
-
-from langchain_core.embeddings import Embeddings
+from typing import TYPE_CHECKING, Literal
 
 from ace_graph.errors import UsageError
 from ace_graph.learning.recurring import RecurringPattern, Vectors, extract_patterns
@@ -27,6 +25,9 @@ from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord, TurnReflection
 from ace_graph.off_loop import read_text
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
 
 __all__ = [
     "BATCH_TYPE",

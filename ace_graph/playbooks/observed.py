@@ -1,7 +1,7 @@
 """How runs with each version of a named playbook ended, from the records of a learner's turns.
 
 This is an observation, no experiment: versions were not assigned to questions at random, and a later version
-met later questions. `ace-graph playbook compare` asks two versions the same questions.
+met later questions. `ace-graph playbook diff --data` asks two versions the same questions.
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ from pydantic import JsonValue, ValidationError
 
 from ace_graph.errors import TrajectoryNotFound, UsageError
 from ace_graph.learning.curator import judge_bullets
-from ace_graph.learning.tasks import PendingWork, task_of
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Delta, Operation
@@ -261,6 +260,8 @@ def _votes(turn: TurnRecord, evidence: Sequence[Evidence]) -> tuple[Operation, .
 
 
 def _pending(turn: TurnRecord, completion: Completion, evidence: Sequence[Evidence]) -> Pending:
+    from ace_graph.learning.tasks import PendingWork, task_of  # loads LangGraph
+
     work = PendingWork(looks=(task_of(turn, evidence),), curates=completion.curates)
     return work.as_pending(operation_id("trajectory", turn.turn_id, "learn"), turn.turn_id)
 

@@ -16,8 +16,8 @@ from typing import cast
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import TypeAdapter
 
-from ace_graph.cli.commands.chat_conversation import is_praise
-from ace_graph.cli.commands.run_payload import parse_request
+from ace_graph.cli.conversation import is_praise
+from ace_graph.cli.run import parse_request
 from ace_graph.cli.terminal import printable
 from ace_graph.context import ACEContext
 from ace_graph.evaluation.tasks import labels_of
@@ -294,7 +294,7 @@ READERS: tuple[Reader, ...] = (
     Reader(
         "/feedback in the chat",
         lambda text: is_praise(text, "5/6"),
-        ("ace_graph.cli.commands.chat_conversation",),
+        ("ace_graph.cli.conversation",),
     ),
     Reader("check_objection", _check_objection, ("ace_graph.learning.objection",)),
     Reader(

@@ -68,7 +68,9 @@ def restore_of(history: History, present: Snapshot, bullet_id: str) -> Restore:
         raise ChangeRefused(f"{bullet_id} is in the playbook: there is nothing to restore")
     left = next((item for item in archived(history, present.playbook) if item.bullet.id == bullet_id), None)
     if left is None:
-        raise ChangeRefused(f"the history does not hold {bullet_id}: playbook archived lists what it holds")
+        raise ChangeRefused(
+            f"the history does not hold {bullet_id}: playbook show --archived lists what it holds"
+        )
     before = playbook_at(history, left.n - 1)
     stamp = _uses_at(history, present, left.n - 1).stamps.get(bullet_id, 0)
     return Restore(bullet=left.bullet, place=_place(bullet_id, before, present.playbook), stamp=stamp)

@@ -146,7 +146,7 @@ class VoteLedger:
 
 
 def tag(draft: Draft, operation: Tag) -> None:
-    """Move a counter by hand, as `playbook tag` does. It belongs to no turn, so no later vote replaces it."""
+    """Move a counter by hand, as `playbook edit --vote` does: it belongs to no turn and stays."""
     bullet = draft.locate(operation.bullet_id)
     raised = {
         operation.tag: getattr(bullet, operation.tag) + operation.by,

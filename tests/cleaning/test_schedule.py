@@ -15,7 +15,8 @@ import pytest
 
 from ace_graph.cleaning import schedule
 from ace_graph.cleaning.schedule import INTERVAL_SECONDS, PeriodicJob, memory_cleaning, run_jobs
-from ace_graph.cli.commands.worker import run_worker
+from ace_graph.cli.command import Call
+from ace_graph.cli.worker import worker
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.base import PendingStore, Store
@@ -166,7 +167,7 @@ def test_the_worker_cleans_without_being_asked(tmp_path: Path, monkeypatch: pyte
     before = (list(logger.handlers), logger.level, logger.propagate)
     logger.addFilter(ends)
     try:
-        assert run_worker(url, 1, once=False, debug=False, on=None) == 0
+        worker(Call(store=url), concurrency=1)
         assert asyncio.run(store.sizes()).turns == 0
     finally:
         logger.removeFilter(ends)

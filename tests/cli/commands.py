@@ -10,7 +10,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +21,7 @@ from typing import Any
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from ace_graph.cli.command import CommandGroup
 from ace_graph.cli.main import app
 from tests.cli.terminal import Terminal
 from tests.plugins.warm_python import WarmPython, cold_python
@@ -80,8 +81,12 @@ class Commands:
 
     def program(self, *args: str, stdin: str | bytes = "", **environment: str) -> Done:
         """Run the program as a process of its own."""
+        return self.process(PROGRAM, *args, stdin=stdin, **environment)
+
+    def process(self, code: str, *args: str, stdin: str | bytes = "", **environment: str) -> Done:
+        """Run `code` with arguments as a process of its own."""
         done = subprocess.run(
-            self._python("-c", PROGRAM, *args),
+            cold_python("-c", code, *args) if code != PROGRAM else self._python("-c", code, *args),
             input=stdin if isinstance(stdin, bytes) else stdin.encode(),
             cwd=self.folder,
             env={**os.environ, **environment},
@@ -96,14 +101,26 @@ class Commands:
 
 
 @cache
-def _program() -> Callable[..., object]:
+def program() -> CommandGroup:
     """Return what a process calls, built once as there: that takes longer than most commands."""
-    return get_command(app).main
+    root = get_command(app)
+    assert isinstance(root, CommandGroup)
+    return root
+
+
+def all_commands() -> dict[str, set[str]]:
+    """Return every command, groups of them aside, with the names of its options."""
+    tree = program().tree("").items()
+    return {
+        path.strip(): {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+        for path, command in tree
+        if not isinstance(command, CommandGroup)
+    }
 
 
 def _exit_code(args: list[str]) -> int:
     try:
-        _program()(args, prog_name="ace-graph")
+        program().main(args, prog_name="ace-graph")
     except SystemExit as end:
         return int(end.code or 0)
     raise AssertionError("a command ended without an exit code")

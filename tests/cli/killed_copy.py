@@ -10,7 +10,8 @@ import signal
 import sys
 from itertools import count
 
-from ace_graph.cli.commands.store_copy import run_copy
+from ace_graph.cli.command import Call
+from ace_graph.cli.store import copy
 from ace_graph.memory.stores.sql import whole
 from ace_graph.memory.stores.whole import WholeTurn
 
@@ -29,4 +30,4 @@ def _die_at(turn: int) -> None:
 
 if __name__ == "__main__":
     _die_at(int(sys.argv[3]))
-    sys.exit(run_copy(sys.argv[1], sys.argv[2], None, "copy", as_json=True))
+    sys.exit(copy(Call(as_json=True), sys.argv[1], sys.argv[2]))

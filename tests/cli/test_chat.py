@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from ace_graph.cli.commands.chat import ask_while_opening
-from ace_graph.cli.commands.chat_conversation import Conversation
+from ace_graph.cli.chat import ask_while_opening
+from ace_graph.cli.conversation import Conversation
 from ace_graph.testing import GeminiServer
 from ace_graph.testing.gemini_server import GeminiRequest
 from tests.cli.commands import Commands

@@ -1,4 +1,4 @@
-"""`ace-graph compare`: two playbooks, or two settings, on the same rows."""
+"""`ace-graph adapt compare`: two playbooks, or two settings, on the same rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_both_answers_stand_side_by_side_with_the_comparison(
     ace: Commands, gemini: GeminiServer, playbook: Path, tmp_path: Path
 ) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", 6)
-    done = ace.ok("compare", playbook, "none", "--data", rows, "--task", "formula", "--show", "2")
+    done = ace.ok("adapt", "compare", playbook, "none", "--data", rows, "--task", "formula", "--show", "2")
     lines = done.out.splitlines()
     assert lines[:8] == [
         "line 1: What is the total of basket 0?",
@@ -55,7 +55,7 @@ def test_both_answers_stand_side_by_side_with_the_comparison(
 
 def test_json_holds_the_same(ace: Commands, gemini: GeminiServer, playbook: Path, tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", 6)
-    found = ace.ok("compare", "none", playbook, "--data", rows, "--task", "formula", "--json").json
+    found = ace.ok("adapt", "compare", "none", playbook, "--data", rows, "--task", "formula", "--json").json
     assert (found["A"]["correct"], found["B"]["correct"], found["A"]["total"]) == (0, 6, 6)
     assert (found["paired"]["only_that"], found["paired"]["difference"]) == (6, -1.0)
     assert found["rows"][5] == {
@@ -71,7 +71,7 @@ def test_json_holds_the_same(ace: Commands, gemini: GeminiServer, playbook: Path
 def test_two_settings_are_compared(ace: Commands, gemini: GeminiServer, tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", 3)
     sides = ("GEMINI_MODEL=model-one,ACE_LLM_TEMPERATURE=0.9", "GEMINI_MODEL=model-two,mode=tot,depth=1")
-    ace.ok("compare", *sides, "--data", rows, "--task", "formula", "--concurrency", "1")
+    ace.ok("adapt", "compare", *sides, "--data", rows, "--task", "formula", "--concurrency", "1")
     assert [request.model for request in gemini.requests] == ["model-one"] * 3 + ["model-two"] * 9
     assert '"temperature": 0.9' in gemini.requests[0].text
 
@@ -79,7 +79,7 @@ def test_two_settings_are_compared(ace: Commands, gemini: GeminiServer, tmp_path
 def test_the_folder_of_an_adaptation_is_a_side(ace: Commands, gemini: GeminiServer, tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", 3)
     ace.ok("adapt", "online", "--task", "formula", "--data", rows, "--out", "run")
-    found = ace.ok("compare", "run", "none", "--data", rows, "--task", "formula", "--json").json
+    found = ace.ok("adapt", "compare", "run", "none", "--data", rows, "--task", "formula", "--json").json
     assert (found["A"]["correct"], found["B"]["correct"]) == (3, 0)
 
 
@@ -87,7 +87,7 @@ def test_rows_without_targets_show_both_answers_and_judge_none(
     ace: Commands, gemini: GeminiServer, playbook: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps({"context": "What is the total of basket 4?"}) + "\n")
-    done = ace.ok("compare", playbook, "none", "--data", "rows.jsonl")
+    done = ace.ok("adapt", "compare", playbook, "none", "--data", "rows.jsonl")
     assert done.out.splitlines() == [
         "line 1: What is the total of basket 4?",
         "  A    4",
@@ -112,13 +112,13 @@ def test_a_side_that_says_nothing_is_explained(
     side: str, code: int, said: str, ace: Commands, gemini: GeminiServer, tmp_path: Path
 ) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", 2)
-    done = ace("compare", side, "none", "--data", rows)
+    done = ace("adapt", "compare", side, "none", "--data", rows)
     assert done.code == code
     assert said in done.err
 
 
 def test_without_a_model_nothing_is_compared(ace: Commands, tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", 2)
-    done = ace("compare", "none", "mode=tot", "--data", rows)
+    done = ace("adapt", "compare", "none", "mode=tot", "--data", rows)
     assert done.code == 1
     assert "ACE_MODEL=offline" in done.err

@@ -26,9 +26,9 @@ def _planted(ace: Commands, *texts: str) -> None:
 def test_the_dry_run_lists_what_the_run_then_merges(ace: Commands) -> None:
     _planted(ace)
     before = ace.database.read_bytes()
-    planned = ace.ok("consolidate", "--dry-run", "--json").json
+    planned = ace.ok("playbook", "consolidate", "--dry-run", "--json").json
     assert ace.database.read_bytes() == before
-    done = ace.ok("consolidate", "--json").json
+    done = ace.ok("playbook", "consolidate", "--json").json
     assert [(each["ids"], each["text"]) for each in planned["groups"]] == [
         (each["ids"], each["text"]) for each in done["groups"]
     ]
@@ -39,20 +39,20 @@ def test_the_dry_run_lists_what_the_run_then_merges(ace: Commands) -> None:
 def test_a_run_is_taken_back(ace: Commands) -> None:
     _planted(ace)
     before = ace.bullets()
-    told = ace.ok("consolidate").out
+    told = ace.ok("playbook", "consolidate").out
     assert "5 bullets: 3 became 1, 0 preserved, 2 untouched" in told
     assert "takes it back" in told
     assert f"  gen-00001: {PARAPHRASES[0]}" in told.splitlines()
-    assert "3 bullets restored, 1 removed" in ace.ok("consolidate", "undo").out
+    assert "3 bullets restored, 1 removed" in ace.ok("playbook", "consolidate", "undo").out
     assert ace.bullets() == before
-    nothing = ace("consolidate", "undo")
+    nothing = ace("playbook", "consolidate", "undo")
     assert nothing.code == 1
     assert "no such consolidation" in nothing.err
 
 
 def test_alike_bullets_are_shown_with_their_texts(ace: Commands) -> None:
     _planted(ace, *ALIKE)
-    told = ace.ok("consolidate", "--dry-run").out.splitlines()
+    told = ace.ok("playbook", "consolidate", "--dry-run").out.splitlines()
     assert told[0] == "alike; rules can't, --with-model asks the model to tell whether they say the same:"
     assert sorted(told[1:3]) == [f"  gen-0000{n}: {text}" for n, text in enumerate(ALIKE, 1)]
 
@@ -60,9 +60,9 @@ def test_alike_bullets_are_shown_with_their_texts(ace: Commands) -> None:
 def test_distinct_bullets_are_never_merged(ace: Commands) -> None:
     _planted(ace)
     ids = [each["id"] for each in ace.bullets()][:3]
-    ace.ok("consolidate", "distinct", *ids)
-    assert ace.ok("consolidate", "--json").json["merged"] == 0
-    assert ace("consolidate", "distinct", ids[0]).code == 2
+    ace.ok("playbook", "merge", *ids, "--never")
+    assert ace.ok("playbook", "consolidate", "--json").json["merged"] == 0
+    assert ace("playbook", "merge", ids[0], "--never").code == 2
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_distinct_bullets_are_never_merged(ace: Commands) -> None:
 )
 def test_wrong_options_are_refused(ace: Commands, options: tuple[str, ...]) -> None:
     _planted(ace)
-    assert ace("consolidate", *options).code == 2
+    assert ace("playbook", "consolidate", *options).code == 2
 
 
 def test_a_learner_without_a_memory_is_named(ace: Commands) -> None:
-    done = ace("consolidate", "--learner", "nobody")
+    done = ace("playbook", "consolidate", "--learner", "nobody")
     assert done.code == 1
     assert "there is no playbook" in done.err
 

@@ -1,4 +1,4 @@
-"""`ace-graph gc` and `learner list`: what would go, what goes, and who is stored."""
+"""`ace-graph store clean` and `learner list`: what would go, what goes, and who is stored."""
 
 from __future__ import annotations
 
@@ -39,36 +39,40 @@ def _grown(ace: Commands) -> None:
 def test_a_dry_run_counts_without_deleting(ace: Commands) -> None:
     _grown(ace)
     told = {"learners": 2, "failed": 0, "steps": 1, "turns": 1, "deltas": 0, "unreflected": 1, "versions": 0}
-    assert ace.ok("gc", "--dry-run", "--json").json == {"dry_run": True, **told, "conversations": 0}
-    assert ace.ok("gc", "--json").json == {"dry_run": False, **told, "conversations": 0}
+    assert ace.ok("store", "clean", "--dry-run", "--json").json == {
+        "dry_run": True,
+        **told,
+        "conversations": 0,
+    }
+    assert ace.ok("store", "clean", "--json").json == {"dry_run": False, **told, "conversations": 0}
     rest = {**told, "steps": 0, "turns": 0}
-    assert ace.ok("gc", "--json").json == {"dry_run": False, **rest, "conversations": 0}
+    assert ace.ok("store", "clean", "--json").json == {"dry_run": False, **rest, "conversations": 0}
 
 
 def test_gc_reports_its_deletions_in_words(ace: Commands) -> None:
     _grown(ace)
-    told = ace.ok("gc", "--dry-run").out
+    told = ace.ok("store", "clean", "--dry-run").out
     assert "Would delete the steps of 1 turn, 1 record of turns, 0 old deltas, 0 old versions" in told
     assert "Kept the steps of 1 old turn that nobody has reflected on" in told
-    assert ace.ok("gc", "--learner", "ben").out.startswith("Deleted the steps of 0 turns")
-    assert ace.ok("gc").out.startswith("Deleted the steps of 1 turn, 1 record of turns")
+    assert ace.ok("store", "clean", "--learner", "ben").out.startswith("Deleted the steps of 0 turns")
+    assert ace.ok("store", "clean").out.startswith("Deleted the steps of 1 turn, 1 record of turns")
 
 
 def test_gc_goes_by_the_settings(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     _grown(ace)
     for name in ("ACE_TRACE_DAYS", "ACE_RECORD_DAYS"):
         monkeypatch.setenv(name, "0")
-    done = ace.ok("gc", "--json").json
+    done = ace.ok("store", "clean", "--json").json
     assert (done["steps"], done["turns"]) == (0, 0)
     monkeypatch.setenv("ACE_RECORD_DAYS", "0.5")
-    refused = ace("gc")
+    refused = ace("store", "clean")
     assert refused.code == 1
     assert "ACE_RECORD_DAYS" in refused.err
 
 
 def test_gc_shows_a_bar_on_stderr_at_a_terminal(ace: Commands) -> None:
     _grown(ace)
-    with ace.terminal("gc") as terminal:
+    with ace.terminal("store", "clean") as terminal:
         terminal.expect("2/2")
         terminal.expect("Deleted the steps")
         assert terminal.end() == 0
@@ -84,11 +88,11 @@ def test_gc_deletes_conversations_once_a_limit_is_set(ace: Commands, monkeypatch
             await conversations.finish(turn)
 
     asyncio.run(talk())
-    assert ace.ok("gc", "--json").json["conversations"] == 0
+    assert ace.ok("store", "clean", "--json").json["conversations"] == 0
     monkeypatch.setenv("ACE_CONVERSATION_DAYS", "30")
-    assert ace.ok("gc", "--dry-run", "--json").json["conversations"] == 1
-    assert ace.ok("gc", "--json").json["conversations"] == 1
-    assert ace.ok("gc", "--json").json["conversations"] == 0
+    assert ace.ok("store", "clean", "--dry-run", "--json").json["conversations"] == 1
+    assert ace.ok("store", "clean", "--json").json["conversations"] == 1
+    assert ace.ok("store", "clean", "--json").json["conversations"] == 0
 
 
 def test_learners_are_listed_in_pages(ace: Commands) -> None:

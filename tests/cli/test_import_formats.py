@@ -37,7 +37,7 @@ HOSTILE = {
 def filled(ace: Commands) -> Commands:
     for text in ("Draw a picture first", "Estimate the result", "Convert units before adding"):
         ace.ok("playbook", "add", text)
-    ace.ok("playbook", "pin", "les-00002")
+    ace.ok("playbook", "edit", "les-00002", "--pin")
     return ace
 
 

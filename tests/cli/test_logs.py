@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from ace_graph.cli.logs import install_logging, log_content_by_default, log_level
+from ace_graph.cli.environment import install_logging, log_content_by_default, log_level
 from ace_graph.settings import Settings
 from tests.cli.commands import Commands
 

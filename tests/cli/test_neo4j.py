@@ -20,12 +20,12 @@ def test_two_chats_share_a_learner_and_its_bullets_are_drawn(shared: Commands, l
     second = shared.ok("chat", "--learner", learner, stdin="What is 1/2 + 1/3?\n").out
     assert "Ann" in second
     assert "[#####.]" in second
-    assert shared.ok("neo4j", "project", "--learner", learner).out.startswith("2 bullets drawn")
+    assert shared.ok("store", "project", "--learner", learner).out.startswith("2 bullets drawn")
     shared.ok("learner", "forget", learner)
     assert shared.bullets(learner) == []
 
 
 def test_drawing_needs_a_neo4j(ace: Commands) -> None:
-    done = ace("neo4j", "project")
+    done = ace("store", "project")
     assert (done.code, done.out) == (1, "")
     assert "NEO4J_URI" in done.err

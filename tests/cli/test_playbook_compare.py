@@ -1,4 +1,4 @@
-"""`ace-graph playbook compare`: two versions on the same rows, and how turns with each ended."""
+"""`ace-graph playbook diff --data`: two versions on the same rows, and how turns with each ended."""
 
 from __future__ import annotations
 
@@ -38,10 +38,8 @@ def _two_versions(ace: Commands, *name: str) -> None:
 
 def test_two_versions_answer_the_same_rows(ace: Commands, gemini: GeminiServer, rows: Path) -> None:
     _two_versions(ace, *SHOP)
-    before = ace.ok("playbook", "get", *SHOP, "--json").json
-    done = ace.ok(
-        "playbook", "compare", "1.2", "2", *SHOP, "--data", rows, "--task", "formula", "--show", "1"
-    )
+    before = ace.ok("playbook", "show", "--details", *SHOP, "--json").json
+    done = ace.ok("playbook", "diff", "1.2", "2", *SHOP, "--data", rows, "--task", "formula", "--show", "1")
     assert done.out.splitlines() == [
         "line 1: What is the total of basket 0?",
         "  right  0.0",
@@ -52,13 +50,15 @@ def test_two_versions_answer_the_same_rows(ace: Commands, gemini: GeminiServer, 
         "A against B: +100.0% right answers (+44.8% to +100.0%), only A 6, only B 0, p = 0.0313",
         "No turn of learner local has read shop yet.",
     ]
-    assert ace.ok("playbook", "get", *SHOP, "--json").json == before, "nothing is learned or stored"
+    assert ace.ok("playbook", "show", "--details", *SHOP, "--json").json == before, (
+        "nothing is learned or stored"
+    )
     assert not any(map(reflecting, gemini.requests))
 
 
 def test_the_versions_of_the_memory_are_compared(ace: Commands, gemini: GeminiServer, rows: Path) -> None:
     _two_versions(ace)
-    found = ace.ok("playbook", "compare", "0", "1.1", "--data", rows, "--task", "formula", "--json").json
+    found = ace.ok("playbook", "diff", "0", "1.1", "--data", rows, "--task", "formula", "--json").json
     assert (found["A"]["correct"], found["B"]["correct"]) == (0, 6)
     assert (found["paired"]["only_that"], found["paired"]["difference"]) == (6, -1.0)
     assert found["observed"] is None
@@ -75,12 +75,12 @@ def test_turns_with_each_version_are_observed(
             "learner_id": "local",
         }
         ace.ok("run", stdin=json.dumps(asked))
-    done = ace.ok("playbook", "compare", "1", "1.2", *SHOP, "--data", rows, "--show", "0")
+    done = ace.ok("playbook", "diff", "1", "1.2", *SHOP, "--data", rows, "--show", "0")
     assert done.out.splitlines()[-2:] == [
         "Observed in 3 turns of learner local, not randomised:",
         "  1.2: 3 turns, 2 of 3 judged a success: 66.7% (20.8% to 93.9%)",
     ]
-    found = ace.ok("playbook", "compare", "1", "1.2", *SHOP, "--data", rows, "--json").json["observed"]
+    found = ace.ok("playbook", "diff", "1", "1.2", *SHOP, "--data", rows, "--json").json["observed"]
     assert found["randomised"] is False
     (version,) = found["versions"]
     assert (version["label"], version["turns"], version["judged"], version["succeeded"]) == ("1.2", 3, 3, 2)
@@ -101,7 +101,7 @@ def test_versions_that_can_not_be_compared(
     versions: tuple[str, str], code: int, said: str, ace: Commands, gemini: GeminiServer, rows: Path
 ) -> None:
     _two_versions(ace, *SHOP)
-    done = ace("playbook", "compare", *versions, *SHOP, "--data", rows)
+    done = ace("playbook", "diff", *versions, *SHOP, "--data", rows)
     assert (done.code, done.out) == (code, "")
     assert said in done.err
     assert gemini.requests == []
@@ -112,11 +112,11 @@ def test_files_and_playbooks_that_can_not_be_compared(
 ) -> None:
     _two_versions(ace, *SHOP)
     (tmp_path / "empty.jsonl").write_text("")
-    empty = ace("playbook", "compare", "1.0", "1.1", *SHOP, "--data", "empty.jsonl")
+    empty = ace("playbook", "diff", "1.0", "1.1", *SHOP, "--data", "empty.jsonl")
     assert (empty.code, "has no row that can be used (it is empty)" in empty.err) == (1, True)
-    missing = ace("playbook", "compare", "1.0", "1.1", *SHOP, "--data", "nowhere.jsonl")
+    missing = ace("playbook", "diff", "1.0", "1.1", *SHOP, "--data", "nowhere.jsonl")
     assert (missing.code, "check the path" in missing.err) == (1, True)
-    unknown = ace("playbook", "compare", "1.0", "1.1", "--name", "nothing", "--data", "empty.jsonl")
+    unknown = ace("playbook", "diff", "1.0", "1.1", "--name", "nothing", "--data", "empty.jsonl")
     assert (unknown.code, "there is no playbook 'nothing'" in unknown.err) == (1, True)
     assert gemini.requests == []
 
@@ -126,16 +126,16 @@ def test_who_may_read_a_playbook_may_compare_its_versions(
 ) -> None:
     _two_versions(ace, *SHOP)
     shared = ("--name", "local/shop", "--as", "bob", "--data", rows, "--task", "formula", "--json")
-    refused = ace("playbook", "compare", "1.1", "1.2", *shared)
+    refused = ace("playbook", "diff", "1.1", "1.2", *shared)
     assert (refused.code, "there is no playbook 'local/shop'" in refused.err) == (1, True)
     assert gemini.requests == []
     ace.ok("share", "grant", "shop", "--to", "user:bob")
-    found = ace.ok("playbook", "compare", "1.1", "1.2", *shared).json
+    found = ace.ok("playbook", "diff", "1.1", "1.2", *shared).json
     assert (found["A"]["correct"], found["B"]["correct"]) == (0, 6)
     assert found["observed"]["versions"] == [], "the turns of others are nobody's business"
 
 
 def test_without_a_model_no_version_is_asked(ace: Commands, rows: Path) -> None:
     _two_versions(ace, *SHOP)
-    done = ace("playbook", "compare", "1.0", "1.1", *SHOP, "--data", rows)
+    done = ace("playbook", "diff", "1.0", "1.1", *SHOP, "--data", rows)
     assert (done.code, "ACE_MODEL=offline" in done.err) == (1, True)

@@ -17,7 +17,7 @@ LESSONS = ["Draw a picture first", "Estimate the result", "Convert units before 
 def filled(ace: Commands) -> Commands:
     for text in LESSONS:
         ace.ok("playbook", "add", text)
-    ace.ok("playbook", "pin", "les-00002")
+    ace.ok("playbook", "edit", "les-00002", "--pin")
     return ace
 
 
@@ -178,7 +178,7 @@ def test_examples_come_back_as_trajectories_or_as_sources(ace: Commands) -> None
     ace.ok("playbook", "add", "Retry after a 429", "--example", run, "--context", "calling an API")
     (before,) = ace.bullets()
     ace.ok("playbook", "export", "-o", "own.json")
-    ace.ok("playbook", "clear")
+    ace.ok("playbook", "remove", "--all")
     ace.ok("playbook", "import", "own.json")
     (back,) = ace.bullets()
     assert (back["examples"], back["context"], back["evidence_count"]) == ([run], "calling an API", 1)

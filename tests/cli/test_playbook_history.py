@@ -60,8 +60,8 @@ def test_a_rollback_can_be_undone(changed: Commands) -> None:
 
 def test_clearing_can_be_undone(changed: Commands) -> None:
     before = changed.bullets()
-    changed.ok("playbook", "clear")
-    assert f"clear: {len(before)} removed" in changed.ok("playbook", "history").out
+    changed.ok("playbook", "remove", "--all")
+    assert f"remove --all: {len(before)} removed" in changed.ok("playbook", "history").out
     changed.ok("playbook", "rollback", "4")
     assert changed.bullets() == before
 
@@ -87,7 +87,7 @@ def test_a_learner_without_a_history_has_none(ace: Commands) -> None:
 def test_a_version_is_named_by_its_label_or_its_number(ace: Commands) -> None:
     for content in ("Draw a picture first", "Estimate the result", "Check the sum"):
         ace.ok("playbook", "add", content)
-    ace.ok("playbook", "clear", stdin="y\n")
+    ace.ok("playbook", "remove", "--all", stdin="y\n")
     ace.ok("playbook", "add", "Begin again")
     found = ace.ok("playbook", "diff", "1.1", "2.1", "--json").json
     assert (found["from"], found["to"]) == (2, 5)

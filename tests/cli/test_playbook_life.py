@@ -61,7 +61,7 @@ def _asked(backend: Backend, learner: str, number: int, *playbooks: str) -> Json
 
 
 def _contents(ace: Commands, *where: str) -> dict[str, str]:
-    bullets = ace.ok("playbook", "get", *where, "--json").json["bullets"]
+    bullets = ace.ok("playbook", "show", "--details", *where, "--json").json["bullets"]
     return {bullet["id"]: bullet["content"] for bullet in bullets}
 
 
@@ -84,9 +84,9 @@ def _live(ace: Commands, backend: Backend, owner: str) -> None:
     (added,) = [name for name, text in _contents(ace, *shop).items() if text.startswith("Weigh")]
     ace.ok("playbook", "edit", added, WORDINGS[1], *shop)
     before = _contents(ace, *shop)
-    planned = ace.ok("consolidate", *shop, "--dry-run", "--json").json
+    planned = ace.ok("playbook", "consolidate", *shop, "--dry-run", "--json").json
     assert (planned["merged"], planned["total"], _contents(ace, *shop)) == (2, 3, before)
-    merged = ace.ok("consolidate", *shop, "--json").json
+    merged = ace.ok("playbook", "consolidate", *shop, "--json").json
     (group,) = merged["groups"]
     assert set(group["ids"]) == set(planned["groups"][0]["ids"])
     after = _contents(ace, *shop)
@@ -105,7 +105,7 @@ def _live(ace: Commands, backend: Backend, owner: str) -> None:
     ace.ok("share", "revoke", "shop", "--from", f"user:{reader}", *of)
     assert backend.send(_question(reader, 21, whole)).json == refused.json
 
-    ace.ok("consolidate", "undo", merged["run_id"], *shop)
+    ace.ok("playbook", "consolidate", "undo", merged["run_id"], *shop)
     assert _contents(ace, *shop) == before
     ace.ok("playbook", "rollback", "2", *shop)
     assert _contents(ace, *shop) == {each["id"]: each["text"] for each in done["added"]}

@@ -1,4 +1,4 @@
-"""`ace-graph playbook create`, `list`, `get`, `update`, `delete`, `versions`, and `--name` elsewhere."""
+"""`playbook create`, `list`, `show --details`, `import`, `delete`, `history`, and `--name` elsewhere."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ def advice(tmp_path: Path) -> Path:
 
 
 def _texts(ace: Commands, name: str) -> list[str]:
-    return [b["content"] for b in ace.ok("playbook", "get", "--name", name, "--json").json["bullets"]]
+    return [
+        b["content"]
+        for b in ace.ok("playbook", "show", "--details", "--name", name, "--json").json["bullets"]
+    ]
 
 
 def test_get_shows_everything_about_a_playbook(ace: Commands, advice: Path) -> None:
     options = ("--description", "calling the API", "--scope", "tenant", "--visibility", "shared")
     ace.ok("playbook", "create", "api_client", str(advice), *options)
-    shown = ace.ok("playbook", "get", "--name", "api_client", "--json").json
+    shown = ace.ok("playbook", "show", "--details", "--name", "api_client", "--json").json
     assert {
         name: shown[name] for name in ("owner", "name", "description", "scope", "visibility", "label")
     } == {
@@ -40,18 +43,20 @@ def test_get_shows_everything_about_a_playbook(ace: Commands, advice: Path) -> N
     assert shown["version"] == 1
     assert shown["created_at"] == shown["updated_at"]
     assert len(shown["bullets"]) == 2
-    assert "description: calling the API" in ace.ok("playbook", "get", "--name", "api_client").out
+    assert (
+        "description: calling the API" in ace.ok("playbook", "show", "--details", "--name", "api_client").out
+    )
 
 
 def test_a_description_and_a_scope_are_changed_later(ace: Commands) -> None:
     ace.ok("playbook", "create", "api_client", "--description", "old")
-    told = ace.ok("playbook", "about", "--name", "api_client", "--description", "new").out
-    ace.ok("playbook", "about", "--name", "api_client", "--scope", "user")
-    shown = ace.ok("playbook", "get", "--name", "api_client", "--json").json
+    told = ace.ok("playbook", "edit", "--name", "api_client", "--description", "new").out
+    ace.ok("playbook", "edit", "--name", "api_client", "--scope", "user")
+    shown = ace.ok("playbook", "show", "--details", "--name", "api_client", "--json").json
     assert told == "api_client: scope agent, new\n"
     assert (shown["description"], shown["scope"], shown["version"]) == ("new", "user", 1)
-    assert ace("playbook", "about", "--name", "api_client").code == 2
-    assert ace("playbook", "about", "--name", "default", "--scope", "user").code == 2
+    assert ace("playbook", "edit", "--name", "api_client").code == 2
+    assert ace("playbook", "edit", "--name", "default", "--scope", "user").code == 2
 
 
 def test_a_playbook_is_listed_beside_the_memory(ace: Commands) -> None:
@@ -69,36 +74,36 @@ def test_a_playbook_is_listed_beside_the_memory(ace: Commands) -> None:
 
 def test_a_file_is_merged_or_replaces_everything(ace: Commands, advice: Path, tmp_path: Path) -> None:
     ace.ok("playbook", "create", "api_client", str(advice))
-    more = tmp_path / "more.md"
+    more, named = tmp_path / "more.md", ("--name", "api_client")
     more.write_text("- Retry after 429\n- Use /v2\n")
-    done = ace.ok("playbook", "update", str(more), "--name", "api_client", "--json").json
+    done = ace.ok("playbook", "import", str(more), *named, "--one-version", "--json").json
     assert (done["label"], len(done["added"]), len(done["reinforced"])) == ("1.1", 1, 1)
     assert len(_texts(ace, "api_client")) == 3
-    told = ace.ok("playbook", "update", str(more), "--name", "api_client", "--replace").out
+    told = ace.ok("playbook", "import", str(more), "--name", "api_client", "--replace").out
     assert "version 3 (2.0), 2 bullets" in told
     assert sorted(_texts(ace, "api_client")) == ["Retry after 429", "Use /v2"]
     ace.ok("playbook", "rollback", "2", "--name", "api_client")
     assert len(_texts(ace, "api_client")) == 3
-    versions = ace.ok("playbook", "versions", "--name", "api_client", "--json").json["versions"]
+    versions = ace.ok("playbook", "history", "--name", "api_client", "--json").json["versions"]
     assert [(each["version"], each["label"]) for each in versions] == [
         (4, "3.0"),
         (3, "2.0"),
         (2, "1.1"),
         (1, "1.0"),
     ]
-    assert versions[2]["reason"] == "playbook update more.md"
+    assert versions[2]["reason"] == "playbook import more.md"
 
 
 def test_an_export_put_back_is_the_same_playbook(ace: Commands, advice: Path, tmp_path: Path) -> None:
     ace.ok("playbook", "create", "api_client", str(advice))
-    ace.ok("playbook", "tag", "gen-00001", "helpful", "--name", "api_client")
-    before = ace.ok("playbook", "get", "--name", "api_client", "--json").json["bullets"]
+    ace.ok("playbook", "edit", "gen-00001", "--vote", "helpful", "--name", "api_client")
+    before = ace.ok("playbook", "show", "--details", "--name", "api_client", "--json").json["bullets"]
     file = tmp_path / "out.json"
     ace.ok("playbook", "export", "--name", "api_client", "-o", str(file))
-    ace.ok("playbook", "update", str(file), "--name", "api_client", "--replace", "--keep-label")
-    assert ace.ok("playbook", "get", "--name", "api_client", "--json").json["bullets"] == before
+    ace.ok("playbook", "import", str(file), "--name", "api_client", "--replace", "--keep-label")
+    assert ace.ok("playbook", "show", "--details", "--name", "api_client", "--json").json["bullets"] == before
     labels = [
-        line.split()[1] for line in ace.ok("playbook", "versions", "--name", "api_client").out.splitlines()
+        line.split()[1] for line in ace.ok("playbook", "history", "--name", "api_client").out.splitlines()
     ]
     assert labels == ["1.1", "1.1", "1.0"]
 
@@ -110,7 +115,7 @@ def test_the_commands_for_bullets_take_a_name(ace: Commands, advice: Path) -> No
     ace.ok("playbook", "edit", "gen-00001", "Send the key as a bearer token", *named)
     ace.ok("playbook", "remove", "gen-00002", *named)
     assert sorted(_texts(ace, "api_client")) == ["Send the key as a bearer token", "Use /v2"]
-    ace.ok("playbook", "restore", "gen-00002", *named)
+    ace.ok("playbook", "rollback", "--bullet", "gen-00002", *named)
     assert len(_texts(ace, "api_client")) == 3
     assert ace.ok("playbook", "search", "bearer", *named).out.count("gen-00001") == 1
     assert "playbook api_client of learner local" in ace.ok("playbook", "show", *named).out.lower()
@@ -123,7 +128,7 @@ def test_the_commands_for_bullets_take_a_name(ace: Commands, advice: Path) -> No
 def test_a_deleted_playbook_is_gone(ace: Commands) -> None:
     ace.ok("playbook", "create", "api_client")
     ace.ok("playbook", "delete", "--name", "API_CLIENT")
-    told = ace("playbook", "get", "--name", "api_client").err
+    told = ace("playbook", "show", "--details", "--name", "api_client").err
     assert "there is no playbook 'api_client'" in told
     ace.ok("playbook", "create", "api_client")
 
@@ -135,7 +140,7 @@ def test_a_deleted_playbook_is_gone(ace: Commands) -> None:
         (("create", ""), "1 to 255"),
         (("create", "default"), "own memory"),
         (("delete", "--name", "default"), "forget the learner"),
-        (("versions", "--name", "none"), "no playbook"),
+        (("history", "--name", "none"), "no playbook"),
         (("add", "Use /v2", "--name", "none"), "no playbook"),
         (("show", "--name", "none"), "no playbook"),
     ],
@@ -185,13 +190,16 @@ def test_forgetting_a_learner_deletes_the_playbooks_too(ace: Commands, advice: P
 def test_a_playbook_begins_with_a_template(ace: Commands, advice: Path) -> None:
     made = ace.ok("playbook", "create", "shop", "--template", "api_client")
     assert made.out.startswith("shop: created, version 1.0, 23 bullets; id ")
-    shown = ace.ok("playbook", "get", "--name", "shop", "--json").json
+    shown = ace.ok("playbook", "show", "--details", "--name", "shop", "--json").json
     assert shown["description"] == "calling HTTP APIs: limits, retries, paging, writing safely"
     assert {each["polarity"] for each in shown["bullets"]} == {"strategy", "anti_pattern", "observation"}
-    (version,) = ace.ok("playbook", "versions", "--name", "shop", "--json").json["versions"]
+    (version,) = ace.ok("playbook", "history", "--name", "shop", "--json").json["versions"]
     assert version["reason"] == "playbook create from the template api_client"
     ace.ok("playbook", "create", "mine", "--template", "tutoring", "--description", "for fractions")
-    assert ace.ok("playbook", "get", "--name", "mine", "--json").json["description"] == "for fractions"
+    assert (
+        ace.ok("playbook", "show", "--details", "--name", "mine", "--json").json["description"]
+        == "for fractions"
+    )
     both = ace("playbook", "create", "other", str(advice), "--template", "tutoring")
     assert (both.code, "leave one of them out" in both.err) == (2, True)
     unknown = ace("playbook", "create", "other", "--template", "cooking")
@@ -200,12 +208,12 @@ def test_a_playbook_begins_with_a_template(ace: Commands, advice: Path) -> None:
 
 
 def test_the_templates_are_listed_and_read(ace: Commands) -> None:
-    lines = ace.ok("playbook", "templates").out.splitlines()
+    lines = ace.ok("playbook", "list", "--templates").out.splitlines()
     assert [line.split()[0] for line in lines] == ["api_client", "data_analysis", "tutoring"]
-    listed = ace.ok("playbook", "templates", "--json").json["templates"]
+    listed = ace.ok("playbook", "list", "--templates", "--json").json["templates"]
     assert [each["count"] for each in listed] == [23, 24, 24]
-    whole = ace.ok("playbook", "templates", "tutoring").out
+    whole = ace.ok("playbook", "show", "--template", "tutoring").out
     assert "## hints\n- Ask what the student has tried" in whole
     assert "- AVOID: Taking the pen" in whole
-    assert len(ace.ok("playbook", "templates", "tutoring", "--json").json["bullets"]) == 24
-    assert ace("playbook", "templates", "cooking").code == 2
+    assert len(ace.ok("playbook", "show", "--template", "tutoring", "--json").json["bullets"]) == 24
+    assert ace("playbook", "show", "--template", "cooking").code == 2

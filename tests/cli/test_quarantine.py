@@ -17,7 +17,7 @@ LINK = "Fractions are explained at https://example.org/f"
 
 def test_a_bullet_added_by_hand_is_screened_with_a_hint(ace: Commands) -> None:
     said = ace.ok("playbook", "add", LINK).out
-    assert "in quarantine (link); playbook release les-00001 lets it into prompts" in said
+    assert "in quarantine (link); playbook edit les-00001 --release lets it into prompts" in said
     assert ace.bullets() == []
     shown = ace.ok("playbook", "show", "--quarantined").out
     assert "(quarantined: link)" in shown
@@ -34,15 +34,15 @@ def test_only_quarantined_bullets_are_shown_as_such(ace: Commands) -> None:
 
 def test_a_released_bullet_is_an_ordinary_one(ace: Commands) -> None:
     ace.ok("playbook", "add", LINK)
-    assert "released" in ace.ok("playbook", "release", "les-00001").out
+    assert "released" in ace.ok("playbook", "edit", "les-00001", "--release").out
     assert [b["content"] for b in ace.bullets()] == [LINK]
-    assert ace("playbook", "release", "les-00001").code == 1, "it is active already"
-    assert ace("playbook", "release", "nobody-1").code == 1
+    assert ace("playbook", "edit", "les-00001", "--release").code == 1, "it is active already"
+    assert ace("playbook", "edit", "nobody-1", "--release").code == 1
 
 
 def test_a_person_keeps_a_bullet_back_with_a_reason(ace: Commands) -> None:
     ace.ok("playbook", "add", "Draw first.")
-    ace.ok("playbook", "quarantine", "les-00001", "wrong in this class")
+    ace.ok("playbook", "edit", "les-00001", "--quarantine", "wrong in this class")
     assert ace.bullets() == []
     assert "(quarantined: wrong in this class)" in ace.ok("playbook", "show", "--all").out
 
@@ -100,7 +100,7 @@ def test_rescreen_quarantines_and_releases_with_a_report(ace: Commands) -> None:
 
 def test_rescreen_keeps_the_releases_of_a_person(ace: Commands) -> None:
     ace.ok("playbook", "add", LINK)
-    ace.ok("playbook", "release", "les-00001")
+    ace.ok("playbook", "edit", "les-00001", "--release")
     assert "kept back 0, released 0" in ace.ok("playbook", "rescreen").out
 
 

@@ -126,7 +126,17 @@ def test_a_comparison_on_two_nodes_prints_the_same_bytes(
     ace: Commands, model: Held, nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_rows(ace.folder / "rows.jsonl", ROWS)
-    command = ("compare", "mode=cot", "mode=react", "--data", "rows.jsonl", "--task", "formula", "--json")
+    command = (
+        "adapt",
+        "compare",
+        "mode=cot",
+        "mode=react",
+        "--data",
+        "rows.jsonl",
+        "--task",
+        "formula",
+        "--json",
+    )
     here = ace.ok(*command)
     monkeypatch.setenv("RAY_ADDRESS", nodes.address)
     there = ace.program(*command, "--on", "ray")
@@ -208,7 +218,7 @@ def test_a_node_killed_in_a_pass_over_learners_changes_nothing(
     model.marker, model.answer = _CONSOLIDATE, consolidating
     plant(ace.database)
     shutil.copy(ace.database, ace.folder / "other.db")
-    command = ("consolidate", "--all", "--with-model", "--resume", "pass-1", "--json", "--store")
+    command = ("playbook", "consolidate", "--all", "--with-model", "--resume", "pass-1", "--json", "--store")
     here = ace.ok(*command, "sqlite:///ace.db")
     assert [each["learner"] for each in here.json["consolidated"]] == list(LEARNERS)
     assert [len(each["groups"]) for each in here.json["consolidated"]] == [2] * len(LEARNERS)
@@ -272,7 +282,7 @@ def test_nodes_learn_what_a_worker_would_have_learned(
 
 
 def test_a_store_in_memory_is_refused(ace: Commands) -> None:
-    for command in (("playbook", "rescreen", "--all"), ("consolidate", "--all")):
+    for command in (("playbook", "rescreen", "--all"), ("playbook", "consolidate", "--all")):
         refused = ace(*command, "--store", "memory://", "--on", "ray")
         assert refused.code == 2
         assert "a store in memory belongs to one process" in refused.err
@@ -280,20 +290,20 @@ def test_a_store_in_memory_is_refused(ace: Commands) -> None:
 
 def test_a_missing_extra_is_named(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    refused = ace("consolidate", "--all", "--on", "ray")
+    refused = ace("playbook", "consolidate", "--all", "--on", "ray")
     assert refused.code == 1
     assert "pip install '.[ray]'" in refused.err
 
 
 @pytest.mark.parametrize("on", ["spark", "ray://", "ray://head", "ray://head:x", "ray:10001", "ray://a b:1"])
 def test_what_names_no_cluster_is_refused(ace: Commands, on: str) -> None:
-    refused = ace("consolidate", "--all", "--on", on)
+    refused = ace("playbook", "consolidate", "--all", "--on", on)
     assert refused.code == 2
     assert "names no cluster" in refused.err
 
 
 def test_a_cluster_for_one_playbook_or_an_endless_worker_is_refused(ace: Commands) -> None:
-    assert "add --all" in ace("consolidate", "--on", "ray").err
+    assert "add --all" in ace("playbook", "consolidate", "--on", "ray").err
     assert "add --all" in ace("playbook", "rescreen", "--on", "ray").err
     assert "add --once" in ace("worker", "--on", "ray").err
 
@@ -302,7 +312,7 @@ def test_an_address_where_nothing_listens_is_told(ace: Commands) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         on = f"ray://127.0.0.1:{closed.getsockname()[1]}"
-        refused = ace("consolidate", "--all", "--on", on)
+        refused = ace("playbook", "consolidate", "--all", "--on", on)
     assert refused.code == 1
     assert f"no Ray cluster answers at {on} (Connection refused)" in refused.err
 
@@ -311,6 +321,6 @@ def test_an_address_where_nothing_listens_is_told(ace: Commands) -> None:
 def test_an_address_that_says_nothing_is_told(ace: Commands) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         on = f"ray://127.0.0.1:{silent.getsockname()[1]}"
-        refused = ace.program("consolidate", "--all", "--on", on)
+        refused = ace.program("playbook", "consolidate", "--all", "--on", on)
     assert refused.code == 1
     assert f"no Ray cluster can be used at {on}" in refused.err.splitlines()[-1]

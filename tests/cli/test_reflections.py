@@ -57,7 +57,7 @@ def test_what_a_batch_found_is_curated(ace: Commands, runs: list[str]) -> None:
     named = ("--name", "api_client")
     done = ace.ok("playbook", "curate", pattern["memory_id"], runs[3], *named, "--json").json
     assert (done["status"], done["label"], done["updated"], done["removed"]) == ("curated", "1.1", [], [])
-    shown = ace.ok("playbook", "get", *named, "--json").json["bullets"]
+    shown = ace.ok("playbook", "show", "--details", *named, "--json").json["bullets"]
     assert [(each["id"], each["content"]) for each in shown] == [
         (each["id"], each["text"]) for each in done["added"]
     ]

@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from ace_graph.cli.commands.run_payload import parse_request
+from ace_graph.cli.run import parse_request
 from ace_graph.errors import UsageError
 from ace_graph.learning.report import ace_delta
 from ace_graph.state import Learning

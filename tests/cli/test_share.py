@@ -27,13 +27,13 @@ def _fails(ace: Commands, code: int, *args: str) -> str:
 
 
 def _seen(ace: Commands, *who: str) -> list[str]:
-    shown = ace.ok("playbook", "get", *THEIRS, *who, "--json").json
+    shown = ace.ok("playbook", "show", "--details", *THEIRS, *who, "--json").json
     return [bullet["content"] for bullet in shown["bullets"]]
 
 
 def test_a_playbook_is_shared_listed_and_taken_back(made: Commands) -> None:
-    before = _fails(made, 1, "playbook", "get", *THEIRS, "--as", "bob")
-    missing = _fails(made, 1, "playbook", "get", "--name", "ada/api_clienx", "--as", "bob")
+    before = _fails(made, 1, "playbook", "show", "--details", *THEIRS, "--as", "bob")
+    missing = _fails(made, 1, "playbook", "show", "--details", "--name", "ada/api_clienx", "--as", "bob")
     assert before == missing.replace("api_clienx", "api_client")
     assert "there is no playbook 'ada/api_client'" in before
     told = made.ok("share", "grant", "api_client", "--to", "user:bob", "--as", "viewer", "--learner", "ada")
@@ -47,21 +47,21 @@ def test_a_playbook_is_shared_listed_and_taken_back(made: Commands) -> None:
         "by": "ada",
     }
     made.ok("share", "revoke", "api_client", "--from", "user:bob", "--learner", "ada")
-    assert _fails(made, 1, "playbook", "get", *THEIRS, "--as", "bob") == before
+    assert _fails(made, 1, "playbook", "show", "--details", *THEIRS, "--as", "bob") == before
     assert "no playbook is shared" in made.ok("share", "list", "--learner", "bob").err
     _fails(made, 1, "share", "revoke", "api_client", "--from", "user:bob", "--learner", "ada")
 
 
 def test_a_viewer_is_refused_every_change(made: Commands) -> None:
     made.ok("share", "grant", "api_client", "--to", "user:bob", "-l", "ada")
-    (bullet,) = made.ok("playbook", "get", *THEIRS, "--as", "bob", "--json").json["bullets"]
+    (bullet,) = made.ok("playbook", "show", "--details", *THEIRS, "--as", "bob", "--json").json["bullets"]
     for change in (
         ("add", "Use /v2"),
         ("remove", bullet["id"]),
         ("edit", bullet["id"], "Use /v2"),
-        ("tag", bullet["id"], "harmful"),
-        ("pin", bullet["id"]),
-        ("clear",),
+        ("edit", bullet["id"], "--vote", "harmful"),
+        ("edit", bullet["id"], "--pin"),
+        ("remove", "--all"),
         ("rollback", "1"),
         ("delete",),
     ):
@@ -72,31 +72,38 @@ def test_a_viewer_is_refused_every_change(made: Commands) -> None:
     assert "you may read the playbook" in _fails(
         made, 1, "share", "grant", "ada/api_client", "--to", "user:eve", "-l", "bob"
     )
-    assert "you may read the playbook" in _fails(made, 1, "consolidate", *THEIRS, "--as", "bob")
+    assert "you may read the playbook" in _fails(made, 1, "playbook", "consolidate", *THEIRS, "--as", "bob")
 
 
 def test_an_editor_changes_single_bullets(made: Commands) -> None:
     made.ok("share", "grant", "api_client", "--to", "user:bob", "--as", "editor", "-l", "ada")
     made.ok("playbook", "add", "Use gzip", *THEIRS, "--as", "bob")
-    (first, _) = made.ok("playbook", "get", *THEIRS, "--as", "bob", "--json").json["bullets"]
+    (first, _) = made.ok("playbook", "show", "--details", *THEIRS, "--as", "bob", "--json").json["bullets"]
     made.ok("playbook", "edit", first["id"], "Use /v2", *THEIRS, "--as", "bob")
     assert _seen(made, "--as", "bob") == ["Use /v2", "Use gzip"]
     assert _seen(made, "--as", "ada") == ["Use /v2", "Learner says: I am Ann", "Use gzip"]
-    for shown in (("show",), ("export",), ("history",), ("stats",), ("search", "Ann"), ("archived",)):
+    for shown in (
+        ("show",),
+        ("export",),
+        ("history",),
+        ("stats",),
+        ("search", "Ann"),
+        ("show", "--archived"),
+    ):
         assert "I am Ann" not in made.ok("playbook", *shown, *THEIRS, "--as", "bob").out
 
 
 def test_a_team_reads_until_its_member_leaves(made: Commands) -> None:
     made.ok("share", "grant", "api_client", "--to", "team:ops", "-l", "ada")
-    assert made.ok("team", "add", "ops", "bob", "eve").out == "ops: 2 users added\n"
+    assert made.ok("share", "team", "add", "ops", "bob", "eve").out == "ops: 2 users added\n"
     assert _seen(made, "--as", "bob") == ["Use /v1"]
-    assert made.ok("team", "list").out == "ops\n"
-    assert made.ok("team", "list", "ops", "--json").json == {"members": ["bob", "eve"], "next": None}
-    made.ok("team", "remove", "ops", "bob")
-    _fails(made, 1, "playbook", "get", *THEIRS, "--as", "bob")
+    assert made.ok("share", "team", "list").out == "ops\n"
+    assert made.ok("share", "team", "list", "ops", "--json").json == {"members": ["bob", "eve"], "next": None}
+    made.ok("share", "team", "remove", "ops", "bob")
+    _fails(made, 1, "playbook", "show", "--details", *THEIRS, "--as", "bob")
     assert _seen(made, "--as", "eve") == ["Use /v1"]
-    assert "none of them" in _fails(made, 1, "team", "remove", "ops", "bob")
-    assert "looks the same" in _fails(made, 2, "team", "add", "OPS", "bob")
+    assert "none of them" in _fails(made, 1, "share", "team", "remove", "ops", "bob")
+    assert "looks the same" in _fails(made, 2, "share", "team", "add", "OPS", "bob")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +126,7 @@ def test_the_memory_and_unknown_playbooks_are_not_shared(made: Commands) -> None
     assert "there is no playbook" in _fails(
         made, 1, "share", "grant", "none", "--to", "user:bob", "-l", "ada"
     )
-    _fails(made, 1, "playbook", "get", "--name", "ada/default", "--as", "bob")
+    _fails(made, 1, "playbook", "show", "--details", "--name", "ada/default", "--as", "bob")
 
 
 def test_a_finding_is_proposed_accepted_and_withdrawn(made: Commands) -> None:

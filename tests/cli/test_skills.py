@@ -101,7 +101,7 @@ def test_a_section_of_agents_md_is_replaced_in_place(filled: Commands) -> None:
     assert agents.read_bytes() == once
     filled.ok("playbook", "import", "AGENTS.md", "--learner", "ben")
     assert _contents(filled, "ben") == _contents(filled)[:2]
-    filled.ok("playbook", "clear")
+    filled.ok("playbook", "remove", "--all")
     filled.ok("playbook", "export", "--format", "agents", "-o", "AGENTS.md")
     assert agents.read_bytes().decode().rstrip() == RULES.rstrip()
 

@@ -134,7 +134,7 @@ def test_a_file_that_was_made_meanwhile_stays(filled: Commands, monkeypatch: pyt
         link(source, target)
 
     filled.ok("store", "check")  # the temporary names of SQLite files are linked, too
-    monkeypatch.setattr("ace_graph.cli.commands.store_copy.os.link", late)
+    monkeypatch.setattr("ace_graph.cli.store.os.link", late)
     done = filled("store", "backup", "late.db")
     assert done.code == 1
     assert "was made meanwhile and stays" in done.err

@@ -41,7 +41,7 @@ def filled(ace: Commands, monkeypatch: pytest.MonkeyPatch, learner: str) -> tupl
     ace.ok("chat", "--learner", ada, stdin="Call me Ada. I prefer pictures.\nWhat is 1/2 + 1/3?\n")
     ace.ok("worker", "--once")
     ace.ok("chat", "--learner", ada, stdin="What is 3/4 + 1/6?\n")  # leaves pending work
-    ace.ok("consolidate", "--learner", ada)
+    ace.ok("playbook", "consolidate", "--learner", ada)
     trajectory = ace.ok("trajectory", "start", "crawl the index", "--learner", eve).out.strip()
     ace.ok("trajectory", "log", trajectory, "action", "opened a page", "--learner", eve)
     ace.ok("trajectory", "complete", trajectory, "failure", "--learner", eve)
@@ -50,7 +50,7 @@ def filled(ace: Commands, monkeypatch: pytest.MonkeyPatch, learner: str) -> tupl
         ace.ok("playbook", "add", f"Retry after {400 + n}", "--learner", ada, "--name", "api")
     ace.ok("playbook", "rollback", "2", "--learner", ada, "--name", "api")
     ace.ok("share", "grant", "api", "--learner", ada, "--to", f"user:{eve}", "--as", "contributor")
-    ace.ok("team", "add", f"{learner}-ops", ada, eve)
+    ace.ok("share", "team", "add", f"{learner}-ops", ada, eve)
     ace.ok("playbook", "add", "Send the key in a header", "--learner", eve)
     bullet = ace.bullets(eve)[0]["id"]
     ace.ok("share", "propose", f"{ada}/api", bullet, "--learner", eve)
@@ -97,7 +97,7 @@ def test_there_and_back_on_all_stores_is_the_same_to_the_byte(
         assert exports(ace, target, *learners) == before
     assert dumped(ace.database) == original, "the source is only read"
     ada, eve = learners
-    ace.ok("consolidate", "undo", "--learner", ada, "--store", last)
+    ace.ok("playbook", "consolidate", "undo", "--learner", ada, "--store", last)
     assert {
         each["content"]
         for each in ace.ok("playbook", "show", "--json", "--learner", ada, "--store", last).json["bullets"]
@@ -239,7 +239,7 @@ def test_a_wrong_place_is_one_sentence(
 def test_one_learner_is_copied_alone(five: Commands) -> None:
     done = five.ok(*COPY, OTHER, "--learner", "learner 4", "--json").json
     assert (done["learners"], done["copied"], done["memberships"]) == (1, 1, 1)
-    assert five.ok("team", "list", "ops", "--store", OTHER).out.split() == ["learner", "4"]
+    assert five.ok("share", "team", "list", "ops", "--store", OTHER).out.split() == ["learner", "4"]
     nobody = five(*COPY, OTHER, "--learner", "nobody")
     assert (nobody.code, nobody.out) == (1, "")
     assert "nothing is stored about learner nobody" in nobody.err

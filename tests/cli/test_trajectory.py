@@ -102,7 +102,7 @@ def test_wrong_usage_is_exit_code_2_and_an_unknown_id_1(ace: Commands) -> None:
     assert ace("trajectory", "log", name, "action", "x", "--metadata", "[1]").code == 2
     assert ace("trajectory", "list", "--status", "banana").code == 2
     assert ace("reflect").code == 2
-    assert ace("feedback", name, "splendid").code == 2
+    assert ace("trajectory", "feedback", name, "splendid").code == 2
     assert ace("trajectory", "show", "nowhere").code == 1
     assert _show(ace, name)["status"] == "in_progress"
     ace.ok("trajectory", "complete", name, "success")
@@ -167,7 +167,7 @@ def test_feedback_moves_counters_and_is_learned_from(ace: Commands) -> None:
     (bullet,) = ace.bullets()
     name = ace.ok("trajectory", "start", "Add fractions").out.strip()
     ace.ok("trajectory", "complete", name, "success", "--score", "1", "--no-learn", "--cited", bullet["id"])
-    given = ace.ok("feedback", name, "bad", "it is 5/6", "--json").json
+    given = ace.ok("trajectory", "feedback", name, "bad", "it is 5/6", "--json").json
     assert given["tagged"] == [bullet["id"]]
     assert (given["score_before"], given["pending"]) == (1.0, None)
     assert given["score_after"] == pytest.approx(0.5, abs=0.01)

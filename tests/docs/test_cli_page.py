@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-from typer.core import TyperGroup
-from typer.main import get_command
-
-from ace_graph.cli.main import app
+from tests.cli.commands import all_commands
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = [DOCS / "cli.md", *sorted((DOCS / "cli").glob("*.md"))]
 PAGE = "".join(path.read_text(encoding="utf-8") for path in PAGES)
 ROWS = re.findall(r"^\| `ace-graph ([a-z0-9 -]+)` \| (.*) \|$", PAGE, re.MULTILINE)
-
-
-def _commands(group: TyperGroup, *parents: str) -> Iterator[tuple[str, set[str]]]:
-    """Every command below a group with the names of its options."""
-    for name, command in group.commands.items():
-        if isinstance(command, TyperGroup):
-            yield from _commands(command, *parents, name)
-        if not isinstance(command, TyperGroup) or command.invoke_without_command:
-            yield " ".join((*parents, name)), {option for each in command.params for option in each.opts}
-
-
-def all_commands() -> dict[str, set[str]]:
-    """Every command with the names of its options."""
-    root = get_command(app)
-    assert isinstance(root, TyperGroup)
-    return dict(_commands(root))
 
 
 def test_every_command_has_one_row() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from pathlib import Path
 
 from ace_graph.server import create_app
-from tests.docs.test_cli_page import all_commands
+from tests.cli.commands import all_commands
 from tests.server.serving import settings_for
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "deploy" / "commands.md").read_text(encoding="utf-8")
@@ -28,7 +29,17 @@ def _told() -> list[str]:
 
 def test_every_command_has_a_row() -> None:
     told = [name for commands, _ in ROWS if commands != "`ace-graph`" for name in _names(commands)]
-    assert sorted(told) == sorted(all_commands())
+    known = all_commands()
+    assert len(set(told)) == len(told)
+    assert {_command(name, known) for name in told} == set(known)
+    options = [(_command(name, known), option) for name in told for option in re.findall(r"--[a-z-]+", name)]
+    assert [(command, option) for command, option in options if option not in known[command]] == []
+
+
+def _command(name: str, known: Container[str]) -> str:
+    """Return the command in a text such as `playbook edit --pin`."""
+    words = name.split()
+    return next((each for n in range(len(words), 0, -1) if (each := " ".join(words[:n])) in known), name)
 
 
 def test_a_row_names_routes_or_a_reason() -> None:

@@ -95,7 +95,7 @@ def test_help_answers_without_loading_langgraph_or_langchain(tmp_path: Path) -> 
 
 
 def test_the_chat_prompts_without_having_loaded_the_graph(tmp_path: Path) -> None:
-    prompts = "import ace_graph.cli.main, ace_graph.cli.commands.chat, prompt_toolkit.patch_stdout"
+    prompts = "import ace_graph.cli.main, ace_graph.cli.chat, prompt_toolkit.patch_stdout"
     assert _modules_after(prompts, tmp_path).isdisjoint({*HEAVY, "pydantic", "pydantic_settings"})
 
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from ace_graph.cli.logs import install_logging
+from ace_graph.cli.environment import install_logging
 from ace_graph.cli.main import app as command_line
 from ace_graph.errors import StoreUnavailable
 from ace_graph.server import Overrides, create_app

@@ -1,0 +1,201 @@
+"""The commands `ace-graph adapt ...`: adapt a playbook to data of your own, and compare two on the same rows.
+
+What they do is in `measuring`, which is imported when one is called: it loads the graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ace_graph.cli.command import Call, CommandGroup, On, command
+
+commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
+
+
+TaskOption = Annotated[
+    Literal["formula", "finer", "qa"],
+    typer.Option(
+        "--task",
+        help="How answers are scored. formula: one number. finer: labels between commas, each counts. "
+        "qa: an answer in words or numbers.",
+    ),
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=1, help="Use the first N rows of each file only.")
+]
+Concurrency = Annotated[
+    int,
+    typer.Option(
+        "--concurrency",
+        metavar="N",
+        min=1,
+        help="Rows answered at the same time where nothing is learned, with --on in each process; learning "
+        "takes one at a time.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options that both kinds of adaptation take."""
+
+    task: TaskOption
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Folder for results.json, playbook.json and steps.jsonl."),
+    ]
+    limit: Limit = None
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            help="Seed of the order of rows in each epoch and of the turns without unproven bullets.",
+        ),
+    ] = 0
+    concurrency: Concurrency = 4
+    mode: Annotated[
+        Literal["cot", "tot", "react", "auto"],
+        "The reasoning mode for every row; auto lets the router choose for each.",
+    ] = "cot"
+    max_revisions: Annotated[
+        int,
+        typer.Option(
+            "--max-revisions",
+            metavar="N",
+            min=0,
+            max=3,
+            help="While learning, retry a wrong answer at most this often. Only the first answer counts.",
+        ),
+    ] = 0
+    max_failures: Annotated[
+        int,
+        typer.Option(
+            "--max-failures",
+            metavar="N",
+            min=1,
+            help="Stop after this many failed calls in a row. A single failed call counts as a wrong answer.",
+        ),
+    ] = 10
+    input_price: Annotated[
+        float | None,
+        typer.Option(
+            "--input-price", metavar="X", min=0, help="Price of a million input tokens, for results.json."
+        ),
+    ] = None
+    output_price: Annotated[
+        float | None,
+        typer.Option(
+            "--output-price", metavar="X", min=0, help="Price of a million output tokens, for results.json."
+        ),
+    ] = None
+    resume: Annotated[bool, "Resume the run in DIR where it stopped, for whatever reason."] = False
+    on: On = None
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How the rows of a comparison are answered and scored, and how many of them are shown."""
+
+    task: TaskOption = "qa"
+    limit: Limit = None
+    concurrency: Concurrency = 4
+    show: Annotated[int, typer.Option(min=0, metavar="N", help="Rows shown with both answers.")] = 20
+    on: On = None
+
+
+@command(commands)
+def offline(
+    call: Call,
+    train: Annotated[
+        Path, typer.Option("--train", metavar="FILE", help='Rows to learn from, {"context", "target"} each.')
+    ],
+    options: RunOptions,
+    val: Annotated[
+        Path | None,
+        typer.Option(
+            "--val",
+            metavar="FILE",
+            help="Rows that measure the playbook after each epoch; the best one is kept.",
+        ),
+    ] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option("--test", metavar="FILE", help="Rows that measure the best playbook at the end."),
+    ] = None,
+    epochs: Annotated[
+        int, typer.Option("--epochs", metavar="N", min=1, help="Passes over the training rows.")
+    ] = 1,
+) -> int:
+    """Learn from training rows in epochs; keep, and test, the best playbook.
+
+    \b
+    ace-graph adapt offline --task formula --train train.jsonl --val val.jsonl --test test.jsonl --out run
+    ace-graph chat --base run/playbook.json
+
+    Without --test the result is the best validation; without --val too, the first answers of the first
+    epoch. Beside it: the model alone (no_playbook), the agent with an empty memory (empty_playbook), and with
+    the last transcripts of training in its place (last_transcripts), on the same rows. Your own store is not
+    touched. Ctrl-C stops so that --resume goes on; again, at once.
+    """
+    from ace_graph.cli.measuring import adapt_offline
+
+    return adapt_offline(call, options, train, val, test, epochs)
+
+
+@command(commands)
+def online(
+    call: Call,
+    data: Annotated[
+        Path, typer.Option("--data", metavar="FILE", help='Rows in their order, {"context", "target"} each.')
+    ],
+    options: RunOptions,
+) -> int:
+    """Test, then learn, row by row in the order of the file.
+
+    \b
+    ace-graph adapt online --task finer --data rows.jsonl --out run
+
+    Every row is answered before anything was learned from it. Beside it, on the same rows: the model alone
+    (no_playbook), the agent with an empty memory (empty_playbook), and with the last transcripts before the
+    row in its place (last_transcripts). Your own store is not touched. Ctrl-C stops so that --resume goes on;
+    again, at once.
+    """
+    from ace_graph.cli.measuring import adapt_online
+
+    return adapt_online(call, options, data)
+
+
+@command(commands, "as_json")
+def compare(
+    call: Call,
+    a: Annotated[str, typer.Argument(metavar="A", help="none, a playbook's file, or settings; see below.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other side.")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data", metavar="FILE", help='Rows, {"context", "target"} each; targets may be missing.'
+        ),
+    ],
+    options: CompareOptions,
+) -> int:
+    """Compare two playbooks, or two settings, on the same rows: both answers and both accuracies.
+
+    \b
+    ace-graph adapt compare none run/playbook.json --task formula --data test.jsonl
+    ace-graph adapt compare old.json new.json --data questions.jsonl
+    ace-graph adapt compare mode=cot mode=react --data questions.jsonl
+    ace-graph adapt compare run,GEMINI_MODEL=gemini-2.5-flash run,GEMINI_MODEL=gemini-2.5-pro \\
+                            --data test.jsonl
+
+    A side is a file in any format that import knows, the folder of an adaptation, or none, and settings after
+    commas: variables of the environment, fields of the context, mode. Nothing is learned or stored. Two
+    versions of one playbook: `playbook diff A B --data FILE`.
+    """
+    from ace_graph.cli.measuring import compare_sides
+
+    return compare_sides(call, (a, b), data, options)

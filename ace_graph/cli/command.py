@@ -1,0 +1,281 @@
+"""What all commands share: how one is declared, whose playbook in which store it means, how it answers.
+
+    @command(playbook, *PLAYBOOK, panel="Look")
+    def stats(call: Call) -> None:
+        worth = call.on_playbook(lambda store, target: read_worth(store, target, call.learner))
+        call.answer(figures, lines)
+
+The decorator adds the options that it names, and passes their values in a `Call`. What a function returns is
+the exit code; what it raises becomes a sentence (see `main`). Heavy imports stand in the methods, because
+`ace-graph --help` imports this module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_type_hints
+
+import typer
+from typer.core import TyperGroup
+
+from ace_graph.cli.terminal import print_json, print_line
+from ace_graph.errors import ChangeRefused, UsageError
+
+if TYPE_CHECKING:
+    from ace_graph.memory.commit import Commit
+    from ace_graph.memory.delta.effect import Rejection
+    from ace_graph.memory.stores.base import PendingStore
+    from ace_graph.playbooks.manage import Change
+    from ace_graph.playbooks.target import Target
+    from ace_graph.settings import LogLevel, Settings
+
+DEFAULT_LEARNER = "local"
+DEFAULT_NAME = "default"
+"""The memory that turns read and write, among a learner's playbooks."""
+AUTHOR = "ace-graph"
+DEBUG = "ace_graph.debug"
+
+Learner = Annotated[
+    str, typer.Option("--learner", "-l", "--as", metavar="ID", help="Who acts, and whose playbook.")
+]
+Base = Annotated[
+    Path | None,
+    typer.Option(
+        "--base",
+        metavar="FILE",
+        help="A playbook that every learner is given, read only, in any format that import knows.",
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")]
+Everybody = Annotated[bool, typer.Option("--all", help="Every learner of the store.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="ray[://HOST:PORT]",
+        help="Work on a Ray cluster: that of RAY_ADDRESS or of this machine, or the one at an address.",
+    ),
+]
+
+Shared = Literal["learner", "name", "as_json", "store"]
+PLAYBOOK: tuple[Shared, ...] = ("learner", "name", "as_json", "store")
+LEARNER: tuple[Shared, ...] = ("learner", "as_json", "store")
+STORE: tuple[Shared, ...] = ("as_json", "store")
+
+_SHARED: Mapping[Shared, tuple[Any, object]] = {  # Any: an annotation
+    "learner": (Learner, DEFAULT_LEARNER),
+    "name": (
+        Annotated[
+            str,
+            typer.Option(
+                "--name",
+                "-n",
+                metavar="NAME",
+                help="A named playbook instead of the memory; owner/name: of another.",
+            ),
+        ],
+        DEFAULT_NAME,
+    ),
+    "as_json": (Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")], False),
+    "store": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--store",
+                metavar="URL",
+                help="sqlite:///file, memory://, neo4j://host:7687 or postgresql://user@host/database "
+                "instead of the one of the settings.",
+            ),
+        ],
+        None,
+    ),
+}
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Call:
+    """The values of the shared options: who acts, on which playbook, in which store, and how to answer."""
+
+    learner: str = DEFAULT_LEARNER
+    name: str = DEFAULT_NAME
+    as_json: bool = False
+    store: str | None = None
+    debug: bool = False
+
+    def __str__(self) -> str:
+        whose = f"learner {self.learner}"
+        return whose if self.name == DEFAULT_NAME else f"playbook {self.name} of {whose}"
+
+    def settings(self, quiet: LogLevel = "INFO") -> Settings:
+        """Return the settings with the store of `--store`, and begin to log; see `load_settings`."""
+        from ace_graph.cli.environment import load_settings
+
+        settings = load_settings(quiet=quiet, debug=self.debug)
+        return settings if self.store is None else settings.model_copy(update={"store": self.store})
+
+    def on_store(self, job: Callable[[PendingStore], Awaitable[T]], settings: Settings | None = None) -> T:
+        """Run `job` with the opened store and return its result."""
+        from ace_graph.stores import open_store
+
+        known = settings or self.settings()
+
+        async def run() -> T:
+            async with open_store(settings=known) as store:
+                return await job(store)
+
+        return asyncio.run(run())
+
+    def on_playbook(self, job: Callable[[PendingStore, Target], Awaitable[T]]) -> T:
+        """Run `job` with the store and where in it the playbook is. Raises PlaybookNotFound."""
+        from ace_graph.playbooks.target import target_of
+
+        async def run(store: PendingStore) -> T:
+            return await job(store, await target_of(store, self.name, self.learner))
+
+        return self.on_store(run)
+
+    def answer(self, value: Mapping[str, object], text: str | Iterable[str]) -> None:
+        """Print `value` with `--json`, else the line or the lines of `text`."""
+        if self.as_json:
+            print_json(value)
+            return
+        for line in [text] if isinstance(text, str) else text:
+            print_line(line)
+
+    def answer_commit(self, done: Commit, sentence: str, **first: object) -> None:
+        """Print the version after a commit and what it changed, in ids; or the sentence."""
+        self.answer({**first, **commit_json(done)}, sentence)
+
+
+def command(
+    group: typer.Typer, *shared: Shared, panel: str | None = None, name: str | None = None
+) -> Callable[[Callable[Concatenate[Call, P], int | None]], Callable[Concatenate[Call, P], int | None]]:
+    """Make a function a command of `group` that also takes the `shared` options, listed in a help panel.
+
+    A parameter that is a dataclass stands for the options that are its fields. A text in the place of typer's
+    `Option` is its help, and that of an argument where there is no default.
+    """
+
+    def declare(
+        function: Callable[Concatenate[Call, P], int | None],
+    ) -> Callable[Concatenate[Call, P], int | None]:
+        def run(**given: Any) -> None:  # Any: the values that typer has checked
+            context: typer.Context = given.pop("ctx")
+            call = Call(**{name: given.pop(name) for name in shared}, debug=debugging(context))
+            for name, kind in groups.items():
+                given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            code = function(call, **given)  # type: ignore[call-arg]
+            if code:
+                raise typer.Exit(code)
+
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        groups: dict[str, Any] = {each.name: each.annotation for each in own if is_dataclass(each.annotation)}
+        parameters = [_parameter("ctx", typer.Context)]
+        for each in own:
+            if each.name in groups:
+                hints = get_type_hints(each.annotation, include_extras=True)
+                of_group = fields(each.annotation)
+                parameters += [_parameter(field.name, hints[field.name], field.default) for field in of_group]
+            else:
+                parameters.append(_parameter(each.name, each.annotation, each.default))
+        parameters += [_parameter(name, *_SHARED[name]) for name in shared]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        run.__name__, run.__doc__ = getattr(function, "__name__", ""), function.__doc__
+        group.command(name, rich_help_panel=panel)(run)
+        return function
+
+    return declare
+
+
+def _parameter(name: str, annotation: Any, default: object = MISSING) -> inspect.Parameter:
+    empty = inspect.Parameter.empty
+    given = empty if default is MISSING else default
+    (text, *_) = getattr(annotation, "__metadata__", (None,))
+    if isinstance(text, str):
+        flag = [f"--{name.replace('_', '-')}"] if annotation.__origin__ is bool else []
+        info = typer.Argument(help=text) if given is empty else typer.Option(*flag, help=text)
+        annotation = Annotated[annotation.__origin__, info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=given, annotation=annotation)
+
+
+class CommandGroup(TyperGroup):
+    """A group that names the nearest command of the whole program for one that it does not have."""
+
+    # Any: click's context and commands, whose classes typer keeps to itself.
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is meant. An unknown one is wrong usage."""
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            near = _nearest(ctx, self, args[0])
+            advice = f"did you mean `{near}`?" if near else f"`{ctx.command_path} --help` lists the commands"
+            ctx.fail(f"there is no command {args[0]!r}: {advice}")
+        return super().resolve_command(ctx, args)
+
+    def tree(self, path: str) -> dict[str, Any]:
+        """Return all commands below this group by the words that call them."""
+        found = dict[str, Any]()
+        for name, each in self.commands.items():
+            found[f"{path} {name}"] = each
+            if isinstance(each, CommandGroup):
+                found |= each.tree(f"{path} {name}")
+        return found
+
+
+def _nearest(ctx: Any, group: CommandGroup, word: str) -> str | None:
+    """Return the command, or the option of one, that is called like `word`: in this group or elsewhere."""
+    siblings = get_close_matches(word, group.commands, 1)
+    if siblings:
+        return f"{ctx.command_path} {siblings[0]}"
+    root = ctx.find_root()
+    known = sorted(
+        root.command.tree(root.command_path).items(),
+        key=lambda item: not item[0].startswith(ctx.command_path),
+    )
+    called = {path.rpartition(" ")[2]: path for path, _ in reversed(known)}
+    for path, each in known:
+        for option in (option for parameter in each.params for option in parameter.opts):
+            if option.startswith("--"):
+                called.setdefault(option.removeprefix("--"), f"{path} {option}")
+    close = get_close_matches(word, called, 1, cutoff=0.8)
+    return called[close[0]] if close else None
+
+
+def debugging(ctx: typer.Context) -> bool:
+    """Whether tracebacks are wanted."""
+    return bool(ctx.meta.get(DEBUG, False))
+
+
+def check_all(on: str | None, *, everybody: bool) -> None:
+    """Raise UsageError where a cluster is asked for one playbook."""
+    if on is not None and not everybody:
+        raise UsageError("--on is for work on many learners: add --all")
+
+
+def by_command(reason: str) -> Change:
+    """Return a change that a command makes, now."""
+    from ace_graph.memory.clock import utc_now
+    from ace_graph.playbooks.manage import Change
+
+    return Change(author=AUTHOR, reason=reason, now=utc_now())
+
+
+def refused(rejection: Rejection) -> ChangeRefused:
+    """Return the error for an operation that can't be applied, with what to do."""
+    if rejection.why.startswith("unknown trajectory"):
+        return ChangeRefused(f"{rejection.why}: trajectory list shows the ids")
+    hint = ": playbook show lists the ids" if rejection.why == "unknown id" else ""
+    return ChangeRefused(f"{rejection.id}: {rejection.why}{hint}")
+
+
+def commit_json(done: Commit) -> dict[str, object]:
+    """Return the version after a commit and what it changed, in ids."""
+    return {"version": done.version.n, **done.report.model_dump(mode="json", exclude={"refs"})}

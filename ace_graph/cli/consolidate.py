@@ -1,0 +1,189 @@
+"""What `playbook consolidate` does: of one playbook, of the memories of all learners, and back again.
+
+With `--all` every learner's memory is consolidated by itself. They share the run's id, so a pass that was
+stopped goes on under `--resume RUN`, and a learner whose node died is not consolidated twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from ace_graph.cli.command import DEFAULT_NAME, Call
+from ace_graph.cli.passes import all_learners, run_pass
+from ace_graph.cli.terminal import counted, print_notice
+from ace_graph.consolidation import Consolidation, Options, Undone, Writer, consolidate, undo
+from ace_graph.errors import CommitContention, CorruptPayload, NewerFormat, UsageError
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.views.kinds import Kind, is_bullet_kind
+from ace_graph.settings import Settings
+
+
+def options_of(
+    kind: Kind | None, topic: str | None, section: str | None, below: float, keep_above: float
+) -> Options:
+    """Return which bullets to consolidate. Raises UsageError."""
+    if kind is not None and not is_bullet_kind(kind):
+        raise UsageError(f"a {kind} is no bullet: consolidate merges bullets")
+    return Options(kind, topic, section, below, keep_above)
+
+
+@asynccontextmanager
+async def _writer_for(settings: Settings, *, wanted: bool) -> AsyncGenerator[Writer | None]:
+    """Yield a writer with the model of the settings; None where none is wanted."""
+    if not wanted:
+        yield None
+        return
+    from ace_graph.consolidation.model_writer import model_writer
+    from ace_graph.models import choose_model, close_model, make_model
+    from ace_graph.prompts import Prompts
+
+    choose_model(settings)
+    model = make_model(settings)
+    try:
+        yield model_writer(model, Prompts.load(settings.prompts_dir), timeout=settings.llm_timeout)
+    finally:
+        await close_model(model)
+
+
+def consolidate_one(
+    call: Call, options: Options, batch: int | None, run_id: str | None, *, dry_run: bool, with_model: bool
+) -> None:
+    """Consolidate a playbook, or show the plan, and print the report; `batch` None: that of the policy."""
+    settings = call.settings()
+
+    async def job(store: PendingStore) -> Consolidation:
+        wanted = replace(options, batch=batch or store.policy.consolidate_batch)
+        async with _writer_for(settings, wanted=with_model) as writer:
+            return await consolidate(
+                store, call.name, call.learner, wanted, writer=writer, dry_run=dry_run, run_id=run_id
+            )
+
+    report = call.on_store(job, settings)
+    call.answer(report.json(), _report_lines(report, with_model=with_model))
+
+
+def undo_run(call: Call, run_id: str | None) -> None:
+    """Take back a run and print what is back."""
+
+    async def job(store: PendingStore) -> Undone:
+        return await undo(store, call.name, call.learner, run_id=run_id)
+
+    done = call.on_store(job)
+    back = counted(len(done.restored), "bullet")
+    call.answer(done.json(), f"version {done.version}: {back} restored, {len(done.removed)} removed")
+
+
+def _report_lines(report: Consolidation, *, with_model: bool) -> Iterator[str]:
+    for heading, ids in _groups(report, with_model=with_model):
+        yield heading
+        for name in ids:
+            yield f"  {name}: {report.texts[name]}"
+    yield _summary_of(report)
+    if report.figures.pairs:
+        yield f"The bullets' own questions: {report.figures}"
+    if report.left:
+        yield f"{counted(report.left, 'group')} more wait for the next run"
+    if report.groups and not report.dry_run:
+        yield f"ace-graph playbook consolidate undo {report.run_id} takes it back"
+
+
+def _groups(report: Consolidation, *, with_model: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield a heading for every group of bullets in the report, and the ids of its bullets."""
+    for group in report.groups:
+        made = "would become" if group.new_id is None else f"became {group.new_id}"
+        yield f"{made}: {group.text}", group.ids
+    for refused in report.refused:
+        yield f"not merged, because {refused.why}:", refused.ids
+    for ids in report.distinct:
+        yield "distinct, says the model:", ids
+    who = "the model did not" if with_model else "rules can't, --with-model asks the model to"
+    for ids in report.for_model:
+        yield f"alike; {who} tell whether they say the same:", ids
+
+
+def _summary_of(report: Consolidation) -> str:
+    counts = f"{len(report.preserved)} preserved, {report.untouched} untouched"
+    if not report.groups:
+        return f"{counted(report.total, 'bullet')}: nothing to merge, {counts}"
+    become = "would become" if report.dry_run else "became"
+    saved = f"{report.space_saved_bytes} bytes saved"
+    return (
+        f"{counted(report.total, 'bullet')}: {report.merged} {become} {len(report.groups)}, {counts}; {saved}"
+    )
+
+
+@dataclass(frozen=True)
+class _Done:
+    """One learner's report as plain values; `problem` instead where the memory can't be consolidated."""
+
+    learner: str
+    report: dict[str, object]
+    summary: str = ""
+    merged: bool = False
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class _Consolidate:
+    """Consolidates one learner's memory; pickled for Ray."""
+
+    settings: Settings
+    options: Options
+    batch: int | None
+    run_id: str
+    dry_run: bool
+    with_model: bool
+
+    async def __call__(self, store: PendingStore, learner: str) -> _Done:
+        wanted = replace(self.options, batch=self.batch or store.policy.consolidate_batch)
+        try:
+            async with _writer_for(self.settings, wanted=self.with_model) as writer:
+                report = await consolidate(
+                    *(store, DEFAULT_NAME, learner, wanted),
+                    writer=writer,
+                    dry_run=self.dry_run,
+                    run_id=self.run_id,
+                )
+        except (CorruptPayload, NewerFormat, CommitContention) as error:
+            return _Done(learner, {}, problem=str(error))
+        return _Done(learner, report.json(), _summary_of(report), merged=bool(report.groups))
+
+
+def consolidate_all(
+    call: Call,
+    options: Options,
+    batch: int | None,
+    run_id: str | None,
+    *,
+    on: str | None,
+    dry_run: bool,
+    with_model: bool,
+) -> int:
+    """Consolidate all memories, print what changed; return 1 where one could not be consolidated."""
+    run, settings = run_id or uuid4().hex, call.settings().with_absolute_paths()
+    act = _Consolidate(settings, options, batch, run, dry_run, with_model)
+    done = run_pass(settings, all_learners, act, on=on, what="consolidating")
+    merged = [each for each in done if each.merged]
+    failed = [each for each in done if each.problem is not None]
+    if not call.as_json:
+        for each in failed:
+            print_notice(f"{each.learner} was not consolidated: {each.problem}")
+    lines = [f"{each.learner}: {each.summary}" for each in merged]
+    would = "would be " if dry_run else ""
+    lines.append(f"{counted(len(done), 'learner')} looked at, {len(merged)} {would}consolidated")
+    if merged and not dry_run:
+        lines.append(f"ace-graph playbook consolidate undo {run} --learner ID takes one back")
+    call.answer(
+        {
+            "run_id": None if dry_run else run,
+            "dry_run": dry_run,
+            "learners": len(done),
+            "consolidated": [{"learner": each.learner, **each.report} for each in merged],
+            "failed": [{"learner": each.learner, "problem": each.problem} for each in failed],
+        },
+        lines,
+    )
+    return int(bool(failed))

@@ -1,0 +1,451 @@
+"""The agent that `chat`, `run` and `demo` use, a conversation with it, and the commands inside a chat.
+
+Importing this loads the graph; `chat` shows its prompt meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import cast
+from uuid import uuid4
+
+from langchain_core.messages import AnyMessage, HumanMessage
+
+from ace_graph.build_resources import offline_fallback
+from ace_graph.cli.chat import ChatOptions
+from ace_graph.cli.command import by_command, refused
+from ace_graph.cli.environment import log_content_by_default
+from ace_graph.cli.terminal import WordWrap, console, counted, learning_summary, printable
+from ace_graph.context import ACEContext
+from ace_graph.daily_tokens import DailyTokens
+from ace_graph.errors import ChangeRefused, InvalidMode, UsageError
+from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
+from ace_graph.learning.curator import judge_bullets
+from ace_graph.learning.feedback import read_feedback
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.catalogue.name import wanted_refs
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.operations import Operation, Pin, Remove, Restore, Unpin
+from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.playbook import Lineage, lineage_of
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store, checked_learner_id
+from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.memory.stores.change import commit_checked
+from ace_graph.memory.views.bullet_filter import BulletFilter
+from ace_graph.models import ModelChoice, choose_model, close_model, make_model
+from ace_graph.models.usage import total_usage
+from ace_graph.playbooks.manage import get_playbook
+from ace_graph.settings import Settings
+from ace_graph.state import MODES, ACEInput, ACEOutput
+from ace_graph.stores import open_store
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A graph, its store, which model it uses, and what the learner's temporary chats cost today."""
+
+    graph: ACEGraph
+    store: Store
+    choice: ModelChoice
+    daily_tokens: DailyTokens
+
+
+@asynccontextmanager
+async def open_agent(
+    settings: Settings, store: Store, base: Path | None = None, snapshots: SnapshotCache | None = None
+) -> AsyncGenerator[Agent]:
+    """Yield the agent of these settings on `store`; close its model and the store at the end.
+
+    `base` is the file of a playbook that every learner is given, `snapshots` the graph's cache.
+    Raises ConfigurationError, ModelNotConfigured.
+    """
+    async with store:
+        model = make_model(settings)
+        try:
+            graph = build_ace_graph(
+                model=model, store=store, settings=settings, base_playbook=base, snapshots=snapshots
+            )
+            tokens = DailyTokens(store, settings.daily_tokens, utc_now)
+            yield Agent(graph, store, choose_model(settings), tokens)
+        finally:
+            await close_model(model)
+
+
+class ChatSession:
+    """Keeps the messages in this process; a question that failed or was stopped is not among them."""
+
+    def __init__(self, agent: Agent, context: ACEContext, mode: str | None = None) -> None:
+        self.agent = agent
+        self.context = context
+        self._mode = mode
+        self._messages: list[AnyMessage] = []
+        self._last: ACEOutput | None = None
+
+    @property
+    def learner(self) -> str:
+        """Whose memory is used."""
+        return self.context.learner_id or ""
+
+    @property
+    def temporary(self) -> bool:
+        """Whether the conversation reads and stores nothing of the learner."""
+        return self.context.memory == "off"
+
+    @property
+    def last_answer(self) -> str:
+        """The text of the last answer; '' before the first."""
+        return self._last["messages"][-1].text if self._last else ""
+
+    async def ask(
+        self, question: str, show: Callable[[str], None], ground_truth: str | None = None
+    ) -> ACEOutput:
+        """Ask, pass the answer's text to `show` while it is written, and return the turn's output.
+
+        Raises AceError when there is no answer.
+        """
+        if self.temporary:  # the graph knows no learner then
+            await self.agent.daily_tokens.check(self.learner)
+        turn_input: ACEInput = {"messages": [*self._messages, HumanMessage(question)]}
+        if self._mode is not None:
+            turn_input["mode"] = self._mode
+        context = self.context.model_copy(update={"ground_truth": ground_truth})
+        out: object = None
+        shown = False
+        async with aclosing(self._stream(turn_input, context)) as events:
+            async for kind, event in events:
+                if kind == "messages":
+                    message, _ = cast("tuple[AnyMessage, object]", event)
+                    show(message.text)
+                    shown = shown or bool(message.text)
+                else:
+                    out = event
+        done = cast("ACEOutput", out)
+        if self.temporary:
+            self.agent.daily_tokens.spent(
+                self.learner, uuid4().hex, total_usage(done.get("usage", {})).tokens
+            )
+        if not shown:
+            show(done["messages"][-1].text)
+        self._messages, self._last = list(done["messages"]), done
+        return done
+
+    def _stream(self, turn_input: ACEInput, context: ACEContext) -> AsyncGenerator[tuple[str, object]]:
+        # LangGraph leaves type arguments of its own classes open in this signature.
+        stream = self.agent.graph.astream(  # pyright: ignore[reportUnknownMemberType]
+            turn_input, context=context, stream_mode=["messages", "values"]
+        )
+        return cast("AsyncGenerator[tuple[str, object]]", stream)  # LangGraph says iterator of anything
+
+    async def snapshot(self) -> Snapshot:
+        """Return what is remembered of the learner now."""
+        return await self.agent.store.load(self.learner)
+
+    async def feedback(self, *, good: bool, text: str) -> Commit:
+        """Commit the learner's judgement of the last answer: a vote on the bullets that it cites.
+
+        A later judgement of the same answer replaces this one. Raises ChangeRefused when there is
+        no answer yet, and in a temporary chat.
+        """
+        if self.temporary:
+            raise ChangeRefused("a temporary chat keeps nothing, not even a vote: chat without --temporary")
+        result = self._last.get("result") if self._last else None
+        learning = self._last.get("learning") if self._last else None
+        if result is None or learning is None:
+            raise ChangeRefused("there is no answer to judge yet: ask something first")
+        evidence = Evidence(source="learner", verdict="success" if good else "failure")
+        votes = judge_bullets(
+            learning["turn_id"], [evidence], injected=result["injected"], cited=result["bullet_ids"]
+        )
+        reason = f"feedback {text}".strip()
+        return await self.agent.store.commit(
+            self.learner, by_command(reason).delta(*votes), await self.snapshot()
+        )
+
+
+_GUIDE_HELP = """\
+/playbook              what is remembered of you, numbered
+/playbook search WORDS only what holds these words
+/playbook why N        where number N comes from
+/playbook pin N        always use it (unpin N: no longer)
+/playbook remove N     throw it away
+/playbook undo         take the last pin or remove back"""
+
+_PAGE = 20
+
+
+class PlaybookGuide:
+    """`/playbook`: lists what is remembered, says why, pins, removes, undoes.
+
+    Numbers refer to the list that was shown last; an id does as well. Bullets in quarantine are not shown:
+    `ace-graph playbook show --quarantined` shows them.
+    """
+
+    def __init__(self, store: Store, learner: str) -> None:
+        self._store = store
+        self._learner = learner
+        self._listed: tuple[str, ...] = ()
+        self._undo: list[tuple[str, Operation]] = []
+
+    async def run(self, words: str) -> None:
+        """Carry out what follows `/playbook`. Raises ChangeRefused for what can't be done."""
+        verb, _, rest = words.strip().partition(" ")
+        rest = rest.strip()
+        snapshot = await self._store.load(self._learner)
+        if verb in ("", "list"):
+            self._list(snapshot, BulletFilter())
+        elif verb == "search" and rest:
+            self._list(snapshot, BulletFilter(words=rest))
+        elif verb == "why" and rest:
+            self._why(snapshot, rest)
+        elif verb in ("pin", "unpin", "remove") and rest:
+            await self._change(snapshot, verb, rest)
+        elif verb == "undo":
+            await self._take_back(snapshot)
+        else:
+            console().print(_GUIDE_HELP, style="dim")
+
+    def _list(self, snapshot: Snapshot, wanted: BulletFilter) -> None:
+        found = [bullet for bullet in snapshot.playbook.bullets() if wanted.passes(bullet)]
+        self._listed = tuple(bullet.id for bullet in found[:_PAGE])
+        out = console()
+        if not found:
+            out.print("Nothing is remembered yet." if not wanted.words else "Nothing holds these words.")
+            return
+        for number, bullet in enumerate(found[:_PAGE], 1):
+            out.print(f"{number:3}. {_line(bullet)}")
+        if len(found) > _PAGE:
+            out.print(f"     and {len(found) - _PAGE} more: /playbook search WORDS finds them")
+        out.print("/playbook why N, pin N, remove N, search WORDS, undo", style="dim")
+
+    def _why(self, snapshot: Snapshot, name: str) -> None:
+        found = lineage_of(snapshot.playbook, self._id_of(name))
+        if found is None:
+            raise ChangeRefused(f"{name}: there is no such item: /playbook lists them")
+        for line in _reasons(found, snapshot.access.last_used(found.bullet.id)):
+            console().print(line)
+
+    async def _change(self, snapshot: Snapshot, verb: str, name: str) -> None:
+        bullet = self._bullet(snapshot, name)
+        operation, inverse, confirmation = _operations(verb, bullet)
+        await self._commit(snapshot, operation, f"/playbook {verb}")
+        self._undo.append((bullet.id, inverse))
+        console().print(f"{confirmation}: {printable(bullet.advice)} (/playbook undo takes it back)")
+
+    async def _take_back(self, snapshot: Snapshot) -> None:
+        if not self._undo:
+            raise ChangeRefused("there is nothing to undo: only pins and removals of this chat can be undone")
+        name, inverse = self._undo[-1]
+        await self._commit(snapshot, inverse, "/playbook undo")
+        self._undo.pop()
+        console().print(f"taken back: {name} is as it was")
+
+    async def _commit(self, snapshot: Snapshot, operation: Operation, reason: str) -> None:
+        delta = by_command(reason).delta(operation)
+        await commit_checked(self._store, self._learner, delta, snapshot, refused)
+
+    def _bullet(self, snapshot: Snapshot, name: str) -> Bullet:
+        bullet = snapshot.playbook.get_bullet(self._id_of(name))
+        if bullet is None or bullet.status != "active":
+            raise ChangeRefused(f"{name}: there is no such item: /playbook lists them")
+        return bullet
+
+    def _id_of(self, name: str) -> str:
+        number = int(name) if name.isascii() and name.isdigit() and len(name) < 4 else 0
+        return self._listed[number - 1] if 0 < number <= len(self._listed) else name
+
+
+def _line(bullet: Bullet) -> str:
+    pinned = ", pinned" if bullet.pinned else ""
+    return f"{printable(bullet.advice)}  ({bullet.section}, +{bullet.helpful}/-{bullet.harmful}{pinned})"
+
+
+def _operations(verb: str, bullet: Bullet) -> tuple[Operation, Operation, str]:
+    """The operation, the one that takes it back, and the confirmation."""
+    pin, unpin = Pin(bullet_id=bullet.id), Unpin(bullet_id=bullet.id)
+    if verb == "pin":
+        return pin, pin if bullet.pinned else unpin, "pinned"
+    if verb == "unpin":
+        return unpin, pin if bullet.pinned else unpin, "no longer pinned"
+    return Remove(bullet_id=bullet.id), Restore(bullet=bullet), "removed"
+
+
+def _reasons(found: Lineage, used: date | None) -> Sequence[str]:
+    bullet = found.bullet
+    learned = bullet.sources or bullet.examples
+    own = bullet.profile or not learned or "cli" in bullet.sources or "learner" in bullet.sources
+    origin = "You or your host put it there." if own else "It was learned from your conversations."
+    older = (name for name in bullet.sources if name not in ("cli", "learner"))
+    turns = list(dict.fromkeys((*bullet.examples, *older)))
+    lines = [
+        printable(bullet.advice),
+        f"  {origin} Kept since {bullet.created_at:%Y-%m-%d}, last changed {bullet.updated_at:%Y-%m-%d}.",
+        f"  It came up {counted(bullet.seen, 'time')}; it helped {counted(bullet.helpful, 'time')} and "
+        f"did harm {counted(bullet.harmful, 'time')}.",
+    ]
+    lines += [f"  Turns behind it: {', '.join(turns[:10])}"] if turns else []
+    lines += [f"  It replaced {', '.join(found.replaced[:10])}."] if found.replaced else []
+    lines += [f"  It absorbed {', '.join(found.absorbed[:10])}."] if found.absorbed else []
+    shown = f"; the last time was {used:%Y-%m-%d}" if used else ""
+    lines += (
+        ["  It is in every prompt."]
+        if bullet.core
+        else [f"  It is shown when a question is about it{shown}."]
+    )
+    return lines
+
+
+_HELP = f"""\
+{_GUIDE_HELP}
+/feedback good|bad     what the last answer was worth; "/feedback that was wrong" does as well
+/quit                  leave (Ctrl-D too); Ctrl-C stops an answer, clears the line, or leaves"""
+_GOOD = frozenset({"good", "great", "right", "correct", "yes", "helpful", "perfect", "thanks", "👍"})
+_NOT_UNDERSTOOD = 'I did not understand that, and nothing was noted: say "/feedback good" or "/feedback bad".'
+_PRAISE = r"(?:good|great|nice|right|correct|helpful|perfect|clear|fine|ok(?:ay)?|true)"
+_SUBJECT = r"(?:(?:that|this|it|the answer|your answer)(?:'?s| is| was)? )?"
+_VERY = r"(?:very |really |quite |so |all ){0,3}"
+_PLAIN = re.compile(
+    rf"(?P<good>thumbs? up|{_SUBJECT}{_VERY}{_PRAISE})"
+    rf"|thumbs? down|{_SUBJECT}not {_VERY}(?:at all )?{_PRAISE}"
+    rf"|{_SUBJECT}{_VERY}(?:bad|wrong|incorrect|false|unclear)"
+    rf"|(?:that|this|it|the answer|your answer) (?:wasn'?t|isn'?t) {_VERY}{_PRAISE}"
+    rf"|{_SUBJECT}(?:much |a bit |way |far )?too "
+    r"(?:long|short|hard|difficult|complicated|easy|fast|slow)(?: for me)?"
+)
+"""What praises or blames the last answer; `too long` and the like blame it."""
+_BAD = frozenset({"bad", "wrong", "incorrect", "no", "false", "unhelpful", "👎"})
+
+
+@dataclass
+class Conversation:
+    """The questions and answers so far, and the `/playbook` commands beside them."""
+
+    session: ChatSession
+    guide: PlaybookGuide = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.guide = PlaybookGuide(self.session.agent.store, self.session.learner)
+
+    async def take(self, text: str) -> None:
+        """Answer a question, or obey a line that begins with a slash. Raises AceError."""
+        await (_command(self, text) if text.startswith("/") else _answer(self.session, text))
+
+    async def greet(self) -> None:
+        """Say whose memory is used, and what is in it."""
+        await _greet(self.session)
+
+
+async def open_conversation(options: ChatOptions, stack: AsyncExitStack) -> Conversation:
+    """Return a conversation, whose agent `stack` closes. Raises AceError for what can't work."""
+    checked_learner_id(options.call.learner)
+    mode = options.mode
+    if mode is not None and mode not in MODES:
+        raise InvalidMode(f"{mode[:40]!r} is no mode: use one of {', '.join(MODES)}")
+    settings = log_content_by_default(offline_fallback(options.call.settings("WARNING"), told=True))
+    wanted_refs(options.named, options.call.learner)
+    if options.temporary and options.named:
+        raise UsageError("a temporary chat reads no playbooks: leave out --playbook or --temporary")
+    context = ACEContext(
+        learner_id=options.call.learner,
+        conversation_id=f"chat-{uuid4().hex}",
+        playbooks=options.named,
+        memory="off" if options.temporary else "on",
+    )
+    agent = open_agent(settings, open_store(settings=settings), options.base)
+    session = ChatSession(await stack.enter_async_context(agent), context, mode)
+    for name in options.named:
+        await get_playbook(session.agent.store, name, session.learner)
+    return Conversation(session)
+
+
+async def _greet(conversation: ChatSession) -> None:
+    if conversation.temporary:
+        text = "Temporary chat: answers use nothing that is remembered, and nothing is kept."
+        console(error=True).print(text, style="dim")
+        return
+    held = counted(len((await conversation.snapshot()).playbook), "bullet")
+    to_pipe = not sys.stdin.isatty()
+    console(error=to_pipe).print(_who_answers(conversation.agent.choice), style="dim", soft_wrap=to_pipe)
+    if not to_pipe:
+        who = f"{conversation.agent.choice}, {conversation.agent.store.name}"
+        greeting = (
+            f"Learner {printable(conversation.learner)}, {held} remembered ({who}). /help lists the commands."
+        )
+        console().print(greeting, style="dim")
+
+
+def _who_answers(choice: ModelChoice) -> str:
+    """Return the first line of a chat: which model answers, what it can do, and how to use another."""
+    if choice.provider == "offline":
+        return (
+            "Hello! The offline tutor answers here: it can do arithmetic, fractions, decimals and percentages"
+            "; for a language model, set GEMINI_API_KEY, or ACE_MODEL to another one."
+        )
+    return f"Hello! {choice} answers here, and learns from what you say; for another model, set ACE_MODEL."
+
+
+async def _answer(conversation: ChatSession, question: str) -> None:
+    terminal = sys.stdout.isatty()
+    wrap = WordWrap(_write, console().width) if terminal else None
+
+    def show(text: str) -> None:
+        safe = printable(text, lines=True)
+        wrap.show(safe) if wrap else _write(safe)
+
+    try:
+        out = await conversation.ask(question, show)
+    finally:
+        if wrap:
+            wrap.end()
+    sys.stdout.write("\n")
+    learning = out.get("learning")
+    if learning is not None:
+        named = learning["added"] or learning["updated"] or learning["tagged"]
+        playbook = (await conversation.snapshot()).playbook if named else None
+        console().print(learning_summary(learning, playbook), style="dim", soft_wrap=not terminal)
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+async def _command(chat: Conversation, text: str) -> None:
+    name, _, rest = text.partition(" ")
+    good = is_praise(rest, chat.session.last_answer) if name == "/feedback" else None
+    if name == "/playbook":
+        await chat.guide.run(rest)
+    elif good is not None:
+        done = await chat.session.feedback(good=good, text=rest)
+        console().print(_thanks(done, good=good), style="dim", soft_wrap=not sys.stdout.isatty())
+    elif name == "/feedback" and rest.strip():
+        console().print(_NOT_UNDERSTOOD, style="dim", soft_wrap=not sys.stdout.isatty())
+    else:
+        console().print(_HELP, style="dim")
+
+
+def is_praise(words: str, answer: str) -> bool | None:
+    """Whether the words after `/feedback` praise the last answer; None if they neither praise nor blame."""
+    plain = words.strip(" .,!:;").casefold()
+    first = plain.split(" ")[0].strip(".,!:;")
+    if first in _GOOD or first in _BAD:
+        return first in _GOOD
+    said = _PLAIN.fullmatch(plain)
+    if said is not None:
+        return said["good"] is not None
+    found = read_feedback(words, answer or "an answer")
+    return None if found is None or found.verdict == "partial" else found.verdict == "success"
+
+
+def _thanks(done: Commit, *, good: bool) -> str:
+    thanks = "Thank you. The last answer was right" if good else "Thank you. The last answer was not right"
+    moved = ", ".join(done.report.tagged)
+    counts = "a point more" if good else "a point less"
+    return f"{thanks}; {moved} has {counts}." if moved else f"{thanks}; it used nothing that is remembered."

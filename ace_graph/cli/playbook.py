@@ -1,0 +1,1405 @@
+"""The commands `ace-graph playbook ...`: look at what is remembered, change it, go back, curate it.
+
+Without `--name` a command works on a learner's memory, the playbook `default`. Each change is one commit; one
+that the memory refuses is an error, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, cast
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from ace_graph import playbooks
+from ace_graph.cli.adapt import CompareOptions
+from ace_graph.cli.command import (
+    AUTHOR,
+    DEFAULT_NAME,
+    LEARNER,
+    PLAYBOOK,
+    Call,
+    CommandGroup,
+    DryRun,
+    Everybody,
+    On,
+    by_command,
+    check_all,
+    command,
+    refused,
+)
+from ace_graph.cli.playbook_files import (
+    read_file,
+    read_usable_file,
+    write_agents_section,
+    write_skill,
+    write_text,
+)
+from ace_graph.cli.terminal import (
+    console,
+    counted,
+    print_aside,
+    print_line,
+    print_notice,
+    printable,
+    progress_bar,
+)
+from ace_graph.errors import ChangeRefused, FormatError, UsageError
+from ace_graph.memory.bullet import AVOID, Bullet, BulletTag, MemoryType
+from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope, Visibility
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.decay import decay_score
+from ace_graph.memory.delta.operations import (
+    Add,
+    Merge,
+    Operation,
+    Pin,
+    Quarantine,
+    Release,
+    Remove,
+    Reset,
+    Supersede,
+    Tag,
+    Unpin,
+    Update,
+)
+from ace_graph.memory.formats.agents import AgentsFormat
+from ace_graph.memory.formats.base import Reading
+from ace_graph.memory.formats.markdown import public_lessons
+from ace_graph.memory.formats.registry import FORMATS, format_named
+from ace_graph.memory.formats.skill import SkillFormat
+from ace_graph.memory.sharing.outgoing import outgoing_text
+from ace_graph.memory.stores.memories import Memory, memories
+from ace_graph.memory.stores.playbooks import keeps_playbooks
+from ace_graph.memory.views.bullet_filter import BulletFilter, BulletStatus
+from ace_graph.memory.views.diff import diff as bullet_diff
+from ace_graph.memory.views.kinds import Kind, fields_of, is_bullet_kind, kind_of
+from ace_graph.memory.views.strategy import content_of, entry_of
+from ace_graph.playbooks.bullets import archived_bullets, change_bullets, restore_bullet
+from ace_graph.playbooks.importing import import_bullets
+from ace_graph.playbooks.manage import Change, NamedPlaybook, Written, edit_target, read, write
+from ace_graph.playbooks.rescreening import Rescreened
+from ace_graph.playbooks.rescreening import rescreen as rescreen_bullets
+from ace_graph.playbooks.target import Target, check_owner
+from ace_graph.playbooks.templates import TEMPLATES, Template, template
+from ace_graph.playbooks.versions import content_at, restore_target, version_from, version_number
+from ace_graph.playbooks.worth import Worth, active_bullets, bullet_named, figures_of, read_worth
+
+if TYPE_CHECKING:
+    from ace_graph.memory.commit import Commit, HistoryEntry
+    from ace_graph.memory.delta.rollback import ArchivedBullet
+    from ace_graph.memory.formats.importing import ImportOutcome
+    from ace_graph.memory.playbook import Playbook
+    from ace_graph.memory.policy import Policy
+    from ace_graph.memory.snapshot import Snapshot
+    from ace_graph.memory.stores.base import PendingStore
+    from ace_graph.memory.stores.playbooks import StoredVersion
+    from ace_graph.memory.turn import TurnRecord
+    from ace_graph.reasoning.explained_search import ExplainedBullet, ExplainedSearch
+
+_LOOK, _CHANGE, _VERSIONS, _MANY = "Look", "Change", "Versions", "Many runs"
+
+commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
+
+
+class MemoryChoice(StrEnum):
+    """The memory types, as a choice of which several can be made: typer knows no list of literals."""
+
+    semantic = "semantic"
+    episodic = "episodic"
+    procedural = "procedural"
+
+
+BulletId = Annotated[str | None, typer.Argument(metavar="ID", help="A bullet's id, such as fil-00042.")]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only bullets with this tag; several: with all of them.")
+]
+Types = Annotated[
+    list[MemoryChoice] | None, typer.Option("--type", help="Only this memory type; several: any of them.")
+]
+
+
+# Look
+
+
+@command(commands, *LEARNER, panel=_LOOK, name="list")
+def list_(
+    call: Call, templates: Annotated[bool, "The playbooks that come with ace-graph instead."] = False
+) -> None:
+    """The playbooks of a learner; `default` is the memory that turns read and write.
+
+    \b
+    ace-graph playbook list --learner ada
+    ace-graph playbook list --templates
+    """
+    if templates:
+        known = [template(name) for name in TEMPLATES]
+        call.answer(
+            {"templates": [_template_json(each) for each in known]},
+            [f"{each.name}  {counted(len(each.bullets), 'bullet')}  {each.description}" for each in known],
+        )
+        return
+
+    async def job(store: PendingStore) -> list[PlaybookEntry]:
+        entries: list[PlaybookEntry] = []
+        page = await playbooks.list_playbooks(store, call.learner)
+        while page:
+            entries += page
+            page = await playbooks.list_playbooks(store, call.learner, after=page[-1].name_key)
+        return entries
+
+    entries = call.on_store(job)
+    if not entries and not call.as_json:
+        print_aside(f"Learner {call.learner} has no playbook yet.")
+    call.answer(
+        {"playbooks": [entry_json(entry) for entry in entries]},
+        [
+            f"{entry.name}  {entry.version.label}  {entry.updated_at:%Y-%m-%d %H:%M}"
+            + (f"  {entry.description}" if entry.description else "")
+            for entry in entries
+        ],
+    )
+
+
+@command(commands, *PLAYBOOK, panel=_LOOK)
+def show(
+    call: Call,
+    bullet_id: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ID", help="A bullet: the confidence in it, and the runs behind it; else all of them."
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Bullets that are printed.")] = 50,
+    everything: Annotated[bool, typer.Option("--all", help="Those in quarantine too.")] = False,
+    quarantined: Annotated[bool, "Only those in quarantine, each with the reason."] = False,
+    archived: Annotated[bool, "Those that are no longer in it: since when, and why."] = False,
+    tag: Tags = None,
+    memory_type: Types = None,
+    kind: Annotated[Kind | None, "Only memories of this kind, trajectories too."] = None,
+    details: Annotated[bool, "All that is stored about the playbook, and its worth."] = False,
+    of_template: Annotated[
+        str | None, typer.Option("--template", metavar="NAME", help="A template instead; list names them.")
+    ] = None,
+) -> None:
+    """Totals, sections, and the bullets, the strongest first; or one bullet.
+
+    \b
+    ace-graph playbook show --learner ada
+    ace-graph playbook show str-00002
+    ace-graph playbook show --kind strategy
+    ace-graph playbook show --tag fractions --type procedural
+    ace-graph playbook show --name api_client --details
+    ace-graph playbook show --json | jq '.bullets[].content'
+    """
+    if of_template is not None:
+        _show_template(call, template(of_template))
+        return
+    if bullet_id is not None:
+        _show_bullet(call, bullet_id)
+        return
+    if archived:
+        _show_archived(call, limit)
+        return
+    if details:
+        _show_details(call)
+        return
+    statuses: tuple[BulletStatus, ...] = ("active", "quarantined") if everything else ("active",)
+    shown = BulletFilter(
+        frozenset(("quarantined",) if quarantined else statuses), tuple(tag or ()), _types(memory_type)
+    )
+    if kind is not None:
+        if not is_bullet_kind(kind):
+            _show_records(call, kind, limit)
+            return
+        shown = replace(shown, kinds=frozenset({kind}))
+    snapshot, policy = _load(call)
+    wanted = [b for b in snapshot.playbook.bullets() if shown.passes(b)]
+    if call.as_json:
+        call.answer(bullets_json(snapshot, wanted), ())
+        return
+    totals = snapshot.playbook.stats()
+    version = "nothing stored yet" if snapshot.absent else f"version {snapshot.version.n}"
+    kept_back = f", {totals.quarantined} in quarantine (--quarantined)" if totals.quarantined else ""
+    title = str(call)
+    held = counted(totals.bullets, "bullet")
+    print_line(f"{title[0].upper()}{title[1:]}: {version}, {held}{kept_back}")
+    if totals.sections:
+        print_line(f"Sections: {_as_text(dict(totals.sections))}")
+    ranked = _ranked(wanted, snapshot, policy)
+    print_bullets(ranked[:limit], snapshot, policy)
+    if len(ranked) > limit:
+        console().print(f"… and {len(ranked) - limit} more: --limit {len(ranked)} shows all", style="dim")
+
+
+def _types(types: list[MemoryChoice] | None) -> frozenset[MemoryType]:
+    return frozenset(each.value for each in types or ())
+
+
+def _load(call: Call) -> tuple[Snapshot, Policy]:
+    async def job(store: PendingStore, target: Target) -> tuple[Snapshot, Policy]:
+        return await target.store.load(target.key), store.policy
+
+    return call.on_playbook(job)
+
+
+def _show_template(call: Call, found: Template) -> None:
+    bullets = [bullet.model_dump(mode="json", exclude_defaults=True) for bullet in found.bullets]
+    lines = list[str]()
+    for section in dict.fromkeys(bullet.section for bullet in found.bullets):
+        lines.append(f"## {section}")
+        for bullet in found.bullets:
+            if bullet.section == section:
+                lines.append(f"- {AVOID if bullet.polarity == 'anti_pattern' else ''}{bullet.content}")
+    call.answer({**_template_json(found), "bullets": bullets}, lines)
+
+
+def _template_json(found: Template) -> dict[str, object]:
+    return {"name": found.name, "description": found.description, "count": len(found.bullets)}
+
+
+def _show_bullet(call: Call, bullet_id: str) -> None:
+    """Print one bullet as a strategy, and the trajectories behind it. Raises ChangeRefused."""
+    worth = _worth(call, lambda snapshot: [bullet_named(snapshot, bullet_id)])
+    bullet = bullet_named(worth.snapshot, bullet_id)
+    entry = entry_of(bullet, worth.evidence, utc_now())
+    lines = list[str]()
+    for name, value in (("kind", kind_of(bullet)), *entry):
+        if value not in (None, ()):
+            shown = ", ".join(entry.examples) if name == "examples" else _as_text(value)
+            lines.append(f"{name.replace('_', ' ')}: {shown}")
+    for turn in worth.turns:
+        when = turn.completed_at or turn.started_at
+        lines.append(f"  {turn.verdict} {when:%Y-%m-%d} {turn.turn_id}: {turn.task}")
+    call.answer(
+        {
+            "version": worth.snapshot.version.n,
+            "kind": kind_of(bullet),
+            "importance": bullet.importance,
+            **entry.model_dump(mode="json"),
+            "trajectories": [_trajectory_json(turn) for turn in worth.turns],
+            "bullet": bullet_json(bullet),
+        },
+        lines,
+    )
+
+
+def _trajectory_json(turn: TurnRecord) -> dict[str, object]:
+    shown = {"task", "agent", "task_type", "status", "verdict", "score", "started_at", "completed_at"}
+    return {"trajectory_id": turn.turn_id, **turn.model_dump(mode="json", include=shown)}
+
+
+def _show_archived(call: Call, limit: int) -> None:
+    archive = call.on_playbook(lambda _, target: archived_bullets(target))[:limit]
+    if not archive and not call.as_json:
+        print_aside(f"No bullet of {call} has left its playbook.")
+
+    def left_json(left: ArchivedBullet) -> dict[str, object]:
+        moment = {"version": left.n, "at": left.at.isoformat(), "why": left.why, "into": left.into}
+        return {**bullet_json(left.bullet), "left": moment}
+
+    call.answer(
+        {"bullets": [left_json(left) for left in archive]},
+        [
+            f"[{left.bullet.id}] version {left.n}, {left.at:%Y-%m-%d}, "
+            f"{left.why}{f' (now {left.into})' if left.into else ''}: {left.bullet.content}"
+            for left in archive
+        ],
+    )
+
+
+def _show_details(call: Call) -> None:
+    async def job(store: PendingStore, target: Target) -> tuple[NamedPlaybook, Worth]:
+        return await read(store, target), await read_worth(store, target, call.learner)
+
+    held, worth = call.on_playbook(job)
+    fields, now = entry_json(held.entry), utc_now()
+    effectiveness, metadata = (part.model_dump(mode="json") for part in (worth.effectiveness, worth.metadata))
+    if call.as_json:
+        strategies = content_of(worth.snapshot, worth.turns, now)
+        by_category = {
+            category: [entry.model_dump(mode="json") for entry in getattr(strategies, category)]
+            for category in ("helpful", "harmful", "neutral")
+        }
+        bullets = [bullet_json(bullet) for bullet in held.playbook.bullets()]
+        known = {"strategies": by_category, "metadata": metadata, "effectiveness": effectiveness}
+        call.answer({**fields, **known, "bullets": bullets}, ())
+        return
+    measured = {name: value for name, value in {**effectiveness, **metadata}.items() if value is not None}
+    for name, value in {**fields, **measured}.items():
+        print_line(f"{name.replace('_', ' ')}: {value}")
+    print_bullets(held.playbook.bullets(), held.snapshot, worth.policy)
+
+
+def _show_records(call: Call, kind: str, limit: int) -> None:
+    """Print memories that are no bullets, trajectories or reflections, the newest first."""
+
+    async def job(store: PendingStore) -> tuple[Snapshot, tuple[Memory, ...]]:
+        return await store.load(call.learner), await memories(store, call.learner, kind, limit)
+
+    snapshot, records = call.on_store(job)
+    if not records and not call.as_json:
+        print_aside(f"Nothing of the kind {kind} is stored for learner {call.learner}.")
+    rows = [
+        {"id": each.id, "kind": each.kind, "content": each.content, "at": each.at.isoformat()}
+        for each in records
+    ]
+    plural = "trajectories" if kind == "trajectory" else f"{kind}s"
+    call.answer(
+        {**bullets_json(snapshot, ()), plural: rows},
+        [f"[{each.id}] {each.at:%Y-%m-%d %H:%M} {each.content}" for each in records],
+    )
+
+
+@command(commands, *PLAYBOOK, panel=_LOOK)
+def stats(call: Call) -> None:
+    """Counts, votes, reliability and strength; how often the playbook was used, and what it was worth."""
+    figures = {"learner": call.learner, **figures_of(_worth(call), utc_now()).model_dump(mode="json")}
+    call.answer(figures, [f"{name.replace('_', ' ')}: {_as_text(value)}" for name, value in figures.items()])
+
+
+def _worth(call: Call, chosen: Callable[[Snapshot], Iterable[Bullet]] = active_bullets) -> Worth:
+    return call.on_playbook(lambda store, target: read_worth(store, target, call.learner, chosen))
+
+
+@command(commands, *PLAYBOOK, panel=_LOOK)
+def search(
+    call: Call,
+    text: Annotated[str, "One or more words; a bullet must hold all of them. With --explain: a question."],
+    tag: Tags = None,
+    memory_type: Types = None,
+    explain: Annotated[bool, "Why a turn with this question would be shown each bullet, or not."] = False,
+    bullet: Annotated[
+        str | None, typer.Option("--id", metavar="BULLET", help="With --explain: this bullet only.")
+    ] = None,
+) -> None:
+    """The bullets whose text holds the words.
+
+    \b
+    ace-graph playbook search fraction
+    ace-graph playbook search fraction --tag exam
+    ace-graph playbook search "How do I add 1/2 and 1/3?" --explain
+    ace-graph playbook search "How do I add 1/2 and 1/3?" --explain --id fra-00001
+    """
+    if explain:
+        if tag:
+            raise UsageError("--explain takes no --tag: a turn's search does not look at tags; leave it out")
+        _explain(call, text, _types(memory_type), bullet)
+        return
+    if bullet is not None:
+        raise UsageError("--id goes with --explain; playbook show lists every bullet")
+    wanted = BulletFilter(tags=tuple(tag or ()), memory_types=_types(memory_type), words=text)
+    snapshot, policy = _load(call)
+    hits = [b for b in snapshot.playbook.bullets() if wanted.passes(b)]
+    if call.as_json:
+        call.answer(bullets_json(snapshot, hits), ())
+    elif hits:
+        print_bullets(_ranked(hits, snapshot, policy), snapshot, policy)
+    else:
+        other = " with that tag and type" if wanted.tags or wanted.memory_types else ""
+        print_aside(f"No bullet of {call} holds {printable(wanted.words)!r}{other}.")
+
+
+def _explain(call: Call, question: str, memory_types: Collection[MemoryType], bullet_id: str | None) -> None:
+    """Print why a turn with this question would be shown the bullets, or not; those that are shown first.
+
+    Raises UsageError for an unknown bullet.
+    """
+    from ace_graph.build_resources import find_meaning
+    from ace_graph.reasoning.explained_search import explain_search
+
+    meaning = find_meaning(call.settings(), None)
+
+    async def job(store: PendingStore, target: Target) -> ExplainedSearch:
+        return await explain_search(
+            *(target, call.learner, question, store.policy),
+            now=utc_now(),
+            meaning=meaning,
+            bullet_id=bullet_id,
+            memory_types=memory_types,
+        )
+
+    explained = call.on_playbook(job)
+    if bullet_id is not None and not explained.reasons:
+        raise UsageError(f"no bullet {bullet_id} in the memory of {call}: playbook show lists the ids")
+    if explained.words_only is not None:
+        print_aside(f"By words alone: {explained.words_only}")
+    if call.as_json:
+        bullets = [each._asdict() for each in explained.bullets()]
+        call.answer({"version": explained.version, "bullets": bullets}, ())
+        return
+    told = explained.bullets(without_words=bullet_id is not None)
+    _print_explained(told)
+    left = len(explained.reasons) - len(told)
+    if left:
+        print_aside(f"{counted(left, 'more bullet')}: no word shared with the question")
+    elif not explained.reasons:
+        print_aside("There are no bullets.")
+
+
+def _print_explained(bullets: Sequence[ExplainedBullet]) -> None:
+    """Print a table on a terminal, one bullet a line elsewhere."""
+    if not sys.stdout.isatty():
+        for bullet in bullets:
+            shown = "shown" if bullet.shown else "not shown"
+            print(printable(f"[{bullet.id}] {shown}: {bullet.reason}: {bullet.content}"))
+        return
+    table = Table()
+    table.add_column("id", no_wrap=True)
+    table.add_column("shown")
+    table.add_column("why", ratio=1, overflow="fold")
+    table.add_column("content", ratio=1, overflow="fold")
+    for bullet in bullets:
+        row = (bullet.id, "yes" if bullet.shown else "no", bullet.reason, bullet.content)
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    console().print(table)
+
+
+@command(commands, *PLAYBOOK, panel=_LOOK, name="export")
+def export_(
+    call: Call,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="One of those named above.")
+    ] = "json",
+    file: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
+    ] = None,
+) -> None:
+    """Write the bullets to a file.
+
+    \b
+    {formats}
+
+    \b
+    ace-graph playbook export --format text
+    ace-graph playbook export --learner ada -o ada.json
+    """
+    chosen = format_named("json" if call.as_json else format_)
+
+    async def job(_: PendingStore, target: Target) -> tuple[Snapshot, str]:
+        about = outgoing_text(target.entry.description) if target.entry is not None else ""
+        return await target.store.load(target.key), about
+
+    snapshot, about = call.on_playbook(job)
+    written = whole = len(snapshot.playbook)
+    if isinstance(chosen, SkillFormat | AgentsFormat):
+        written = len(public_lessons(snapshot.playbook))
+    if isinstance(chosen, SkillFormat):
+        file = write_skill(snapshot.playbook, call.name, about, file)
+    elif isinstance(chosen, AgentsFormat):
+        write_agents_section(snapshot.playbook, call.name, file)
+    else:
+        write_text(chosen.write(snapshot.playbook), file)
+    if file is not None:
+        print_notice(f"{counted(written, 'bullet')} of {call} written to {file}")
+        if written < whole:
+            print_notice(f"{whole - written} left out, as not for others: `--format json` writes all")
+
+
+commands.registered_commands[-1].help = (export_.__doc__ or "").format(
+    formats="\n    ".join(f"{each.name:<10} {each.summary}" for each in FORMATS)
+)
+
+
+# Change
+
+
+@command(commands, *LEARNER, panel=_CHANGE)
+def create(
+    call: Call,
+    name: Annotated[str, "1 to 255 characters, no slash; case makes no difference."],
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="What to fill it with; - is stdin.")
+    ] = None,
+    of_template: Annotated[
+        str | None,
+        typer.Option(
+            "--template",
+            metavar="TEMPLATE",
+            help="Fill it with this template: `playbook list --templates` lists them.",
+        ),
+    ] = None,
+    description: Annotated[str, "What it is about."] = "",
+    scope: Annotated[Scope, "Whom it is meant for."] = "agent",
+    visibility: Annotated[Visibility, "shared, with scope tenant: your teams read it."] = ("private"),
+) -> None:
+    """Create a named playbook: empty, from a file, or from a template.
+
+    \b
+    ace-graph playbook create notes
+    ace-graph playbook create orders advice.json --learner ada
+    ace-graph playbook create shop --template api_client
+    """
+    reading, source = Reading(), ""
+    if file is not None and of_template is not None:
+        raise UsageError("a playbook begins with a file or with a template: leave one of them out")
+    if of_template is not None:
+        known = template(of_template)
+        reading, source = Reading(known.bullets), f" from the template {known.name}"
+        description = description or known.description
+    elif file is not None:
+        reading, source = read_usable_file(file), f" from {file.name}"
+
+    async def job(store: PendingStore) -> NamedPlaybook:
+        await playbooks.create(
+            store,
+            name,
+            reading.bullets,
+            owner=call.learner,
+            description=description,
+            scope=scope,
+            visibility=visibility,
+            change=Change(author=AUTHOR, reason=f"playbook create{source}"),
+        )
+        return await playbooks.get_playbook(store, name, call.learner)
+
+    made = call.on_store(job)
+    entry, held = made.entry, counted(len(made.playbook), "bullet")
+    sentence = f"{entry.name}: created, version {entry.version.label}, {held}; id {entry.playbook_id}"
+    refusals = [f"  refused {each.what}: {each.why}" for each in reading.refused]
+    call.answer(entry_json(entry), [sentence, *refusals])
+
+
+Section = Annotated[
+    str | None,
+    typer.Option(
+        help="`lessons` by default; profile, preferences and misconceptions are always in the prompt."
+    ),
+]
+
+
+@command(commands, *PLAYBOOK, panel=_CHANGE)
+def add(
+    call: Call,
+    text: Annotated[str, "What is to be remembered, in one sentence."],
+    section: Section = None,
+    kind: Annotated[Kind | None, "Sets section, type and --avoid as the kind needs them."] = None,
+    context: Annotated[str | None, "When it applies; searches find it by these words."] = None,
+    example: Annotated[
+        list[str] | None, typer.Option("--example", metavar="ID", help="A trajectory that supports it.")
+    ] = None,
+    importance: Annotated[float, typer.Option(min=0, max=1, help="From 0 to 1.")] = 0.5,
+    memory_type: Annotated[
+        MemoryType | None, typer.Option("--type", help="Inferred from the text by default.")
+    ] = None,
+    topic: Annotated[str | None, "Such as fraction_addition."] = None,
+    tag: Annotated[list[str] | None, "May be given several times."] = None,
+    avoid: Annotated[bool, "It is what not to do."] = False,
+    pin: Annotated[bool, "Put it into every prompt."] = False,
+    ttl_days: Annotated[float | None, "Days without a change after which no prompt holds it."] = None,
+) -> None:
+    """Add a bullet by hand.
+
+    \b
+    ace-graph playbook add "Draw a picture before the first formula." --learner ada
+    ace-graph playbook add "Learner says: call me Ann" --section profile --pin
+    ace-graph playbook add "Retry once after a 429" --kind strategy --context "calling an API"
+    """
+    bullet = Add(
+        ref="new",
+        content=text,
+        section=section or "lessons",
+        memory_type=memory_type,
+        polarity="anti_pattern" if avoid else "strategy",
+        topic=topic,
+        context=context,
+        examples=tuple(example or ()),
+        importance=importance,
+        tags=tuple(tag or ()),
+        pinned=pin,
+        ttl_days=_checked_days(ttl_days),
+        sources=("cli",),
+    )
+    if kind is not None:
+        if section or memory_type or avoid:
+            raise typer.BadParameter("--kind says what --section, --type and --avoid say: use it alone")
+        wanted = fields_of(kind)
+        fields = {"memory_type": wanted.memory_type, "polarity": wanted.polarity}
+        bullet = bullet.model_copy(update={"section": wanted.section or "lessons", **fields})
+    done = _change(call, [bullet], "add")
+    new_id = done.report.refs["new"]
+    how = "added" if new_id in done.report.added else "known already, reinforced"
+    call.answer_commit(done, f"{new_id}: {how}{_quarantine_note(done, new_id)}", id=new_id)
+
+
+@command(commands, *PLAYBOOK, panel=_CHANGE)
+def edit(
+    call: Call,
+    bullet_id: BulletId = None,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The new text.")] = None,
+    ttl_days: Annotated[float | None, "Days without a change until no prompt holds it; 0: for good."] = None,
+    pin: Annotated[
+        bool | None,
+        typer.Option("--pin/--unpin", help="Put it into every prompt and never archive it for room."),
+    ] = None,
+    quarantine: Annotated[
+        str | None, typer.Option(metavar="WHY", help="Keep it out of every prompt, with the reason.")
+    ] = None,
+    release: Annotated[bool, "Let it out of quarantine, into prompts. Read it first: show ID."] = False,
+    vote: Annotated[
+        BulletTag | None, "Count this one up, apart from any turn. More harm than good is not shown."
+    ] = None,
+    by: Annotated[int, typer.Option(min=1, help="By how much --vote counts up.")] = 1,
+    description: Annotated[str | None, "Without ID: what the named playbook is about."] = None,
+    scope: Annotated[Scope | None, "Without ID: whom the named playbook is meant for."] = None,
+) -> None:
+    """Change a bullet, whose id and votes stay; or what is stored about a named playbook.
+
+    \b
+    ace-graph playbook edit les-00002 "The LCM of 4 and 6 is 12"
+    ace-graph playbook edit les-00002 --ttl-days 30 --pin
+    ace-graph playbook edit les-00002 --quarantine "not checked yet"
+    ace-graph playbook edit les-00002 --vote helpful
+    ace-graph playbook edit --name api_client --description "calling our own API"
+    """
+    if bullet_id is None:
+        if description is None and scope is None:
+            raise typer.BadParameter("name a bullet, or say --description or --scope of a named playbook")
+        asked = scope
+        entry = call.on_playbook(lambda _, target: edit_target(target, description, asked))
+        about = f"{entry.name}: scope {entry.scope}, {entry.description or 'no description'}"
+        call.answer(entry_json(entry), about)
+        return
+    operations = list[Operation]()
+    if text is not None or ttl_days is not None:
+        expiry: float | Literal["never"] | None = "never" if ttl_days == 0 else _checked_days(ttl_days)
+        operations.append(Update(bullet_id=bullet_id, content=text, ttl_days=expiry))
+    if pin is not None:
+        operations.append(Pin(bullet_id=bullet_id) if pin else Unpin(bullet_id=bullet_id))
+    if quarantine is not None:
+        operations.append(Quarantine(bullet_id=bullet_id, why=quarantine))
+    if release:
+        operations.append(Release(bullet_id=bullet_id))
+    if vote is not None:
+        operations.append(Tag(bullet_id=bullet_id, tag=vote, by=by))
+    if not operations:
+        raise typer.BadParameter("name a new text, or one of the options")
+    done = _change(call, operations, "edit")
+    told = ", ".join(_told(operation, done, bullet_id) for operation in operations)
+    call.answer_commit(done, f"{bullet_id}: {told}")
+
+
+def _told(operation: Operation, done: Commit, bullet_id: str) -> str:
+    """Say what became of a bullet by an operation of `edit`."""
+    match operation:
+        case Pin():
+            return "pinned"
+        case Unpin():
+            return "no longer pinned"
+        case Quarantine():
+            return "in quarantine"
+        case Release():
+            return "released, prompts may hold it"
+        case Tag():
+            bullet = done.snapshot.playbook.get_bullet(bullet_id)
+            return f"+{bullet.helpful}/-{bullet.harmful}" if bullet else "archived, as it did too much harm"
+        case _:
+            how = "changed" if done.report.updated else "is so already"
+            return f"{how}{_quarantine_note(done, bullet_id)}"
+
+
+@command(commands, *PLAYBOOK, panel=_CHANGE)
+def remove(
+    call: Call,
+    bullet_id: BulletId = None,
+    replaced_by: Annotated[
+        str | None,
+        typer.Option("--replaced-by", metavar="ID", help="The bullet that corrects it and takes its place."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All bullets.")] = False,
+) -> None:
+    """Archive a bullet, or all of them; `rollback` brings them back, `learner forget` deletes for good.
+
+    \b
+    ace-graph playbook remove les-00001
+    ace-graph playbook remove les-00001 --replaced-by les-00004
+    ace-graph playbook remove --all
+    """
+    if everything:
+        if bullet_id is not None or replaced_by is not None:
+            raise UsageError("--all removes every bullet: leave the id out")
+        done = _change(call, [Reset()], "remove --all")
+        call.answer_commit(done, f"the playbook of {call} is empty; {_undo_hint(done)}")
+        return
+    if bullet_id is None:
+        raise UsageError("name a bullet, or say --all")
+    operation: Operation = Remove(bullet_id=bullet_id)
+    how = "removed"
+    if replaced_by is not None:
+        operation, how = Supersede(bullet_id=bullet_id, by=replaced_by), f"replaced by {replaced_by}"
+    done = _change(call, [operation], "remove")
+    call.answer_commit(done, f"{bullet_id}: {how}; playbook rollback --bullet {bullet_id} brings it back")
+
+
+@command(commands, *PLAYBOOK, panel=_CHANGE)
+def merge(
+    call: Call,
+    bullet_ids: Annotated[list[str], typer.Argument(metavar="ID ID...", help="Two bullets or more.")],
+    text: Annotated[str | None, "What the one bullet is to say."] = None,
+    force: Annotated[bool, "Merge them even if they don't say the same."] = False,
+    never: Annotated[bool, "Say that they mean different things: they are never merged."] = False,
+) -> None:
+    """Make one bullet of several that say the same; the best one stays, with the votes of all.
+
+    \b
+    ace-graph playbook merge les-00001 les-00004
+    ace-graph playbook merge les-00001 les-00002 --force --text "Name the unit of every result."
+    ace-graph playbook merge les-00001 les-00003 --never
+    """
+    if len(bullet_ids) < 2:
+        raise UsageError("playbook merge takes the ids of two bullets or more")
+    if never:
+        from ace_graph.consolidation import distinguish
+
+        done = call.on_store(lambda store: distinguish(store, bullet_ids, name=call.name, owner=call.learner))
+        call.answer_commit(done, f"{' '.join(bullet_ids)}: never merged with each other")
+        return
+    done = _change(call, [Merge(bullet_ids=tuple(bullet_ids), content=text, force=force)], "merge")
+    kept = done.report.merged[-1].kept
+    gone = ", ".join(pair.gone for pair in done.report.merged)
+    note = _quarantine_note(done, kept)
+    call.answer_commit(done, f"{kept}: holds what {gone} said{note}; {_undo_hint(done)}")
+
+
+def _checked_days(days: float | None) -> float | None:
+    """Return a time to live that a bullet can have. Raises typer.BadParameter."""
+    if days is not None and not 0 < days <= 1_000_000:
+        raise typer.BadParameter("--ttl-days is a number of days above 0, at most 1,000,000")
+    return days
+
+
+def _change(call: Call, operations: Sequence[Operation], verb: str) -> Commit:
+    """Commit operations onto the newest state. Raises ChangeRefused when one can't be applied."""
+
+    async def job(_: PendingStore, target: Target) -> Commit:
+        base = await target.store.load(target.key)
+        if base.absent and not isinstance(operations[0], Add):
+            raise ChangeRefused(f"nothing is stored for learner {call.learner}: check --learner")
+        return await change_bullets(target, base, operations, by_command(f"playbook {verb}"), refused)
+
+    return call.on_playbook(job)
+
+
+def _quarantine_note(done: Commit, bullet_id: str) -> str:
+    """Say that a bullet is in quarantine and how to release it; '' for an active one."""
+    bullet = done.snapshot.playbook.get_bullet(bullet_id)
+    if bullet is None and bullet_id in done.report.quarantined:
+        return ", in quarantine: only the owner sees it, and can release it"
+    if bullet is None or bullet.status == "active":
+        return ""
+    how = f"playbook edit {bullet_id} --release lets it into prompts"
+    return f", in quarantine ({bullet.quarantine_reason}); {how}"
+
+
+def _undo_hint(done: Commit) -> str:
+    return f"playbook rollback {done.version.n - 1} undoes it"
+
+
+@command(commands, *PLAYBOOK, panel=_CHANGE, name="import")
+def import_(
+    call: Call,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file, or - for stdin.")],
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="NAME", help="The format, one that export knows; else it is recognised."
+        ),
+    ] = "auto",
+    replaces: Annotated[
+        bool, typer.Option("--replace", help="Replace all bullets by those of the file: a new major version.")
+    ] = False,
+    keep_label: Annotated[bool, "Amend: the new version keeps the label."] = False,
+    one_version: Annotated[bool, "In one version, however many bullets there are."] = False,
+) -> None:
+    """Add the bullets of a file to a playbook, or replace all of its bullets; what is known is merged.
+
+    Every format that export writes is known by its content. More than 500 bullets make several versions.
+
+    \b
+    ace-graph playbook import ada.json --learner ben
+    ace-graph playbook import advice.json --name api_client --replace
+    """
+    if replaces or keep_label or one_version:
+        _write(call, read_usable_file(file, format_), file, replaces=replaces, keeps_label=keep_label)
+        return
+    reading = read_file(file, format_)
+
+    async def job(_: PendingStore, target: Target) -> tuple[ImportOutcome, Snapshot]:
+        return await _add_all(target, reading, f"playbook import {file.name}")
+
+    outcome, after = call.on_playbook(job)
+    call.answer(
+        {
+            "read": outcome.read,
+            "kept": outcome.kept,
+            "merged": outcome.merged,
+            "refused": len(outcome.refused),
+            "reasons": [{"what": each.what, "why": each.why} for each in outcome.refused],
+            "renamed": outcome.renamed,
+            "core": outcome.core,
+            "quarantined": outcome.quarantined,
+            "left_out": dict(outcome.left_out),
+            "version": None if after.absent else after.version.n,
+        },
+        _import_lines(outcome),
+    )
+    if outcome.read and len(outcome.refused) == outcome.read:
+        raise FormatError(f"{file}: every bullet was refused, nothing was changed: correct the file")
+
+
+def _write(call: Call, reading: Reading, file: Path, *, replaces: bool, keeps_label: bool) -> None:
+    """Change a playbook by a file in one version, and say what changed."""
+    reason = f"playbook import {'--replace ' if replaces else ''}{file.name}"
+    change = Change(author=AUTHOR, reason=reason, keeps_label=keeps_label)
+
+    async def job(store: PendingStore, target: Target) -> Written:
+        return await write(store, target, reading.bullets, merge=not replaces, change=change)
+
+    done = call.on_playbook(job)
+    version, held = done.commit.version, counted(len(done.commit.snapshot.playbook), "bullet")
+    unread = [{"op": "add", "id": each.what, "why": each.why} for each in reading.refused]
+    rejected = [*(each.model_dump() for each in done.refused), *unread]
+    report = done.commit.report.model_dump(mode="json", exclude={"refs", "rejected"})
+    call.answer(
+        {
+            "version": version.n,
+            "label": str(version.label),
+            "read": len(reading.bullets) + len(unread),
+            "refused": len(rejected),
+            **report,
+            "rejected": rejected,
+        },
+        [
+            f"{call.name}: version {version.n} ({version.label}), {held}",
+            *(f"  refused {each.what}: {each.why}" for each in reading.refused),
+            *(f"  refused {each.id}: {each.why}" for each in done.refused),
+        ],
+    )
+
+
+async def _add_all(target: Target, reading: Reading, reason: str) -> tuple[ImportOutcome, Snapshot]:
+    base, done = await target.store.load(target.key), 0
+    try:
+        with progress_bar() as bar:
+
+            def show_progress(count: int) -> None:
+                nonlocal done
+                done += count
+                bar("importing", done, len(reading.bullets))
+
+            return await import_bullets(target, base, reading, by_command(reason), show_progress)
+    except BaseException:
+        if done:
+            print_notice(f"stopped half way: playbook rollback {base.version.n} undoes what was imported")
+        raise
+
+
+_SHOWN_REFUSALS = 20
+
+
+def _import_lines(outcome: ImportOutcome) -> Iterator[str]:
+    counts = f"kept {outcome.kept}, merged {outcome.merged}, refused {len(outcome.refused)}"
+    yield f"read {counted(outcome.read, 'bullet')}: {counts}"
+    for each in outcome.refused[:_SHOWN_REFUSALS]:
+        yield f"  refused {each.what}: {each.why}"
+    if len(outcome.refused) > _SHOWN_REFUSALS:
+        yield f"  … and {len(outcome.refused) - _SHOWN_REFUSALS} more: --json lists all"
+    if outcome.renamed:
+        yield f"  new ids for {counted(outcome.renamed, 'bullet')}: theirs were taken"
+    if outcome.left_out:
+        fields = ", ".join(f"{name} ({count})" for name, count in outcome.left_out.items())
+        yield f"  left out, a bullet has no place for it: {fields}"
+    if outcome.core:
+        yield f"  always in the prompt: {', '.join(outcome.core)}"
+    if outcome.quarantined:
+        yield f"  in quarantine, playbook show --quarantined says why: {', '.join(outcome.quarantined)}"
+    if outcome.displaced:
+        yield f"  made room or were replaced: {', '.join(outcome.displaced)}"
+
+
+@command(commands, "learner", "store", panel=_CHANGE)
+def delete(
+    call: Call,
+    name: Annotated[str, typer.Option("--name", "-n", metavar="NAME", help="The playbook to delete.")],
+) -> None:
+    """Delete a named playbook with all of its versions, for good."""
+
+    async def job(store: PendingStore, target: Target) -> bool:
+        key = name if target.entry is None else target.key
+        return await playbooks.delete(store, key, user=call.learner)
+
+    if not replace(call, name=name).on_playbook(job):
+        raise ChangeRefused(f"{name} was deleted by somebody else meanwhile")
+    print_line(f"{name}: deleted")
+
+
+# Versions
+
+
+@command(commands, *PLAYBOOK, panel=_VERSIONS)
+def history(
+    call: Call, limit: Annotated[int, typer.Option("--limit", min=0, help="Versions shown.")] = 50
+) -> None:
+    """The versions, the newest first: number, label, when, who changed what, and why.
+
+    A - after the number says that the content of a version is no longer kept.
+    """
+
+    async def job(
+        _: PendingStore, target: Target
+    ) -> tuple[int, list[tuple[StoredVersion, HistoryEntry | None]]]:
+        kept = await target.store.history(target.key)
+        entries = {entry.n: entry for entry in kept.entries}
+        return kept.base_n, [(each, entries.get(each.n)) for each in await target.store.versions(target.key)]
+
+    oldest, rows = call.on_playbook(job)
+    newest = rows[::-1][:limit]
+    if not newest and not call.as_json:
+        print_aside(f"There is no history of {call} yet.")
+    call.answer(
+        {"oldest": oldest, "versions": [_version_json(*row) for row in newest]},
+        [_version_line(*row) for row in newest],
+    )
+
+
+_COUNTED = (
+    "added", "reinforced", "updated", "tagged", "merged", "superseded", "removed", "pruned", "restored",
+    "quarantined", "released",
+)  # fmt: skip
+
+
+def _version_json(version: StoredVersion, entry: HistoryEntry | None) -> dict[str, object]:
+    changed = entry.report.model_dump(mode="json", exclude={"refs"}) if entry else {}
+    return {
+        "version": version.n,
+        "label": str(version.label),
+        "at": version.at.isoformat(),
+        "author": version.author,
+        "reason": version.reason,
+        "source": entry.source if entry else "",
+        "readable": version.readable,
+        **changed,
+    }
+
+
+def _version_line(version: StoredVersion, entry: HistoryEntry | None) -> str:
+    reason = version.reason or (entry.source if entry else "")
+    by = " ".join(part for part in (version.author, reason) if part)
+    counts = [
+        f"{len(getattr(entry.report, name))} {name}"
+        for name in _COUNTED
+        if entry is not None and getattr(entry.report, name)
+    ]
+    summary = ", ".join(counts) or ("no bullet changed" if entry else "no longer kept")
+    mark = " " if version.readable else "-"
+    return f"{version.n:>5}{mark} {version.label!s:>6}  {version.at:%Y-%m-%d %H:%M}  {by}: {summary}"
+
+
+@command(commands, *PLAYBOOK, panel=_VERSIONS)
+def diff(
+    call: Call,
+    before: Annotated[
+        str, typer.Argument(metavar="A", help="A version, by number or label (1.2); 0 is the empty one.")
+    ],
+    after: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="FILE", help='Ask both about these rows, {"context", "target"} each.'),
+    ] = None,
+    options: CompareOptions = CompareOptions(),  # noqa: B008  frozen
+) -> int:
+    """What was added, removed and changed between two versions; with --data, which one answers better.
+
+    \b
+    ace-graph playbook diff 3 5
+    ace-graph playbook diff 1.0 2.0 --name shop --data questions.jsonl
+
+    With --data both versions are asked the same questions: both answers, both accuracies, their difference.
+    Nothing is learned or stored. For a named playbook the success of the learner's own turns with each
+    version follows; those versions were not assigned at random.
+    """
+    if data is not None:
+        from ace_graph.cli.measuring import compare_versions
+
+        return compare_versions(call, (before, after), data, options)
+    wanted = (_version_from(before), _version_from(after))
+
+    async def job(_: PendingStore, target: Target) -> tuple[tuple[int, Playbook], ...]:
+        stored = await target.store.versions(target.key)
+        numbers = [version_number(stored, version) for version in wanted]
+        return tuple([(n, await content_at(target, n)) for n in numbers])
+
+    (first, old), (second, new) = call.on_playbook(job)
+    difference = bullet_diff(old, new)
+    changed = [(each.before, each.after) for each in difference.updated]
+    lines = [f"- [{bullet.id}] {bullet.content}" for bullet in difference.removed]
+    lines += [f"+ [{bullet.id}] {bullet.content}" for bullet in difference.added]
+    lines += [f"~ [{was.id}] {_changed_fields(was, now)}" for was, now in changed]
+    call.answer(
+        {
+            "from": first,
+            "to": second,
+            "added": [bullet_json(bullet) for bullet in difference.added],
+            "removed": [bullet_json(bullet) for bullet in difference.removed],
+            "changed": [{"before": bullet_json(was), "after": bullet_json(now)} for was, now in changed],
+        },
+        lines or f"Versions {before} and {after} hold the same bullets.",
+    )
+    return 0
+
+
+def _changed_fields(was: Bullet, now: Bullet) -> str:
+    """The fields that differ, the moment of the change aside."""
+
+    def formatted(value: object) -> str:
+        return ", ".join(cast("tuple[str, ...]", value)) or "none" if isinstance(value, tuple) else str(value)
+
+    fields = [name for name in Bullet.model_fields if getattr(was, name) != getattr(now, name)]
+    changed = [name for name in fields if name != "updated_at"] or fields
+    return "; ".join(
+        f"{name}: {formatted(getattr(was, name))} -> {formatted(getattr(now, name))}" for name in changed
+    )
+
+
+@command(commands, *PLAYBOOK, panel=_VERSIONS)
+def rollback(
+    call: Call,
+    version: Annotated[
+        str | None, typer.Argument(metavar="VERSION", help="A number that `history` lists, or a label (1.2).")
+    ] = None,
+    bullet_id: Annotated[
+        str | None,
+        typer.Option("--bullet", metavar="ID", help="Bring back only this one that `show --archived` lists."),
+    ] = None,
+) -> None:
+    """Go back to an earlier version, votes and all; that is a new version, and can be undone too.
+
+    \b
+    ace-graph playbook rollback 4
+    ace-graph playbook rollback --bullet les-00001
+    """
+    if (version is None) == (bullet_id is None):
+        raise UsageError("name a version that `playbook history` lists, or a bullet with --bullet ID")
+    if bullet_id is not None:
+        _restore(call, bullet_id)
+        return
+    wanted = _version_from(version or "")
+
+    async def job(_: PendingStore, target: Target) -> Commit:
+        return await restore_target(target, wanted, by_command(f"playbook rollback {version}").delta())
+
+    done = call.on_playbook(job)
+    held = counted(len(done.snapshot.playbook), "bullet")
+    call.answer_commit(done, f"version {done.version.n} holds the {held} of version {version}")
+
+
+def _restore(call: Call, bullet_id: str) -> None:
+    """Bring one archived bullet back as it was."""
+
+    async def job(_: PendingStore, target: Target) -> Commit:
+        base = await target.store.load(target.key)
+        return await restore_bullet(target, base, bullet_id, by_command("playbook rollback"), refused)
+
+    done = call.on_playbook(job)
+    bullet = done.snapshot.playbook.entries[bullet_id]
+    hidden = "; it does more harm than good, so no prompt shows it" if bullet.harmful > bullet.helpful else ""
+    if bullet.status == "quarantined":
+        hidden = f", in quarantine ({bullet.quarantine_reason})"
+    call.answer_commit(done, f"{bullet_id}: back{hidden}")
+
+
+def _version_from(text: str) -> int | str:
+    """Return the version that a text names. Raises UsageError for what is no number and no label."""
+    if not text.isascii() or not text.replace(".", "", 1).isdecimal():
+        raise UsageError(f"{text[:20]} is no version: give a number such as 2, or a label such as 2.0")
+    return version_from(text)
+
+
+# Many runs
+
+
+@command(commands, *PLAYBOOK, panel=_MANY)
+def curate(
+    call: Call,
+    reflection_ids: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="Reflections: `reflect --batch` prints their ids.")
+    ],
+) -> None:
+    """Add what reflections found to a playbook, in one version, and show what changed.
+
+    \b
+    ace-graph reflect --batch --json | jq -r '.patterns[] | select(.frequency > 2) | .memory_id' |
+      xargs ace-graph playbook curate --name api_client
+
+    The same reflections again change nothing. With ACE_CURATOR_USE_LLM a model curates, as in a turn.
+    """
+    from ace_graph.cli.reflect import curate_reflections
+
+    curate_reflections(call, reflection_ids)
+
+
+@command(commands, *PLAYBOOK, panel=_MANY)
+def consolidate(
+    call: Call,
+    action: Annotated[
+        str | None, typer.Argument(metavar="undo", help="Take back a run: every bullet as it was.")
+    ] = None,
+    undone_run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="The id of that run; else the newest one.")
+    ] = None,
+    dry_run: DryRun = False,
+    kind: Annotated[Kind | None, "Only memories of this kind."] = None,
+    topic: Annotated[str | None, "Only bullets on this topic."] = None,
+    section: Annotated[str | None, "Only bullets of this section."] = None,
+    below: Annotated[
+        float, typer.Option(metavar="0..1", help="Only bullets of at most this importance.")
+    ] = 0.5,
+    keep_above: Annotated[
+        float, typer.Option(metavar="0..1", help="Bullets of at least this importance stay as they are.")
+    ] = 0.8,
+    batch: Annotated[
+        int | None, typer.Option(min=100, max=1_000, help="Bullets per commit; else ACE_CONSOLIDATE_BATCH.")
+    ] = None,
+    run_id: Annotated[
+        str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that was stopped.")
+    ] = None,
+    with_model: Annotated[bool, "Let the model judge what rules can't, and write the text."] = False,
+    everybody: Everybody = False,
+    on: On = None,
+) -> int:
+    """Merge bullets that say the same; nothing is lost, and all of it can be taken back.
+
+    \b
+    ace-graph playbook consolidate --dry-run
+    ace-graph playbook consolidate --learner ada --kind strategy
+    ace-graph playbook consolidate --all --on ray
+    ace-graph playbook consolidate undo
+
+    What is pinned, of the profile, in quarantine or important stays as it is. A merge is refused where its
+    text would lose a number, a name, code, a link, a quotation or a "not", and where the questions that the
+    bullets came from would find less. An undo is refused, with names, where a merged bullet has changed
+    since; what came later stays, and ids are never given twice.
+    """
+    from ace_graph.cli.consolidate import consolidate_all, consolidate_one, options_of, undo_run
+
+    if action is not None:
+        if action != "undo":
+            raise UsageError(f"{action[:40]!r} is nothing that consolidate does: say undo, or nothing")
+        undo_run(call, undone_run)
+        return 0
+    check_all(on, everybody=everybody)
+    options = options_of(kind, topic, section, below, keep_above)
+    how = {"dry_run": dry_run, "with_model": with_model}
+    if everybody:
+        return consolidate_all(call, options, batch, run_id, on=on, **how)
+    consolidate_one(call, options, batch, run_id, **how)
+    return 0
+
+
+@command(commands, *PLAYBOOK, panel=_MANY)
+def rescreen(
+    call: Call,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="Every learner and named playbook of the store.")
+    ] = False,
+    dry_run: DryRun = False,
+    on: On = None,
+) -> None:
+    """Screen what is stored again, after an upgrade has changed the rules: both ways.
+
+    What a person released, kept back or vouched for stays as it is. Each playbook is screened in a commit of
+    its own, so that it may be stopped and begun again.
+
+    \b
+    ace-graph playbook rescreen --all --dry-run
+    ace-graph playbook rescreen --all --on ray
+    """
+    check_all(on, everybody=everybody)
+    if everybody:
+        from ace_graph.cli.passes import run_pass
+
+        act = partial(_rescreen_listed, dry_run=dry_run)
+        moved = run_pass(call.settings(), _listed_playbooks, act, on=on, what="screening")
+        screened = sum(not each.of_named for each in moved)
+    else:
+
+        async def job(_: PendingStore, target: Target) -> list[_Screened]:
+            check_owner(target)
+            base = await target.store.load(target.key)
+            if base.absent:
+                raise ChangeRefused(f"nothing is stored for learner {call.learner}: check --learner")
+            done = await rescreen_bullets(target.store, target.key, base, by_command(""), dry_run=dry_run)
+            owner = call.learner if call.name == DEFAULT_NAME else f"{call.learner}/{call.name}"
+            return [_Screened(owner, done)]
+
+        moved, screened = call.on_playbook(job), 1
+    changed = [each for each in moved if each.done.kept_back or each.done.released]
+    would = "would be " if dry_run else ""
+    lines = list[str]()
+    for each in changed:
+        lines += [f"{each.learner}: {name} kept back ({why})" for name, why in each.done.kept_back.items()]
+        lines += [f"{each.learner}: {name} released" for name in each.done.released]
+    kept_back = sum(len(each.done.kept_back) for each in moved)
+    released = sum(len(each.done.released) for each in moved)
+    looked = f"{counted(screened, 'learner')} looked at"
+    lines.append(f"{looked}: {would}kept back {kept_back}, {would}released {released}")
+    rows = [each.json() for each in changed]
+    call.answer({"learners": screened, "dry_run": dry_run, "changed": rows}, lines)
+
+
+@dataclass(frozen=True)
+class _Screened:
+    """What screening one playbook has changed, and the learner it belongs to."""
+
+    learner: str
+    done: Rescreened
+    of_named: bool = False
+
+    def json(self) -> dict[str, object]:
+        return {
+            "learner": self.learner,
+            "version": self.done.version,
+            "quarantined": self.done.kept_back,
+            "released": list(self.done.released),
+        }
+
+
+class _Listed(NamedTuple):
+    """A playbook to screen: its key, and whether it is a named one."""
+
+    key: str
+    of_named: bool
+
+
+async def _listed_playbooks(store: PendingStore) -> AsyncIterator[_Listed]:
+    from ace_graph.cleaning.clean_memory import learner_ids
+    from ace_graph.cli.passes import all_learners
+
+    async for learner in all_learners(store):
+        yield _Listed(learner, of_named=False)
+    if keeps_playbooks(store):
+        async for playbook_id in learner_ids(store.playbooks):
+            yield _Listed(playbook_id, of_named=True)
+
+
+async def _rescreen_listed(store: PendingStore, listed: _Listed, *, dry_run: bool) -> _Screened:
+    where, name = store, listed.key
+    if listed.of_named and keeps_playbooks(store):
+        where, entry = store.playbooks, await store.playbooks.entry(listed.key)
+        name = f"{entry.owner or ''}/{entry.name}" if entry is not None else listed.key
+    base = await where.load(listed.key)
+    done = await rescreen_bullets(where, listed.key, base, by_command(""), dry_run=dry_run)
+    return _Screened(name, done, of_named=listed.of_named)
+
+
+# Bullets and entries, as JSON and for people
+
+
+_EMPTY: dict[str, object] = {
+    "vouched": [],
+    "examples": [],
+    "evidence_count": 0,
+    "consolidation_version": 0,
+    "distinct_from": [],
+    "source_words": [],
+}
+"""The fields that are not null without a value, and that are not stored then."""
+
+
+def entry_json(entry: PlaybookEntry) -> dict[str, object]:
+    """Return what is stored about a playbook beside its content."""
+    return {
+        "playbook_id": entry.playbook_id,
+        "owner": entry.owner,
+        "name": entry.name,
+        "description": entry.description,
+        "scope": entry.scope,
+        "visibility": entry.visibility,
+        "version": entry.version.n,
+        "label": str(entry.version.label),
+        "created_at": entry.created_at.isoformat(),
+        "updated_at": entry.updated_at.isoformat(),
+    }
+
+
+def bullets_json(snapshot: Snapshot, bullets: Sequence[Bullet]) -> dict[str, object]:
+    """Return the version and every field of the bullets; the version is None without a state."""
+    return {
+        "version": None if snapshot.absent else snapshot.version.n,
+        "bullets": [bullet_json(bullet) for bullet in bullets],
+    }
+
+
+def bullet_json(bullet: Bullet) -> dict[str, object]:
+    """Return every field of the bullet, also those that are stored only where they hold something."""
+    stored = bullet.model_dump(mode="json")
+    return {name: stored.get(name, _EMPTY.get(name)) for name in Bullet.model_fields}
+
+
+def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> None:
+    """Print the bullets with their strengths: a table on a terminal, one bullet a line elsewhere."""
+    if sys.stdout.isatty():
+        console().print(bullet_table(bullets, snapshot, policy))
+        return
+    for bullet in bullets:
+        print(
+            f"[{bullet.id}] +{bullet.helpful}/-{bullet.harmful} "
+            f"strength={decay_score(bullet, snapshot.access, policy.decay):.2f} "
+            f"{_marked(bullet)}: {printable(bullet.content)}"
+        )
+
+
+def bullet_table(
+    bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy, title: str | None = None
+) -> Table:
+    """Return the bullets as a table."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("id", no_wrap=True)
+    table.add_column("section")
+    table.add_column("content", ratio=1, overflow="fold")
+    table.add_column("votes", justify="right", no_wrap=True)
+    table.add_column("strength", justify="right")
+    table.add_column("last used", no_wrap=True)
+    for bullet in bullets:
+        used = snapshot.access.last_used(bullet.id)
+        table.add_row(
+            Text(bullet.id),
+            Text(printable(_marked(bullet))),
+            Text(printable(bullet.content)),
+            Text(f"+{bullet.helpful}/-{bullet.harmful}"),
+            Text(f"{decay_score(bullet, snapshot.access, policy.decay):.2f}"),
+            Text("always" if bullet.core else used.isoformat() if used else "never"),
+        )
+    return table
+
+
+def _ranked(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> list[Bullet]:
+    return sorted(
+        bullets,
+        key=lambda b: (decay_score(b, snapshot.access, policy.decay), b.helpful, b.updated_at),
+        reverse=True,
+    )
+
+
+def _marked(bullet: Bullet) -> str:
+    marks = ["pinned"] if bullet.pinned else []
+    marks += ["avoid"] if bullet.polarity == "anti_pattern" else []
+    if bullet.status == "quarantined":
+        marks.append(f"quarantined: {bullet.quarantine_reason or 'no reason given'}")
+    return " ".join([bullet.section, *(f"({mark})" for mark in marks)])
+
+
+def _as_text(value: object) -> str:
+    """Return a figure, or counts by name with the largest first, for people."""
+    if isinstance(value, dict):
+        counts = cast("dict[str, int]", value)
+        parts = [f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: -counts[name])]
+        return printable(", ".join(parts)) or "none"
+    return f"{value:.3f}" if isinstance(value, float) else printable(str(value))

@@ -1,0 +1,279 @@
+"""`ace-graph reflect`, and learning after the fact: from feedback, from what many runs have in common.
+
+The offline tutor never takes the place of a model here; `trajectory feedback`, `reflect --batch` and
+`playbook curate` work without one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from ace_graph.cli.command import AUTHOR, LEARNER, Call, command
+from ace_graph.cli.terminal import counted, learning_summary, print_aside, print_json, print_notice, printable
+from ace_graph.cli.trajectory import as_utc
+from ace_graph.errors import ModelNotConfigured, UsageError
+
+if TYPE_CHECKING:
+    from ace_graph.background.learn_pending import PendingOutcome
+    from ace_graph.learning.batch_reflection import BatchReflection, FoundPattern, NotEnough
+    from ace_graph.learning.curate_reflections import BulletText, CuratedReflections
+    from ace_graph.memory.evidence import Verdict
+    from ace_graph.memory.stores.base import PendingStore
+    from ace_graph.resources import Resources
+    from ace_graph.settings import Settings
+
+T = TypeVar("T")
+_MIN_TRAJECTORIES = 5
+_VERDICTS: dict[str, Verdict] = {"good": "success", "bad": "failure"}
+
+commands = typer.Typer()
+
+
+@command(commands, *LEARNER)
+def reflect(
+    call: Call,
+    trajectory_id: Annotated[
+        str | None, typer.Argument(metavar="ID", help="A trajectory, or the id of pending work.")
+    ] = None,
+    batch: Annotated[bool, "Find what many runs have in common, instead of reflecting on one."] = False,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="NAME", help="--batch: who did them.")
+    ] = None,
+    type_: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="--batch: what kind of task they are.")
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(
+            metavar="TIME", help="--batch: completed on this day (UTC) or later, such as 2026-01-31."
+        ),
+    ] = None,
+    minimum: Annotated[
+        int, typer.Option("--min", metavar="N", help="--batch: how many runs there must be, at least 2.")
+    ] = _MIN_TRAJECTORIES,
+) -> int:
+    """Learn from one trajectory now; or, with --batch, find what many runs have in common.
+
+    \b
+    ace-graph reflect 3f2a...
+    ace-graph reflect --batch --agent crawler --since 2026-01-01
+
+    What failed too often is tried again. --batch needs no model; `playbook curate` takes the ids it prints.
+    """
+    if bool(trajectory_id) == batch:
+        raise UsageError(
+            "say what to reflect on, one of both: ace-graph reflect ID, or ace-graph reflect --batch; "
+            "trajectory list shows the ids"
+        )
+    if not batch and (agent, type_, since, minimum) != (None, None, None, _MIN_TRAJECTORIES):
+        raise UsageError("--agent, --type, --since and --min select the runs of --batch: add it")
+    if trajectory_id is not None and not batch:
+        return _reflect_on(call, trajectory_id)
+    from ace_graph.learning.batch_reflection import batch_reflect
+
+    async def job(store: PendingStore) -> BatchReflection | NotEnough:
+        return await batch_reflect(
+            *(store, call.learner),
+            agent=agent,
+            since=as_utc(since),
+            task_type=type_,
+            min_trajectories=minimum,
+        )
+
+    common = call.on_store(job)
+    if common.status == "not_enough":
+        few = f"Not enough: {counted(common.found, 'completed run')}, {common.needed} are needed."
+        call.answer({"status": common.status, "found": common.found, "needed": common.needed}, few)
+    else:
+        _answer_batch(call, common)
+    return 0
+
+
+def _reflect_on(call: Call, trajectory_id: str) -> int:
+    """Learn from one trajectory now; a dead letter is tried again. 1 where it could not be learned from."""
+    from ace_graph.models import choose_model
+    from ace_graph.trajectories.feedback import reflect_on
+
+    settings = call.settings()
+    choose_model(settings)
+    done = _with_model(
+        call, settings, lambda resources, store: reflect_on(call.learner, trajectory_id, resources, store)
+    )
+    if call.as_json:
+        print_json(
+            {
+                "trajectory_id": trajectory_id,
+                "status": done.status,
+                "learning": dict(done.learning) if done.learning else None,
+                "error": done.error,
+            }
+        )
+    elif done.learning is not None:
+        print(learning_summary(done.learning))
+    if done.status != "done":
+        print_notice(f"not learned: {printable(done.error or 'a worker is at it')}")
+    return int(done.status != "done")
+
+
+def _answer_batch(call: Call, common: BatchReflection) -> None:
+    """Print what the runs have in common, with the ids that `playbook curate` takes."""
+
+    def pattern_json(found: FoundPattern) -> dict[str, object]:
+        pattern = found.pattern
+        return {
+            "memory_id": found.memory_id,
+            "text": pattern.text,
+            "polarity": pattern.polarity,
+            "frequency": pattern.frequency,
+            "confidence": round(pattern.confidence, 3),
+            "trajectory_ids": list(pattern.trajectory_ids),
+        }
+
+    call.answer(
+        {
+            "status": common.status,
+            "found": common.found,
+            "trajectory_id": common.trajectory_id,
+            "patterns": [pattern_json(each) for each in common.patterns],
+            "unreflected": list(common.unreflected),
+            "left_out": common.left_out,
+        },
+        [
+            f"{each.memory_id}  {each.pattern.frequency} of {common.found}  {each.pattern.polarity}: "
+            f"{each.pattern.text}"
+            for each in common.patterns
+        ],
+    )
+    if call.as_json:
+        return
+    if not common.patterns:
+        print_aside(f"{counted(common.found, 'run')}: their reflections found nothing to learn.")
+    if common.unreflected:
+        many = counted(len(common.unreflected), "run")
+        print_aside(f"{many} not reflected on yet: ace-graph worker --once, or ace-graph reflect ID.")
+    if common.left_out:
+        print_aside(f"{counted(common.left_out, 'rarer pattern')} left out.")
+
+
+def judge(call: Call, trajectory_id: str, verdict: str, text: str) -> None:
+    """Judge a trajectory; learn from it now where learning is inline and there is a model."""
+    from ace_graph.trajectories.feedback import give_feedback
+
+    if verdict not in _VERDICTS:
+        raise UsageError(f"{verdict[:40]!r} is no verdict: say good or bad")
+    settings = call.settings()
+    given = call.on_store(
+        lambda store: give_feedback(store, call.learner, trajectory_id, _VERDICTS[verdict], text), settings
+    )
+    outcome = _learned_now(call, settings, given.pending_id)
+    lines = [f"Noted. Voted on {', '.join(given.commit.report.tagged) or 'no bullet'}."]
+    if outcome is not None and outcome.learning is not None:
+        lines.append(learning_summary(outcome.learning))
+    elif given.pending_id is not None:
+        lines.append("A worker will learn from it, or: ace-graph reflect ID")
+    call.answer(
+        {
+            "trajectory_id": trajectory_id,
+            "verdict": _VERDICTS[verdict],
+            "tagged": list(given.commit.report.tagged),
+            "score_before": given.before,
+            "score_after": given.after,
+            "pending": given.pending_id if outcome is None or outcome.status != "done" else None,
+        },
+        lines,
+    )
+
+
+def _learned_now(call: Call, settings: Settings, pending_id: str | None) -> PendingOutcome | None:
+    from ace_graph.models import choose_model
+    from ace_graph.trajectories.feedback import reflect_on
+
+    if pending_id is None or settings.learning not in (None, "inline"):
+        return None
+    try:
+        choose_model(settings)
+    except ModelNotConfigured:
+        return None
+    return _with_model(
+        call, settings, lambda resources, store: reflect_on(call.learner, pending_id, resources, store)
+    )
+
+
+def _with_model(call: Call, settings: Settings, job: Callable[[Resources, PendingStore], Awaitable[T]]) -> T:
+    """Run `job` with the resources of learning, among them the model, and the store."""
+    from ace_graph.background.worker import learning_resources
+    from ace_graph.models import close_model, make_model
+
+    async def work(opened: PendingStore) -> T:
+        model = make_model(settings)
+        try:
+            resources, store = learning_resources(model=model, store=opened, settings=settings)
+            return await job(resources, store)
+        finally:
+            await close_model(model)
+
+    return call.on_store(work, settings)
+
+
+def curate_reflections(call: Call, reflection_ids: list[str]) -> None:
+    """Take the lessons of reflections into a playbook, and print what changed."""
+    from ace_graph.learning.curate_reflections import curate
+
+    settings = call.settings()
+
+    async def by_rules(store: PendingStore) -> CuratedReflections:
+        return await curate(store, call.learner, reflection_ids, call.name, author=AUTHOR)
+
+    async def by_model(resources: Resources, store: PendingStore) -> CuratedReflections:
+        return await curate(
+            *(store, call.learner, reflection_ids, call.name),
+            resources=resources,
+            author=AUTHOR,
+            progress=_show_progress,
+        )
+
+    if settings.curator_use_llm:
+        done = _with_model(call, settings, by_model)
+    else:
+        done = call.on_store(by_rules, settings)
+    version = f"version {done.version.n} ({done.version.label})"
+    nothing = {"unchanged": ": nothing new", "repeated": ": these reflections were curated before"}
+    call.answer(_curated_json(done), [*_curated_lines(done), version + nothing.get(done.status, "")])
+    if not call.as_json:
+        for refusal in done.refused:
+            print_aside(f"refused: {refusal.id}: {refusal.why}")
+        if done.problem:
+            print_aside(done.problem)
+
+
+def _curated_lines(done: CuratedReflections) -> list[str]:
+    changes = (("+", done.added), ("~", done.updated), ("-", done.removed))
+    return [f"{sign} [{each.id}] {each.text}" for sign, bullets in changes for each in bullets]
+
+
+def _show_progress(done: int, whole: int) -> None:
+    """Show how many lessons are decided on: one line that is overwritten, on a terminal only."""
+    if sys.stderr.isatty():
+        end = "\n" if done == whole else ""
+        print(f"\r{done} of {counted(whole, 'lesson')}", end=end, file=sys.stderr, flush=True)
+
+
+def _curated_json(done: CuratedReflections) -> dict[str, object]:
+    def listed(bullets: tuple[BulletText, ...]) -> list[dict[str, str]]:
+        return [each._asdict() for each in bullets]
+
+    return {
+        "status": done.status,
+        "version": done.version.n,
+        "label": str(done.version.label),
+        "added": listed(done.added),
+        "updated": listed(done.updated),
+        "removed": listed(done.removed),
+        "refused": [each.model_dump(mode="json") for each in done.refused],
+        "problem": done.problem,
+    }

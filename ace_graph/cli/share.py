@@ -1,0 +1,349 @@
+"""The commands `ace-graph share ...`: who may use a playbook, what is proposed to it, who is in a team."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ace_graph import playbooks
+from ace_graph.cli.command import DEFAULT_LEARNER, LEARNER, STORE, Call, CommandGroup, command
+from ace_graph.cli.playbook import entry_json
+from ace_graph.cli.terminal import counted, print_aside, print_line
+from ace_graph.errors import ChangeRefused
+from ace_graph.memory.sharing.grant import Grant, Granted
+from ace_graph.memory.stores.playbooks import naming
+
+if TYPE_CHECKING:
+    from ace_graph.memory.sharing.proposal import Proposal
+    from ace_graph.memory.stores.base import Store
+
+commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
+team = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, help="Teams, to share playbooks with; for the operator."
+)
+
+_GRANTS, _PROPOSALS = "Grants", "Proposals"
+Playbook = Annotated[str, typer.Argument(metavar="PLAYBOOK", help="A name; owner/name for another's.")]
+TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="The team.")]
+Members = Annotated[list[str], typer.Argument(metavar="USER...", help="Ids of learners.")]
+ProposalId = Annotated[str, typer.Argument(metavar="ID", help="A proposal: share proposals lists them.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Lines a page.")]
+After = Annotated[str, typer.Option("--after", metavar="NAME", help="Begin after this one: the next page.")]
+
+
+@command(commands, "store", panel=_GRANTS)
+def grant(
+    call: Call,
+    playbook: Playbook,
+    to: Annotated[str, typer.Option("--to", metavar="SUBJECT", help="user:NAME or team:NAME, exactly.")],
+    relation: Annotated[Granted, typer.Option("--as", help="The relation, as listed above.")] = "viewer",
+    learner: Annotated[
+        str, typer.Option("--learner", "-l", metavar="ID", help="Who acts.")
+    ] = DEFAULT_LEARNER,
+) -> None:
+    """Share a playbook. It takes the place of the grant that the user or team had.
+
+    \b
+    viewer       reads it, and attaches it to runs
+    contributor  proposes changes, too
+    editor       changes it, too
+    owner        shares and deletes it, too
+
+    \b
+    ace-graph share grant api_client --to user:bob --as viewer --learner ada
+    ace-graph share grant api_client --to team:ops --as editor --learner ada
+    ace-graph playbook show --name ada/api_client --as bob
+    """
+    made = call.on_store(lambda store: playbooks.grant(store, playbook, to, relation, owner=learner))
+    print_line(f"{playbook}: {made.subject} is {made.relation}")
+
+
+@command(commands, "learner", "store", panel=_GRANTS)
+def revoke(
+    call: Call,
+    playbook: Playbook,
+    subject: Annotated[
+        str, typer.Option("--from", metavar="SUBJECT", help="user:NAME or team:NAME, exactly.")
+    ],
+) -> None:
+    """Revoke a grant; it ends with the next load.
+
+    \b
+    ace-graph share revoke api_client --from user:bob --learner ada
+    """
+    if not call.on_store(lambda store: playbooks.revoke(store, playbook, subject, owner=call.learner)):
+        raise ChangeRefused(f"{subject} has no grant on {playbook}: share list shows the grants")
+    print_line(f"{playbook}: {subject} has no grant any more")
+
+
+@command(commands, "learner", "store", panel=_GRANTS)
+def leave(call: Call, playbook: Playbook) -> None:
+    """Decline a playbook that was shared with you; a new grant brings it back.
+
+    \b
+    ace-graph share leave ada/api_client --learner bob
+    """
+    call.on_store(lambda store: playbooks.leave(store, playbook, owner=call.learner))
+    print_line(f"{playbook}: left; a new grant brings it back")
+
+
+@command(commands, *LEARNER, panel=_GRANTS, name="list")
+def list_(
+    call: Call,
+    playbook: Annotated[
+        str | None, typer.Argument(metavar="PLAYBOOK", help="Without one: what is shared with you.")
+    ] = None,
+    limit: Limit = 100,
+    after: After = "",
+) -> None:
+    """Who a playbook is shared with; or which playbooks of others are shared with you.
+
+    \b
+    ace-graph share list api_client --learner ada
+    ace-graph share list --learner bob
+    """
+    if playbook is None:
+        _list_shared_with(call, limit, after)
+        return
+
+    async def job(store: Store) -> tuple[Grant, ...]:
+        return await playbooks.grants(store, playbook, owner=call.learner, limit=limit + 1, after=after)
+
+    grants = call.on_store(job)
+    following = _following([str(each.subject) for each in grants], limit)
+    call.answer(
+        {
+            "grants": [
+                {
+                    "subject": str(each.subject),
+                    "relation": each.relation,
+                    "by": each.by,
+                    "at": each.at.isoformat(),
+                }
+                for each in grants[:limit]
+            ],
+            "next": following,
+        },
+        [
+            f"{each.subject}  {each.relation}  {each.at:%Y-%m-%d %H:%M}  by {each.by or 'a forgotten user'}"
+            for each in grants[:limit]
+        ],
+    )
+    _say_more(call, grants, following, "shared with nobody")
+
+
+def _list_shared_with(call: Call, limit: int, after: str) -> None:
+    async def job(store: Store) -> tuple[playbooks.SharedEntry, ...]:
+        return await playbooks.shared_with(store, call.learner, limit=limit + 1, after=after)
+
+    shared = call.on_store(job)
+    following = _following([each.entry.playbook_id for each in shared], limit)
+    rows = [{**entry_json(each.entry), "right": each.right.name.lower()} for each in shared[:limit]]
+    call.answer(
+        {"playbooks": rows, "next": following},
+        [
+            f"{row['owner']}/{row['name']}  {row['label']}  {row['right']}"
+            + (f"  {row['description']}" if row["description"] else "")
+            for row in rows
+        ],
+    )
+    _say_more(call, shared, following, f"no playbook is shared with {call.learner}")
+
+
+def _following(names: list[str], limit: int) -> str | None:
+    """The last name of a page where there is another page."""
+    return names[limit - 1] if len(names) > limit else None
+
+
+def _say_more(call: Call, page: Sequence[object], following: str | None, nothing: str) -> None:
+    if call.as_json:
+        return
+    if not page:
+        print_aside(f"{nothing}.")
+    if following is not None:
+        print_aside(f"There are more: --after {following}")
+
+
+@command(commands, *LEARNER, panel=_PROPOSALS)
+def propose(
+    call: Call,
+    playbook: Playbook,
+    bullet_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Bullets of your own memory.")],
+    replaces: Annotated[
+        str | None, typer.Option("--replaces", metavar="ID", help="The playbook's bullet that it corrects.")
+    ] = None,
+) -> None:
+    """Propose bullets of your memory to a playbook of somebody else.
+
+    \b
+    ace-graph share propose ada/api_client str-00003 --learner bob
+
+    Who may write accepts it, edited or not, or refuses it, within 30 days. Profile, preferences,
+    misconceptions and episodes can't be proposed.
+    """
+
+    async def job(store: Store) -> Proposal:
+        return await playbooks.propose(store, playbook, bullet_ids, learner=call.learner, replaces=replaces)
+
+    made = call.on_store(job)
+    call.answer(_proposal_json(made), _proposed(playbook, made))
+
+
+@command(commands, *LEARNER, panel=_PROPOSALS)
+def proposals(
+    call: Call,
+    playbook: Playbook,
+    everything: Annotated[bool, typer.Option("--all", help="Decided ones, too.")] = False,
+) -> None:
+    """The proposals that wait for a decision; without the right to write, your own."""
+
+    async def job(store: Store) -> tuple[Proposal, ...]:
+        return await playbooks.proposals(
+            store, playbook, owner=call.learner, state=None if everything else "pending"
+        )
+
+    listed = call.on_store(job)
+    if not listed and not call.as_json:
+        print_aside(f"Nothing is proposed to {playbook}.")
+    lines = list[str]()
+    for each in listed:
+        who = each.by or "several learners"
+        standing = f"until {each.expires:%Y-%m-%d}" if each.state == "pending" else each.state
+        standing += f" ({each.reason})" if each.reason else ""
+        lines.append(f"{each.proposal_id}  by {who}  {each.trust.name.lower()}  {standing}")
+        for add in each.adds:
+            lines.append(f"  {add.content}")
+            fields = (("when", add.context), ("topic", add.topic), ("tags", ", ".join(add.tags)))
+            lines += [f"    {name}: {value}" for name, value in fields if value]
+    call.answer({"proposals": [_proposal_json(each) for each in listed]}, lines)
+
+
+@command(commands, "learner", "store", panel=_PROPOSALS)
+def accept(
+    call: Call,
+    playbook: Playbook,
+    proposal_id: ProposalId,
+    text: Annotated[
+        list[str] | None, "A text in the place of the proposed one; give one for each proposed text."
+    ] = None,
+) -> None:
+    """Take a proposal into the playbook, as a version of it."""
+    done = call.on_store(
+        lambda store: playbooks.accept(store, playbook, proposal_id, owner=call.learner, texts=text or None)
+    )
+    print_line(f"{playbook}: accepted, version {done.version.n} ({done.version.label})")
+
+
+@command(commands, "learner", "store", panel=_PROPOSALS)
+def refuse(
+    call: Call,
+    playbook: Playbook,
+    proposal_id: ProposalId,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; its proposer reads it.")] = "",
+) -> None:
+    """Refuse a proposal."""
+    call.on_store(
+        lambda store: playbooks.refuse(store, playbook, proposal_id, owner=call.learner, reason=reason)
+    )
+    print_line(f"{playbook}: refused")
+
+
+@command(commands, "learner", "store", panel=_PROPOSALS)
+def collect(call: Call, playbook: Playbook) -> None:
+    """Propose the bullets that at least five users with the right to propose have found alike, with success.
+
+    Nobody is named, and nothing that fewer than five have found is shown.
+    """
+    made = call.on_store(lambda store: playbooks.collect(store, playbook, owner=call.learner))
+    nothing = f"{playbook}: nothing new was found by five learners"
+    print_line(nothing if made is None else _proposed(playbook, made))
+
+
+@command(commands, "learner", "store", panel=_PROPOSALS)
+def withdraw(
+    call: Call,
+    playbook: Playbook,
+    by: Annotated[str, typer.Option("--by", metavar="USER", help="Whose proposals.")],
+    dry_run: Annotated[bool, "Only show the bullets."] = False,
+) -> None:
+    """Remove the bullets that a user's proposals added to a playbook, in one version."""
+    came = call.on_store(lambda store: playbooks.descendants(store, playbook, owner=call.learner, by=by))
+    if not came:
+        raise ChangeRefused(f"nothing in {playbook} came by proposals of {by}")
+    for each in came:
+        stays = "" if each.came else " (was there before: stays)"
+        print_line(f"[{each.bullet.id}] {each.bullet.content}{stays}")
+    if not dry_run:
+        call.on_store(lambda store: playbooks.withdraw(store, playbook, by, owner=call.learner))
+        print_line(f"{playbook}: {counted(sum(each.came for each in came), 'bullet')} removed")
+
+
+def _proposed(playbook: str, made: Proposal) -> str:
+    return f"{playbook}: proposed, {counted(len(made.texts), 'bullet')}; id {made.proposal_id}"
+
+
+def _proposal_json(proposal: Proposal) -> dict[str, object]:
+    return {
+        "proposal_id": proposal.proposal_id,
+        "by": proposal.by,
+        "texts": list(proposal.texts),
+        "bullets": [
+            {"content": add.content, "context": add.context, "topic": add.topic, "tags": list(add.tags)}
+            for add in proposal.adds
+        ],
+        "replaces": list(proposal.targets),
+        "trust": proposal.trust.name.lower(),
+        "lineage": list(proposal.lineage),
+        "state": proposal.state,
+        "at": proposal.at.isoformat(),
+        "expires": proposal.expires.isoformat(),
+        "reason": proposal.reason,
+        "decided_by": proposal.decided_by,
+    }
+
+
+@command(team, "store", name="add")
+def add_to_team(call: Call, name: TeamName, members: Members) -> None:
+    """Add users to a team, which is there as long as it has members.
+
+    \b
+    ace-graph share team add ops ada bob
+    """
+    added = call.on_store(lambda store: playbooks.add_to_team(store, name, members))
+    print_line(f"{name}: {counted(added, 'user')} added")
+
+
+@command(team, "store", name="remove")
+def remove_from_team(call: Call, name: TeamName, members: Members) -> None:
+    """Remove users from a team; what is shared with it ends for them with the next load."""
+    removed = call.on_store(lambda store: playbooks.remove_from_team(store, name, members))
+    if not removed:
+        raise ChangeRefused(f"none of them is in the team {name}: share team list {name} shows who is")
+    print_line(f"{name}: {counted(removed, 'user')} removed")
+
+
+@command(team, *STORE, name="list")
+def list_teams(
+    call: Call,
+    name: Annotated[str | None, typer.Argument(metavar="TEAM", help="Without one: all teams.")] = None,
+    limit: Limit = 100,
+    after: After = "",
+) -> None:
+    """All teams; or the members of one."""
+
+    async def job(store: Store) -> tuple[str, ...]:
+        if name is None:
+            return await naming(store).teams(limit + 1, after)
+        return await naming(store).members(name, limit + 1, after)
+
+    names = list(call.on_store(job))
+    following = _following(names, limit)
+    key = "teams" if name is None else "members"
+    call.answer({key: names[:limit], "next": following}, names[:limit])
+    nothing = "there is no team yet" if name is None else f"nobody is in the team {name}"
+    _say_more(call, names, following, nothing)
+
+
+commands.add_typer(team, name="team", rich_help_panel=_GRANTS)

@@ -1,0 +1,270 @@
+"""The commands `ace-graph trajectory ...`: record work of your own, look at what was recorded, judge it.
+
+A worker learns from trajectories, or `ace-graph reflect`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, cast, get_args
+
+import typer
+
+from ace_graph.cli.command import LEARNER, Call, CommandGroup, command
+from ace_graph.cli.terminal import counted, print_aside, print_line, printable
+from ace_graph.errors import UsageError
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
+from ace_graph.memory.turn import TurnStatus
+from ace_graph.trajectories.listing import ListedTrajectory, list_trajectories, listed_trajectory
+from ace_graph.trajectories.recording import (
+    Completion,
+    complete_trajectory,
+    delete_trajectory,
+    log_step,
+    start_trajectory,
+)
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ace_graph.memory.turn import StepKind
+
+commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
+
+_LOOK, _RECORD = "Look and judge", "Record"
+_TASK = 60
+Id = Annotated[str, typer.Argument(metavar="ID", help="The trajectory.")]
+Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who did it.")]
+Type = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="What kind of task it is.")]
+Values = Annotated[str | None, typer.Option(metavar="JSON", help="A JSON object of your own values.")]
+Time = Annotated[
+    datetime | None, typer.Option(metavar="TIME", help="Completed on this day (UTC), such as 2026-01-31.")
+]
+
+
+@command(commands, *LEARNER, panel=_LOOK, name="list")
+def list_(
+    call: Call,
+    failed: Annotated[bool, "Only what failed, or could not be learned from."] = False,
+    agent: Agent = None,
+    type_: Type = None,
+    status: Annotated[
+        str | None, typer.Option(metavar="STATUS", help="in_progress, success, failure or partial.")
+    ] = None,
+    since: Time = None,
+    until: Time = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 50,
+    skip: Annotated[int, typer.Option(min=0, help="Skip this many, the newest ones.")] = 0,
+) -> None:
+    """List trajectories, the newest first; those of the graph's own turns are among them."""
+    if status is not None and status not in get_args(TurnStatus):
+        raise UsageError(f"{status[:40]!r} is no status: use one of {', '.join(get_args(TurnStatus))}")
+    wanted = TrajectoryFilter(
+        agent=agent,
+        task_type=type_,
+        status=cast("TurnStatus | None", status),
+        since=as_utc(since),
+        until=as_utc(until),
+    )
+    rows = call.on_store(
+        lambda store: list_trajectories(store, call.learner, wanted, failed=failed, limit=limit, skip=skip)
+    )
+    if call.as_json:
+        print(json.dumps([_row_json(row) for row in rows], ensure_ascii=False, indent=2))
+        return
+    for row in rows:
+        turn, why = row.turn, f": {row.item.error}" if row.item and row.item.error else ""
+        standing = f"  [{row.standing}{why}]" if row.standing not in ("learned", None) else ""
+        about = f"{turn.turn_id}  {turn.started_at:%Y-%m-%d %H:%M}  {turn.status:<11}"
+        print_line(f"{about}  {printable(turn.task)[:_TASK]}{standing}")
+    if not rows:
+        print_aside(f"Learner {call.learner} has no trajectory of this kind.")
+
+
+def as_utc(moment: datetime | None) -> datetime | None:
+    """Return a moment in UTC where its zone is not given."""
+    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
+
+
+def _row_json(row: ListedTrajectory) -> dict[str, object]:
+    """All fields of the record, the effective score, and how learning from it stands."""
+    fields: dict[str, object] = row.turn.model_dump(mode="json")
+    fields["trajectory_id"] = row.turn.turn_id
+    fields["effective_score"] = effective_score(row.turn, utc_now())
+    fields["learning"] = row.standing or ""
+    fields["learning_error"] = row.item.error if row.item else None
+    fields["pending_id"] = row.item.pending_id if row.item else None
+    return fields
+
+
+@command(commands, *LEARNER, panel=_LOOK)
+def show(call: Call, id_: Id) -> None:
+    """Show one trajectory: its outcome, its steps, what was learned from it."""
+    row = call.on_store(lambda store: listed_trajectory(store, call.learner, id_))
+    call.answer(_row_json(row), _lines(row))
+
+
+def _lines(row: ListedTrajectory) -> Iterator[str]:
+    turn = row.turn
+    yield f"{turn.turn_id}  {turn.status}  {turn.task}"
+    yield (
+        f"  agent {turn.agent}, mode {turn.mode}, {turn.duration_ms:.0f} ms, "
+        f"{turn.input_tokens} + {turn.output_tokens} tokens, verdict {turn.verdict}, score {turn.score}"
+    )
+    for read in turn.playbooks:
+        yield f"  playbook {read.playbook_id}, version {read.label}"
+    if turn.error:
+        yield f"  error: {turn.error}"
+    for step in turn.steps:
+        again = f" (x{step.times})" if step.times > 1 else ""
+        yield f"  {step.kind}: {step.text}{again}"
+    for feedback in turn.feedback:
+        yield f"  feedback ({feedback.kind}): {feedback.verdict} {feedback.text}"
+    for reflection in turn.reflections:
+        mark = " (by rules)" if reflection.fallback else ""
+        findings = (
+            *reflection.successes,
+            *reflection.failures,
+            *reflection.observations,
+            *reflection.recommendations,
+        )
+        yield f"  reflection {reflection.reflection_id}{mark}: {'; '.join(findings) or 'nothing to learn'}"
+    if row.item is not None:
+        why = f": {row.item.error}" if row.item.error else ""
+        yield f"  learning: {row.item.state}{why}"
+
+
+@command(commands, *LEARNER, panel=_LOOK)
+def feedback(
+    call: Call,
+    trajectory_id: Id,
+    verdict: Annotated[str, typer.Argument(metavar="good|bad", help="What it was worth.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Why; the right answer.")] = "",
+) -> None:
+    """Judge a trajectory: votes on the bullets that it followed, and a reason to learn from it again.
+
+    \b
+    ace-graph trajectory feedback 3f2a... bad "The answer is 5/6."
+    """
+    from ace_graph.cli.reflect import judge
+
+    judge(call, trajectory_id, verdict, text)
+
+
+@command(commands, *LEARNER, panel=_RECORD)
+def start(
+    call: Call,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
+    agent: Agent = None,
+    type_: Type = None,
+    parent: Annotated[
+        str | None, typer.Option(metavar="ID", help="The trajectory that this one is a part of.")
+    ] = None,
+    id_: Annotated[str | None, typer.Option("--id", metavar="ID", help="An id of your own.")] = None,
+) -> None:
+    """Begin a trajectory and print its id.
+
+    \b
+    id=$(ace-graph trajectory start "Fetch the invoices" --agent crawler)
+    ace-graph trajectory log "$id" action "GET /invoices" --metadata '{"page": 1}'
+    ace-graph trajectory complete "$id" failure --error "429 after 3 retries"
+    """
+    new_id = call.on_store(
+        lambda store: start_trajectory(
+            *(store, call.learner, task),
+            agent=agent or "host",
+            task_type=type_,
+            parent_id=parent,
+            trajectory_id=id_,
+        )
+    )
+    call.answer({"trajectory_id": new_id, "status": "in_progress"}, new_id)
+
+
+@command(commands, *LEARNER, panel=_RECORD)
+def log(
+    call: Call,
+    id_: Id,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="decision, action or observation.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What was decided, done or seen.")],
+    metadata: Values = None,
+) -> None:
+    """Add a step."""
+    values = _json_object(metadata, "--metadata")
+    step = cast("StepKind", kind)  # log_step refuses other words
+    turn = call.on_store(lambda store: log_step(store, call.learner, id_, step, text, values))
+    call.answer({"trajectory_id": id_, "steps": len(turn.steps)}, f"{counted(len(turn.steps), 'step')}.")
+
+
+@command(commands, *LEARNER, panel=_RECORD)
+def complete(
+    call: Call,
+    id_: Id,
+    status: Annotated[str, typer.Argument(metavar="STATUS", help="success, failure or partial.")],
+    score: Annotated[float | None, "From 0 to 1."] = None,
+    error: Annotated[str | None, typer.Option(metavar="TEXT", help="What went wrong.")] = None,
+    answer: Annotated[str, typer.Option(metavar="TEXT", help="What came of it.")] = "",
+    metrics: Values = None,
+    cited: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="A bullet that was followed; may be given several times."),
+    ] = None,
+    learn: Annotated[bool, typer.Option(help="Leave work for a worker.")] = True,
+) -> None:
+    """End a trajectory. Its first outcome stays."""
+    completion = Completion(
+        score=score,
+        error=error,
+        answer=answer,
+        metrics=_json_object(metrics, "--metrics"),
+        cited=tuple(cited or ()),
+        learns=learn,
+    )
+    outcome = cast("TurnStatus", status)  # complete_trajectory refuses other words
+    settings = call.settings()
+    pending = call.on_store(
+        lambda store: complete_trajectory(
+            store, call.learner, id_, outcome, completion, tracing=settings.tracing
+        ),
+        settings,
+    )
+    told = "Completed." if pending is None else "Completed; a worker will learn from it."
+    call.answer({"trajectory_id": id_, "status": status, "pending": pending}, told)
+
+
+def _json_object(text: str | None, option: str) -> dict[str, JsonValue]:
+    """Return the JSON object given for an option. Raises UsageError."""
+    if text is None:
+        return {}
+    try:
+        value: object = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{option} is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise UsageError(f'{option} is a JSON object, like {{"pages": 3}}')
+    return cast("dict[str, JsonValue]", value)
+
+
+@command(commands, *LEARNER, panel=_RECORD)
+def delete(call: Call, id_: Id) -> None:
+    """Delete what a trajectory says. Its parts, and what was learned from it, stay."""
+    call.on_store(lambda store: delete_trajectory(store, call.learner, id_))
+    call.answer({"trajectory_id": id_, "deleted": True}, "Deleted.")
+
+
+@command(commands, *LEARNER, panel=_RECORD)
+def trim(
+    call: Call, days: Annotated[float, typer.Option(min=0, help="Older than so many days.")] = 30
+) -> None:
+    """Drop old steps of what was reflected on; outcomes and evidence stay."""
+    from ace_graph.cleaning.clean_memory import trim_trajectories
+
+    done = call.on_store(lambda store: trim_trajectories(store, call.learner, utc_now(), days))
+    trimmed, kept = len(done.trimmed), len(done.unreflected)
+    lines = [f"Dropped the steps of {trimmed} {'trajectory' if trimmed == 1 else 'trajectories'}."]
+    if kept:
+        lines.append(f"Kept {kept}, because nobody has reflected on them yet: ace-graph worker --once")
+    call.answer({"trimmed": list(done.trimmed), "unreflected": list(done.unreflected)}, lines)

@@ -1,0 +1,126 @@
+"""`ace-graph worker`: learns from the turns that are pending, here or on the nodes of a cluster.
+
+Without a model it is an error: the offline tutor never takes the place of a model here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ace_graph.cli.command import Call, On, command
+from ace_graph.cli.terminal import print_notice
+from ace_graph.errors import UsageError
+
+if TYPE_CHECKING:
+    from ace_graph.background.process_item import ItemOutcome
+    from ace_graph.background.worker import Worker
+    from ace_graph.memory.stores.base import PendingStore, Store
+    from ace_graph.settings import Settings
+
+logger = logging.getLogger("ace_graph")
+
+_PART = 10
+"""How many items a node is asked to learn from before it tells how they ended."""
+
+commands = typer.Typer()
+
+
+@command(commands, "store")
+def worker(
+    call: Call,
+    once: Annotated[bool, "End when nothing is pending or leased, dead letters aside."] = False,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Turns at the same time, each of another learner.")
+    ] = 4,
+    on: On = None,
+) -> None:
+    """Learn from the turns that ACE_LEARNING=background left; any number of workers may run.
+
+    \b
+    ACE_LEARNING=background ace-graph run < question.json
+    ace-graph worker --once
+    ace-graph worker --once --on ray
+
+    It needs a model (GEMINI_API_KEY, or ACE_MODEL). A lease lasts 30 s and is renewed while a turn is
+    worked on; a worker that dies loses nothing. Ctrl-C ends it when what is under way is done.
+    """
+    if on is not None and not once:
+        raise UsageError("--on is for work that ends: add --once, or start a worker on each machine")
+    from ace_graph.background.worker import build_worker
+    from ace_graph.models import choose_model, close_model, make_model
+    from ace_graph.stores import check_store
+
+    settings = call.settings()
+    choice = choose_model(settings)
+    ends = Counter[str]() if on is None else _learned_on_nodes(call, settings, concurrency, on)
+
+    def count(done: ItemOutcome) -> None:
+        ends[done.status] += 1
+
+    async def work(store: PendingStore) -> None:
+        await check_store(store)
+        model = make_model(settings)
+        try:
+            worker = build_worker(
+                model=model, store=store, settings=settings, concurrency=concurrency, on_learned=count
+            )
+            _stop_on_signals(worker)
+            logger.info("[ACE Worker] model=%s store=%s: at work", choice, store.name)
+            await (worker.drain() if once else _run(worker, store, settings))
+        finally:
+            await close_model(model)
+
+    call.on_store(work, settings)
+    summary = ", ".join(f"{end} {ends[end]}" for end in sorted(ends)) or "nothing was pending"
+    if once:
+        print_notice(f"worker: {summary}")
+    else:
+        logger.info("[ACE Worker] stopped: %s", summary)
+
+
+def _learned_on_nodes(call: Call, settings: Settings, concurrency: int, on: str) -> Counter[str]:
+    """Let the nodes learn from what is pending now; return how many items ended how.
+
+    What is left, such as the items of a node that died, is learned from here.
+    """
+    from ace_graph.background.learn_job import LearnJob
+    from ace_graph.cli.passes import executor_for
+
+    known, ends = settings.with_absolute_paths(), Counter[str]()
+    with executor_for(on, known.store_url) as executor:
+        waiting = call.on_store(lambda store: store.count_pending(), settings).pending
+        parts = [_PART] * (waiting // _PART) + [waiting % _PART] * (waiting % _PART > 0)
+
+        def take(learned: Counter[str]) -> None:
+            ends.update(learned)
+            print_notice(f"worker: {ends.total()} of {waiting}")
+
+        asyncio.run(executor.run(LearnJob(known), iter(parts), take, concurrency=concurrency))
+    return ends
+
+
+async def _run(worker: Worker, store: Store, settings: Settings) -> None:
+    from ace_graph.cleaning.schedule import memory_cleaning, run_jobs
+    from ace_graph.memory.clock import utc_now
+
+    cleaning = memory_cleaning(store, settings, utc_now, asyncio.sleep)
+    async with run_jobs([cleaning], asyncio.sleep):
+        await worker.run()
+
+
+def _stop_on_signals(worker: Worker) -> None:
+    """End in order on SIGTERM and Ctrl-C; the second one ends at once."""
+    loop = asyncio.get_running_loop()
+
+    def stop(number: signal.Signals) -> None:
+        loop.remove_signal_handler(number)
+        worker.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number)
