@@ -17,9 +17,8 @@ from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.memory.stores.change import commit_checked
-from ace_graph.playbooks.bullets import change_bullets
-from ace_graph.playbooks.manage import Change
-from ace_graph.playbooks.target import Target, target_of
+from ace_graph.playbooks.content import Change
+from ace_graph.playbooks.handle import PlaybookHandle, open_playbook
 from ace_graph.stores import open_store
 
 __all__ = [
@@ -61,11 +60,11 @@ def on_trajectories(url: str | None, job: Callable[[PendingStore], Awaitable[T]]
     return on_store(url, checked)
 
 
-def on_playbook(url: str | None, which: Which, job: Callable[[Store, Target], Awaitable[T]]) -> T:
+def on_playbook(url: str | None, which: Which, job: Callable[[Store, PlaybookHandle], Awaitable[T]]) -> T:
     """Run `job` with the store and where in it a playbook is. Raises PlaybookNotFound."""
 
     async def run(store: Store) -> T:
-        return await job(store, await target_of(store, which.name, which.learner))
+        return await job(store, await open_playbook(store, which.name, which.learner))
 
     return on_store(url, run)
 
@@ -76,11 +75,11 @@ def change(url: str | None, which: Which, operation: Operation, reason: str) -> 
     Raises ChangeRefused when it can't be applied; then nothing is written, not even the access clock.
     """
 
-    async def job(_: Store, target: Target) -> Commit:
-        base = await target.store.load(target.key)
+    async def job(_: Store, target: PlaybookHandle) -> Commit:
+        base = await target.load()
         if base.absent and not isinstance(operation, Add):
             raise ChangeRefused(f"nothing is stored for learner {which.learner}: check --learner")
-        return await change_bullets(target, base, [operation], by_command(reason), refused)
+        return await target.change(base, [operation], by_command(reason), refused)
 
     return on_playbook(url, which, job)
 

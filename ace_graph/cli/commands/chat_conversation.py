@@ -25,7 +25,7 @@ from ace_graph.learning.feedback import read_feedback
 from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.stores.base import checked_learner_id
-from ace_graph.playbooks.manage import get_playbook
+from ace_graph.playbooks.catalogue import get_playbook
 from ace_graph.state import MODES
 from ace_graph.stores import open_store
 

@@ -19,8 +19,7 @@ from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.playbooks import Change, NamedPlaybook
-from ace_graph.playbooks.manage import Written, edit_target, read, write
-from ace_graph.playbooks.target import Target
+from ace_graph.playbooks.handle import PlaybookHandle, Written
 from ace_graph.playbooks.worth import Worth, read_worth
 
 __all__ = [
@@ -127,8 +126,8 @@ def list_all(url: str | None, learner: str, *, as_json: bool) -> None:
 def get(url: str | None, which: Which, *, as_json: bool) -> None:
     """Print everything about one playbook, and its bullets."""
 
-    async def job(store: Store, target: Target) -> tuple[NamedPlaybook, Worth]:
-        return await read(store, target), await read_worth(store, target, which.learner)
+    async def job(store: Store, target: PlaybookHandle) -> tuple[NamedPlaybook, Worth]:
+        return await target.read(), await read_worth(store, target, which.learner)
 
     found, worth = on_playbook(url, which, job)
     fields = entry_json(found.entry)
@@ -148,8 +147,8 @@ def update(url: str | None, which: Which, file: Path, how: How, *, as_json: bool
     verb = "update" if how.merge else "update --replace"
     change = Change(author=AUTHOR, reason=f"playbook {verb} {file.name}", keeps_label=how.keeps_label)
 
-    async def job(store: Store, target: Target) -> Written:
-        return await write(store, target, reading.bullets, merge=how.merge, change=change)
+    async def job(_: Store, target: PlaybookHandle) -> Written:
+        return await target.write(reading.bullets, merge=how.merge, change=change)
 
     done = on_playbook(url, which, job)
     version, held = done.commit.version, counted(len(done.commit.snapshot.playbook), "bullet")
@@ -171,7 +170,7 @@ def about(
     url: str | None, which: Which, description: str | None, scope: str | None, *, as_json: bool
 ) -> None:
     """Change the fields of a playbook, and print them."""
-    entry = on_playbook(url, which, lambda _, target: edit_target(target, description, scope))
+    entry = on_playbook(url, which, lambda _, target: target.edit_fields(description, scope))
     if as_json:
         print_json(entry_json(entry))
         return
@@ -181,7 +180,7 @@ def about(
 def delete(url: str | None, which: Which) -> None:
     """Delete a playbook."""
 
-    async def job(store: Store, target: Target) -> bool:
+    async def job(store: Store, target: PlaybookHandle) -> bool:
         name = which.name if target.entry is None else target.key
         return await playbooks.delete(store, name, user=which.learner)
 

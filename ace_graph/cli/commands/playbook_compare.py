@@ -19,9 +19,8 @@ from ace_graph.errors import ConfigurationError, UsageError
 from ace_graph.evaluation.comparison import Side
 from ace_graph.evaluation.tasks import task_named
 from ace_graph.memory.stores.base import keeps_pending
-from ace_graph.playbooks.observed import VersionOutcome
-from ace_graph.playbooks.target import target_of
-from ace_graph.playbooks.versions import version_from
+from ace_graph.playbooks.handle import open_playbook
+from ace_graph.playbooks.versions import VersionOutcome, version_from
 from ace_graph.settings import Settings
 from ace_graph.stores import open_store
 
@@ -71,7 +70,7 @@ async def _read(
             )
         if not keeps_pending(store):
             raise ConfigurationError(f"the store {store.name} keeps no trajectories of its own")
-        target, observed = await target_of(store, which.name, which.learner), None
+        target, observed = await open_playbook(store, which.name, which.learner), None
         if target.named is not None:
             observed = await playbooks.observe_versions(store, which.learner, target.key)
     one, other = (

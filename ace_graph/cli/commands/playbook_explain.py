@@ -17,7 +17,7 @@ from ace_graph.errors import UsageError
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.stores.base import Store
-from ace_graph.playbooks.target import Target
+from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.reasoning.explained_search import ExplainedBullet, ExplainedSearch, explain_search
 
 __all__ = ["explain"]
@@ -35,7 +35,7 @@ def explain(
     """Print why a turn with this question would be shown the bullets, or not; those that are shown first."""
     meaning = find_meaning(load_settings(), None)
 
-    async def job(store: Store, target: Target) -> ExplainedSearch:
+    async def job(store: Store, target: PlaybookHandle) -> ExplainedSearch:
         return await explain_search(
             target,
             which.learner,

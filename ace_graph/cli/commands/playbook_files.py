@@ -27,8 +27,7 @@ from ace_graph.memory.formats.skill_folder import checked_skill_folder
 from ace_graph.memory.sharing.outgoing import outgoing_text
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.playbooks.importing import import_bullets
-from ace_graph.playbooks.target import Target
+from ace_graph.playbooks.handle import PlaybookHandle
 
 __all__ = ["export_playbook", "import_playbook", "text_of"]
 
@@ -39,9 +38,9 @@ def export_playbook(url: str | None, which: Which, name: str, file: Path | None)
     """Write the learner's bullets to `file`, or to stdout."""
     chosen = format_named(name)
 
-    async def job(_: Store, target: Target) -> tuple[Snapshot, str]:
+    async def job(_: Store, target: PlaybookHandle) -> tuple[Snapshot, str]:
         about = outgoing_text(target.entry.description) if target.entry is not None else ""
-        return await target.store.load(target.key), about
+        return await target.load(), about
 
     snapshot, about = on_playbook(url, which, job)
     written = whole = len(snapshot.playbook)
@@ -68,7 +67,7 @@ def import_playbook(url: str | None, which: Which, file: Path, name: str, *, as_
     if file.is_dir() and (unread := checked_skill_folder(file).others):
         print_notice(f"{counted(len(unread), 'other file')} of {file} not read, such as {unread[0]!a}")
 
-    async def job(_: Store, target: Target) -> tuple[ImportOutcome, Snapshot]:
+    async def job(_: Store, target: PlaybookHandle) -> tuple[ImportOutcome, Snapshot]:
         return await _add_all(target, reading, f"playbook import {file.name}")
 
     outcome, after = on_playbook(url, which, job)
@@ -98,8 +97,8 @@ def text_of(file: Path) -> str:
     return read_stream(sys.stdin.buffer) if str(file) == "-" else read_text(file)
 
 
-async def _add_all(target: Target, reading: Reading, reason: str) -> tuple[ImportOutcome, Snapshot]:
-    base = await target.store.load(target.key)
+async def _add_all(target: PlaybookHandle, reading: Reading, reason: str) -> tuple[ImportOutcome, Snapshot]:
+    base = await target.load()
     bar = Progress(
         TextColumn("importing"),
         BarColumn(),
@@ -110,8 +109,8 @@ async def _add_all(target: Target, reading: Reading, reason: str) -> tuple[Impor
     task = bar.add_task("importing", total=len(reading.bullets))
     try:
         with bar:
-            return await import_bullets(
-                target, base, reading, by_command(reason), lambda count: bar.advance(task, count)
+            return await target.import_bullets(
+                base, reading, by_command(reason), lambda count: bar.advance(task, count)
             )
     except BaseException:
         if bar.tasks[0].completed:

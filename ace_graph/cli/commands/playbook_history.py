@@ -19,9 +19,8 @@ from ace_graph.memory.delta.rollback import ArchivedBullet
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.views.diff import diff as bullet_diff
-from ace_graph.playbooks.bullets import archived_bullets, restore_bullet
-from ace_graph.playbooks.target import Target
-from ace_graph.playbooks.versions import content_at, restore_target, version_from, version_number
+from ace_graph.playbooks.handle import PlaybookHandle
+from ace_graph.playbooks.versions import version_from, version_number
 
 __all__ = ["archive", "diff", "history", "restore", "rollback"]
 
@@ -52,10 +51,10 @@ def diff(url: str | None, which: Which, before: str, after: str, *, as_json: boo
 
     wanted = (_version_from(before), _version_from(after))
 
-    async def job(_: Store, target: Target) -> tuple[tuple[int, Playbook], ...]:
+    async def job(_: Store, target: PlaybookHandle) -> tuple[tuple[int, Playbook], ...]:
         stored = await target.store.versions(target.key)
         numbers = [version_number(stored, version) for version in wanted]
-        return tuple([(n, await content_at(target, n)) for n in numbers])
+        return tuple([(n, await target.content_at(n)) for n in numbers])
 
     (first, old), (second, new) = on_playbook(url, which, job)
     found = bullet_diff(old, new)
@@ -84,8 +83,8 @@ def rollback(url: str | None, which: Which, version: str, *, as_json: bool) -> N
 
     wanted = _version_from(version)
 
-    async def job(_: Store, target: Target) -> Commit:
-        return await restore_target(target, wanted, by_command(f"playbook rollback {version}").delta())
+    async def job(_: Store, target: PlaybookHandle) -> Commit:
+        return await target.restore(wanted, by_command(f"playbook rollback {version}"))
 
     done = on_playbook(url, which, job)
     if as_json:
@@ -98,7 +97,7 @@ def rollback(url: str | None, which: Which, version: str, *, as_json: bool) -> N
 def archive(url: str | None, which: Which, *, as_json: bool, limit: int) -> None:
     """Print the bullets that left the playbook and are not back, the latest first."""
 
-    found = on_playbook(url, which, lambda _, target: archived_bullets(target))[:limit]
+    found = on_playbook(url, which, lambda _, target: target.archived_bullets())[:limit]
     if as_json:
         print_json({"bullets": [_left_json(left) for left in found]})
         return
@@ -113,9 +112,9 @@ def archive(url: str | None, which: Which, *, as_json: bool, limit: int) -> None
 def restore(url: str | None, which: Which, bullet_id: str, *, as_json: bool) -> None:
     """Bring one archived bullet back as it was."""
 
-    async def job(_: Store, target: Target) -> Commit:
-        base = await target.store.load(target.key)
-        return await restore_bullet(target, base, bullet_id, by_command("playbook restore"), refused)
+    async def job(_: Store, target: PlaybookHandle) -> Commit:
+        base = await target.load()
+        return await target.restore_bullet(base, bullet_id, by_command("playbook restore"), refused)
 
     done = on_playbook(url, which, job)
     if as_json:

@@ -18,9 +18,9 @@ from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.memory.stores.playbooks import keeps_playbooks
-from ace_graph.playbooks.rescreening import Rescreened
-from ace_graph.playbooks.rescreening import rescreen as again
-from ace_graph.playbooks.target import Target, check_owner
+from ace_graph.playbooks.content import Rescreened
+from ace_graph.playbooks.content import rescreen as again
+from ace_graph.playbooks.handle import PlaybookHandle
 
 __all__ = ["rescreen", "rescreen_all"]
 
@@ -49,9 +49,9 @@ class _Named:
 def rescreen(url: str | None, which: Which, *, dry_run: bool, as_json: bool) -> None:
     """Screen the bullets of one playbook."""
 
-    async def job(_: Store, target: Target) -> list[_Named]:
-        check_owner(target)
-        base = await target.store.load(target.key)
+    async def job(_: Store, target: PlaybookHandle) -> list[_Named]:
+        target.check_owner()
+        base = await target.load()
         if base.absent:
             raise ChangeRefused(f"nothing is stored for learner {which.learner}: check --learner")
         name = which.learner if which.name == DEFAULT_NAME else f"{which.learner}/{which.name}"

@@ -19,7 +19,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import Memory, memories
 from ace_graph.memory.views.bullet_filter import BulletFilter
-from ace_graph.playbooks.target import Target
+from ace_graph.playbooks.handle import PlaybookHandle
 
 __all__ = [
     "as_text",
@@ -150,8 +150,8 @@ def bullet_table(
 
 
 def _load(url: str | None, which: Which) -> tuple[Snapshot, Policy]:
-    async def job(store: Store, target: Target) -> tuple[Snapshot, Policy]:
-        return await target.store.load(target.key), store.policy
+    async def job(store: Store, target: PlaybookHandle) -> tuple[Snapshot, Policy]:
+        return await target.load(), store.policy
 
     return on_playbook(url, which, job)
 

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from ace_graph.errors import PlaybookChanged
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.sharing.right import Right
-from ace_graph.playbooks.target import Target, check_owner, require
+from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.server.page.said import Done
 from ace_graph.server.page.session import Visitor, VisitorDep, local_path, prefix_of
 from ace_graph.server.routes.edit import Edit, playbook_of
@@ -23,24 +23,24 @@ __all__ = ["PlaceDep", "PlaybookId", "after_change", "changed", "edit_for", "pla
 PlaybookId = Annotated[str, Path(min_length=1, max_length=128)]
 
 
-async def place_of(playbook_id: PlaybookId, visitor: VisitorDep) -> Target:
+async def place_of(playbook_id: PlaybookId, visitor: VisitorDep) -> PlaybookHandle:
     """Return the playbook in the path. Raises PlaybookNotFound where the visitor may not read it."""
     return await playbook_of(visitor.services.store, playbook_id, visitor.identity)
 
 
-PlaceDep = Annotated[Target, Depends(place_of)]
+PlaceDep = Annotated[PlaybookHandle, Depends(place_of)]
 """The playbook in the path, which the visitor may read."""
 
 
-async def edit_for(visitor: Visitor, target: Target, etag: str, *, own: bool = False) -> Edit:
+async def edit_for(visitor: Visitor, target: PlaybookHandle, etag: str, *, own: bool = False) -> Edit:
     """Return the change of a playbook that still has the version `etag`; empty: whatever it has.
 
     Raises PlaybookForbidden. With `own` only for whom the playbook belongs to, as the API has it.
     """
     if own:
-        check_owner(target)
+        target.check_owner()
     else:
-        await require(target, Right.WRITE)
+        await target.require(Right.WRITE)
     match = f'"{etag}"' if etag else None
     return Edit(
         visitor.services,

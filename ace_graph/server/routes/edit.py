@@ -25,8 +25,7 @@ from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks import Change
-from ace_graph.playbooks.bullets import change_bullets
-from ace_graph.playbooks.target import Target, check_owner, require, target_by_id, target_of
+from ace_graph.playbooks.handle import PlaybookHandle, open_by_id, open_playbook
 from ace_graph.server.auth import Identity
 from ace_graph.server.dependencies import Sender, Services, ServicesDep, User
 from ace_graph.server.keyed import IdempotencyKey, key_of, request_id_of
@@ -62,26 +61,26 @@ async def declare_playbook_id(playbook_id: PlaybookId) -> None:
     """Check the id in the path; `Place` reads it."""
 
 
-async def playbook_of(store: Store, playbook_id: str, sender: Identity) -> Target:
+async def playbook_of(store: Store, playbook_id: str, sender: Identity) -> PlaybookHandle:
     """Return where a playbook is that this sender may read. Raises PlaybookNotFound, PlaybookForbidden."""
     if playbook_id == DEFAULT:
-        return await target_of(store, DEFAULT, sender.learner)
-    target = await target_by_id(store, playbook_id, sender.user)
+        return await open_playbook(store, DEFAULT, sender.learner)
+    target = await open_by_id(store, playbook_id, sender.user)
     if not sender.may("share"):
-        check_owner(target)
+        target.check_owner()
     return target
 
 
-async def _place(request: Request, sender: Sender, services: ServicesDep) -> Target:
+async def _place(request: Request, sender: Sender, services: ServicesDep) -> PlaybookHandle:
     playbook_id = str(request.path_params.get("playbook_id", DEFAULT))
     return await playbook_of(services.store, playbook_id, sender)
 
 
-async def checked_place(target: Annotated[Target, Depends(_place)]) -> None:
+async def checked_place(target: Annotated[PlaybookHandle, Depends(_place)]) -> None:
     """Check that the learner may read the playbook in the path, before anything else is asked."""
 
 
-Place = Annotated[Target, Depends(_place)]
+Place = Annotated[PlaybookHandle, Depends(_place)]
 """The playbook in the path, which the learner may read, else the learner's own memory."""
 
 
@@ -93,7 +92,7 @@ class Edit:
     learner: str
     author: str
     user: Caller | str
-    target: Target
+    target: PlaybookHandle
     response: Response
     if_match: str | None
     op_id: str
@@ -143,7 +142,7 @@ class Edit:
         if done is None and not operations:
             return base.version, Report()
         if done is None:
-            done = await change_bullets(self.target, base, operations, self.change(reason, base), refused)
+            done = await self.target.change(base, operations, self.change(reason, base), refused)
         return done.version, done.report
 
     async def commit(self, base: Snapshot, operations: Sequence[Operation], reason: str) -> ChangeReply:
@@ -173,9 +172,9 @@ def _edit_with(needed: Right | None) -> _MakeEdit:
         idempotency_key: IdempotencyKey = None,
     ) -> Edit:
         if needed is None:
-            check_owner(target)
+            target.check_owner()
         else:
-            await require(target, needed)
+            await target.require(needed)
         key = key_of(idempotency_key, sender.learner, sender.author)
         new = Edit(
             services,

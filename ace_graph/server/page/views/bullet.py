@@ -126,7 +126,7 @@ async def edit_text(
     patch = BulletPatch(content=form.content)
     back = _back(playbook_id, bullet_id, form.back)
     for _ in range(_EDIT_ATTEMPTS):
-        base = await target.store.load(target.key)
+        base = await target.load()
         present = base.playbook.get_bullet(bullet_id)
         if present is None or present.content != form.shown:
             values = {

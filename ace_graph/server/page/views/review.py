@@ -13,7 +13,7 @@ from ace_graph.errors import ChangeRefused, RequestRefused
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.delta.operations import Operation, Release, Remove
-from ace_graph.playbooks.target import Target
+from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.server.middleware.access_control import does
 from ace_graph.server.page.editing import PlaceDep, after_change, edit_for, place_of, to_view
 from ace_graph.server.page.said import Said
@@ -179,7 +179,9 @@ async def decide_proposal(
     )
 
 
-async def _decide_proposal(visitor: Visitor, target: Target, proposal_id: str, form: ProposalForm) -> None:
+async def _decide_proposal(
+    visitor: Visitor, target: PlaybookHandle, proposal_id: str, form: ProposalForm
+) -> None:
     if form.decision == "approve":
         await accept(proposal_id, AcceptBody(), await edit_for(visitor, target, ""))
     else:

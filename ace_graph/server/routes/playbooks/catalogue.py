@@ -22,12 +22,11 @@ from ace_graph.memory.catalogue.name import DEFAULT, MAX_NAME_CHARS
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.sharing.asked import not_found
 from ace_graph.playbooks import Change
-from ace_graph.playbooks.manage import Written, edit_target, read, write
+from ace_graph.playbooks.handle import Written
 from ace_graph.playbooks.sharing import SharedEntry, shared_with
-from ace_graph.playbooks.target import not_found
 from ace_graph.playbooks.templates import TemplateName
-from ace_graph.playbooks.versions import list_target
 from ace_graph.server.dependencies import Sender, ServicesDep, User
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import IdempotencyKey, KeyedRoute, key_of, request_id_of
@@ -267,7 +266,7 @@ async def create(
 @named.get("", responses=error_responses(404))
 async def get(target: Place, services: ServicesDep, response: Response) -> ContentReply:
     """Return a playbook with its bullets; one of the learner's own with those in quarantine, too."""
-    found = await read(services.store, target)
+    found = await target.read()
     tag_version(response, found.entry.version)
     return ContentReply(**_entry(found.entry).model_dump(), bullets=found.playbook.bullets())
 
@@ -280,9 +279,7 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
     """
     reason = body.reason or ("added over HTTP" if body.merge else "replaced over HTTP")
     change = edit.change(reason, await edit.load())
-    done = await write(
-        edit.services.store,
-        edit.target,
+    done = await edit.target.write(
         _adds(body.bullets),
         merge=body.merge,
         change=replace(change, keeps_label=not body.increment_version),
@@ -294,7 +291,7 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
 async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
     """Give a named playbook another description or scope. That makes no version."""
     base = await edit.load()
-    entry = await edit_target(edit.target, body.description, body.scope)
+    entry = await edit.target.edit_fields(body.description, body.scope)
     tag_version(edit.response, base.version)
     return _entry(replace(entry, version=base.version))
 
@@ -313,7 +310,7 @@ async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
 @own.get("/versions", responses=error_responses(404))
 async def versions(target: Place) -> VersionsReply:
     """Return all versions, the newest first: number, label, author, time and reason."""
-    found = await list_target(target)
+    found = await target.list_versions()
     return VersionsReply(
         versions=[
             VersionReply(

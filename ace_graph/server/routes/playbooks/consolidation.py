@@ -20,7 +20,6 @@ from ace_graph.consolidation import (
 from ace_graph.errors import ChangeRefused, PlaybookChanged, PlaybookExists, PlaybookNotFound, RequestRefused
 from ace_graph.memory.bullet import Share
 from ace_graph.memory.views.kinds import BulletKind
-from ace_graph.playbooks.target import check_owner
 from ace_graph.server.background import learning_mode
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
@@ -170,7 +169,7 @@ async def consolidation_run(
     target: Place, run_id: RunId, learner: Learner, services: ServicesDep
 ) -> RunReply:
     """What became of a run. One that merged nothing is known until the next run ends."""
-    check_owner(target)
+    target.check_owner()
     found = await run_state(services.store, learner, run_id, target.ref.name, now=services.clock.now())
     if found is None:
         raise RequestRefused(404, "not_found", "there is no such run of a consolidation")

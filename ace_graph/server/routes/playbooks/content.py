@@ -13,8 +13,7 @@ from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.formats.base import Refusal
 from ace_graph.memory.formats.registry import FormatName, format_named, read_bullets
 from ace_graph.off_loop import off_loop
-from ace_graph.playbooks.importing import import_bullets
-from ace_graph.playbooks.rescreening import rescreen, rescreened
+from ace_graph.playbooks.content import rescreen, rescreened
 from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
@@ -112,7 +111,7 @@ async def export(
     file_format: Annotated[FormatName, Query(alias="format", description="The format of the file.")] = "json",
 ) -> PlainTextResponse:
     """Return the bullets as a file, which `import` reads."""
-    found = await target.store.load(target.key)
+    found = await target.load()
     text = await off_loop(format_named(file_format).write, found.playbook)
     response = PlainTextResponse(text)
     tag_version(response, found.version)
@@ -127,7 +126,7 @@ async def import_(body: ImportBody, edit: PlaybookEdit) -> ImportReply:
     except (FormatError, NewerFormat) as error:
         raise RequestRefused(409, "unreadable", f"the file can't be read: {error}"[:300]) from error
     base = await edit.load()
-    outcome, after = await import_bullets(edit.target, base, reading, edit.change("imported over HTTP", base))
+    outcome, after = await edit.target.import_bullets(base, reading, edit.change("imported over HTTP", base))
     if outcome.read and len(outcome.refused) == outcome.read:
         why = outcome.refused[0].why
         raise RequestRefused(409, "refused", f"every bullet was refused: {why}"[:300])

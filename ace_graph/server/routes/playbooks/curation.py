@@ -19,8 +19,7 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Distinguish, Merge, Quarantine, Release, Supersede, Tag
 from ace_graph.memory.delta.rollback import archived
-from ace_graph.playbooks.bullets import restore_bullet
-from ace_graph.playbooks.versions import restore_target, version_number
+from ace_graph.playbooks.versions import version_number
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
 from ace_graph.server.middleware.access_control import does
@@ -177,7 +176,7 @@ async def restore(bullet_id: BulletId, edit: OwnEdit) -> ChangeReply:
         if not here and all(left.bullet.id != bullet_id for left in archived(history, base.playbook)):
             raise RequestRefused(404, "not_found", "your history holds no such bullet")
         change = edit.change("restored over HTTP", base)
-        done = await restore_bullet(edit.target, base, bullet_id, change, refused)
+        done = await edit.target.restore_bullet(base, bullet_id, change, refused)
     return edit.reply(done.version, done.report)
 
 
@@ -251,4 +250,4 @@ async def go_back(edit: Edit, version: int | str) -> Commit:
     if n == base.version.n:
         raise RequestRefused(409, "refused", f"the playbook is at version {version} already")
     change = edit.change(f"rolled back to {version} over HTTP", base)
-    return await restore_target(edit.target, n, change.delta())
+    return await edit.target.restore(n, change)

@@ -12,8 +12,7 @@ from ace_graph.memory.bullet import Bullet, Moment
 from ace_graph.memory.commit import HistoryEntry
 from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Revived
 from ace_graph.memory.views.diff import diff
-from ace_graph.playbooks.bullets import archived_bullets
-from ace_graph.playbooks.versions import content_at, version_number
+from ace_graph.playbooks.versions import version_number
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.edit import Place, declare_playbook_id
 from ace_graph.server.schemas import VersionName
@@ -138,7 +137,7 @@ async def differences(target: Place, query: Annotated[DiffQuery, Query()]) -> Di
     """Return what came, went and changed between two versions."""
     versions = await target.store.versions(target.key)
     first, second = (version_number(versions, version) for version in (query.before, query.after))
-    found = diff(await content_at(target, first), await content_at(target, second))
+    found = diff(await target.content_at(first), await target.content_at(second))
     return DiffReply(
         added=found.added,
         removed=found.removed,
@@ -152,7 +151,7 @@ async def archive(
     target: Place, limit: Annotated[int, Query(ge=1, le=1_000, description="At most so many.")] = 100
 ) -> ArchiveReply:
     """Return the bullets that have left the playbook and are not back: since when, and why."""
-    found = (await archived_bullets(target))[:limit]
+    found = (await target.archived_bullets())[:limit]
     return ArchiveReply(
         bullets=[
             ArchivedReply(

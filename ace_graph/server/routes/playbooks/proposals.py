@@ -10,16 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded
 from ace_graph.memory.sharing.proposal import Proposal, ProposalState
-from ace_graph.playbooks.collecting import collect_target
-from ace_graph.playbooks.own_proposals import own_proposals
-from ace_graph.playbooks.proposing import (
-    MAX_BULLETS,
-    accept_target,
-    proposals_target,
-    propose_target,
-    refuse_target,
-)
-from ace_graph.playbooks.withdrawing import withdraw_target
+from ace_graph.playbooks.proposals import MAX_BULLETS, Proposals, own_proposals
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
@@ -154,7 +145,7 @@ async def list_proposals(
 ) -> ProposalsReply:
     """Return the proposals that can be decided, or with `state` those that were, and all."""
     state = None if query.state == "all" else query.state
-    found = await proposals_target(target, state, services.clock.now())
+    found = await Proposals(target).listed(state, services.clock.now())
     return ProposalsReply(proposals=[_reply(each) for each in found])
 
 
@@ -163,16 +154,14 @@ async def list_proposals(
 )
 async def propose(target: Place, body: ProposeBody, learner: Learner, services: ServicesDep) -> ProposalReply:
     """Propose what the learner's memory has found. What is about the learner is refused."""
-    made = await propose_target(
-        services.store, target, body.bullets, learner, body.replaces, services.clock.now()
-    )
+    made = await Proposals(target).propose(body.bullets, learner, body.replaces, services.clock.now())
     return _reply(made)
 
 
 @routes.post("/proposals/collect", responses=error_responses(404, 409), dependencies=[does("share")])
 async def collect(target: Place, services: ServicesDep) -> ProposalsReply:
     """Propose what at least five of those who may propose have found. For owners; nobody is named."""
-    made = await collect_target(services.store, target, services.clock.now())
+    made = await Proposals(target).collect(services.clock.now())
     return ProposalsReply(proposals=[] if made is None else [_reply(made)])
 
 
@@ -184,7 +173,7 @@ async def collect(target: Place, services: ServicesDep) -> ProposalsReply:
 async def accept(proposal_id: ProposalId, body: AcceptBody, edit: PlaybookEdit) -> AcceptedReply:
     """Take a proposal into the playbook. It is 409 where a bullet that it corrects was changed since."""
     etag, now = await edit.expected_etag(), edit.services.clock.now()
-    done = await accept_target(edit.target, proposal_id, body.texts, now, expected_etag=etag)
+    done = await Proposals(edit.target).accept(proposal_id, body.texts, now, expected_etag=etag)
     tag_version(edit.response, done.version)
     bullets = [*done.report.added, *done.report.reinforced]
     return AcceptedReply(
@@ -203,14 +192,14 @@ async def refuse(
 ) -> ProposalReply:
     """Refuse a proposal."""
     reason = "" if body is None else body.reason
-    return _reply(await refuse_target(target, proposal_id, reason, services.clock.now()))
+    return _reply(await Proposals(target).refuse(proposal_id, reason, services.clock.now()))
 
 
 @routes.post("/withdraw", responses=error_responses(404, 408, 409, 412, 413), dependencies=[does("share")])
 async def withdraw(body: WithdrawBody, edit: PlaybookEdit) -> WithdrawnReply:
     """Remove what came by a user's proposals, in one version."""
     etag, now = await edit.expected_etag(), edit.services.clock.now()
-    done = await withdraw_target(edit.target, body.by, now, expected_etag=etag)
+    done = await Proposals(edit.target).withdraw(body.by, now, expected_etag=etag)
     return WithdrawnReply(removed=[] if done is None else list(done.report.removed))
 
 

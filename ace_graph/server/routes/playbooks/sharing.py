@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.sharing.grant import Grant, Granted, Relation
-from ace_graph.playbooks.sharing import grant_target, grants_target, leave_target, revoke_target
+from ace_graph.playbooks.sharing import Sharing
 from ace_graph.server.dependencies import ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
@@ -79,7 +79,7 @@ class GrantsReply(_Body):
 @routes.get("/grants", responses=error_responses(404, 409))
 async def list_grants(target: Place, page_query: Annotated[GrantsQuery, Query()]) -> GrantsReply:
     """Return the grants of a playbook, in the order of the subjects. Its owners only."""
-    found = await grants_target(target, page_query.limit + 1, page_query.after)
+    found = await Sharing(target).grants(page_query.limit + 1, page_query.after)
     page = found[: page_query.limit]
     following = str(page[-1].subject) if len(found) > len(page) else None
     return GrantsReply(grants=[_reply(each) for each in page], next=following)
@@ -90,20 +90,22 @@ async def list_grants(target: Place, page_query: Annotated[GrantsQuery, Query()]
 )
 async def grant(target: Place, body: GrantBody, services: ServicesDep) -> GrantReply:
     """Share a playbook with a user or a team. It takes the place of the grant that the subject had."""
-    return _reply(await grant_target(target, f"{body.kind}:{body.name}", body.relation, services.clock.now()))
+    return _reply(
+        await Sharing(target).grant(f"{body.kind}:{body.name}", body.relation, services.clock.now())
+    )
 
 
 @routes.delete("/grants", status_code=204, responses=error_responses(404, 409), dependencies=[does("share")])
 async def revoke(target: Place, whose: Annotated[SubjectQuery, Query()]) -> None:
     """Take a grant away. It holds from the next request on; one that is not there is 404."""
-    if not await revoke_target(target, f"{whose.kind}:{whose.name}"):
+    if not await Sharing(target).revoke(f"{whose.kind}:{whose.name}"):
         raise RequestRefused(404, "not_found", "there is no such grant")
 
 
 @routes.post("/leave", status_code=204, responses=error_responses(404, 409), dependencies=[does("share")])
 async def leave(target: Place, services: ServicesDep) -> None:
     """Decline a playbook that was shared with the learner. A new grant brings it back."""
-    await leave_target(target, services.clock.now())
+    await Sharing(target).leave(services.clock.now())
 
 
 def _reply(grant: Grant) -> GrantReply:
