@@ -46,7 +46,7 @@ from ace_graph.playbooks.handle import PlaybookHandle, open_owned
 from ace_graph.resources import Resources
 from ace_graph.runtime import Run
 
-__all__ = ["MAX_REFLECTIONS", "BulletText", "CuratedReflections", "OnProgress", "curate", "curate_target"]
+__all__ = ["MAX_REFLECTIONS", "BulletText", "CuratedReflections", "OnProgress", "curate"]
 
 MAX_REFLECTIONS = 200
 AUTHOR = "ace_curator"
@@ -107,32 +107,6 @@ async def curate(
     what the store raises; then nothing was changed.
     """
     target = await open_owned(store, name, owner)
-    return await curate_target(
-        store,
-        target,
-        owner,
-        reflection_ids,
-        resources=resources,
-        author=author,
-        clock=clock,
-        progress=progress,
-        expected_etag=expected_etag,
-    )
-
-
-async def curate_target(
-    store: PendingStore,
-    target: PlaybookHandle,
-    owner: str,
-    reflection_ids: Collection[str],
-    *,
-    resources: Resources | None = None,
-    author: str = AUTHOR,
-    clock: Callable[[], datetime] = utc_now,
-    progress: OnProgress | None = None,
-    expected_etag: str | None = None,
-) -> CuratedReflections:
-    """Do what `curate` does, for the playbook at a target."""
     names = sorted(set(reflection_ids))
     _check_number(names)
     found = await find_reflections(store, owner, names)

@@ -3,8 +3,8 @@
 A turn writes nothing into a shared playbook. What is worth sharing is proposed, on purpose or by the owner's
 rule, and accepted, edited or refused by whoever may write. The rule proposes what at least five learners have
 found alike, with success: a text counts for a learner who has it in the own memory, word for word but for
-case and spacing, with more successes than failures. Nothing that fewer have found is stored, shown or counted,
-and nobody is named. Document 004, part D.
+case and spacing, with more successes than failures. Nothing that fewer have found is stored, shown or
+counted, and nobody is named. Document 004, part D.
 """
 
 from __future__ import annotations
@@ -451,13 +451,7 @@ async def descendants(
 
 
 async def withdraw(
-    store: Store,
-    name: str,
-    by: str,
-    *,
-    owner: str,
-    user: User = None,
-    now: datetime | None = None,
+    store: Store, name: str, by: str, *, owner: str, user: User = None, now: datetime | None = None
 ) -> Commit | None:
     """Remove all bullets that came by a user's proposals, in one version; None where there are none.
 

@@ -8,8 +8,7 @@ from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
-from ace_graph.playbooks import Change
-from ace_graph.playbooks.handle import open_playbook
+from ace_graph.playbooks import Change, open_playbook
 from ace_graph.testing.conformance.writing import contents, rewriting
 from tests.playbooks.test_sharing import ADA, BOB, FULL, HIDDEN, NAME
 

@@ -18,8 +18,7 @@ from ace_graph.errors import (
 )
 from ace_graph.memory.delta.operations import Add, Pin, Remove, Update
 from ace_graph.memory.stores.playbooks import NamingStore
-from ace_graph.playbooks import Caller
-from ace_graph.playbooks.handle import open_playbook
+from ace_graph.playbooks import Caller, open_playbook
 from ace_graph.testing.conformance.writing import adding, contents, record, rewriting, write
 
 ADA, BOB, EVE = "ada", "bob", "eve"
