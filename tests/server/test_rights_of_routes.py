@@ -21,7 +21,7 @@ from ace_graph import playbooks
 from ace_graph.mcp_server.run_http import http_app
 from ace_graph.memory.delta.operations import Add, Reset
 from ace_graph.memory.sharing.right import Right
-from ace_graph.playbooks.handle import open_playbook
+from ace_graph.playbooks import open_playbook
 from ace_graph.server import Overrides, create_app
 from ace_graph.server.auth import Act, Identity, operator_may
 from ace_graph.stores import open_store

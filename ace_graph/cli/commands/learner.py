@@ -94,8 +94,8 @@ def export_(
     ace-graph learner export ada -o ada-everything.json
     """
     from ace_graph.cli.store_access import on_store
+    from ace_graph.server.conversations.exporting import export_chunks
     from ace_graph.server.conversations.open import open_existing_conversations
-    from ace_graph.server.routes.learner_export import export_chunks
     from ace_graph.telemetry import audit
 
     async def write(opened: Store) -> bool:

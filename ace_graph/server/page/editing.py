@@ -42,16 +42,8 @@ async def edit_for(visitor: Visitor, target: PlaybookHandle, etag: str, *, own: 
     else:
         await target.require(Right.WRITE)
     match = f'"{etag}"' if etag else None
-    return Edit(
-        visitor.services,
-        visitor.learner,
-        visitor.author,
-        visitor.user,
-        target,
-        Response(),
-        match,
-        f"page-{uuid4().hex}",
-    )
+    op_id = f"page-{uuid4().hex}"
+    return Edit(visitor.services, visitor.identity, target, Response(), match, op_id)
 
 
 async def after_change(
@@ -71,17 +63,17 @@ async def changed(
     request: Request, back: str, done: Done, edit: Edit, change: Callable[[], Awaitable[object]]
 ) -> Response:
     """Do the same, but raise PlaybookChanged where somebody else changed the playbook in between."""
-    known = await edit.target.store.load(edit.target.key)
+    known = await edit.playbook.load()
     await change()
-    now = await edit.target.store.load(edit.target.key)
+    now = await edit.playbook.load()
     before, after = known.version, now.version
     if done in ("added", "edited") and _holds_back(known.playbook, now.playbook):
         done = "held"
     if after.n == before.n:
         return to_view(request, back, {"said": "nothing"})
-    if edit.target.asked is not None:  # only its owner may take a version back
+    if edit.playbook.asked is not None:  # only its owner may take a version back
         return to_view(request, back, {"said": done})
-    of = {"of": edit.target.entry.playbook_id} if edit.target.entry is not None else {}
+    of = {"of": edit.playbook.entry.playbook_id} if edit.playbook.entry is not None else {}
     return to_view(request, back, {"said": done, "before": str(before.n), "after": after.etag or "", **of})
 
 

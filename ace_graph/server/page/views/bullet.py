@@ -18,14 +18,15 @@ from ace_graph.server.middleware.access_control import does
 from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, changed, edit_for
 from ace_graph.server.page.said import Done, Said
 from ace_graph.server.page.session import PageRoute, VisitorDep, view_of
-from ace_graph.server.routes.change_reply import ChangeReply
-from ace_graph.server.routes.edit import Edit
-from ace_graph.server.routes.playbooks.bullets import BulletPatch, change, remove
-from ace_graph.server.routes.playbooks.curation import (
+from ace_graph.server.routes.edit import ChangeReply, Edit
+from ace_graph.server.routes.playbook import (
+    BulletPatch,
     QuarantineBody,
     TagBody,
+    change,
     quarantine,
     release,
+    remove,
     restore,
     tag,
 )
