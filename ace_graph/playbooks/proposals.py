@@ -37,7 +37,7 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import keeps_playbooks
 from ace_graph.off_loop import Steps, in_slices, off_loop
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
-from ace_graph.playbooks.sharing import LOST_RIGHT, all_grants, entitling, may_still_propose
+from ace_graph.playbooks.sharing import LOST_RIGHT, all_grants, close_proposal, entitling, may_still_propose
 from ace_graph.telemetry import audit_sharing
 
 EXPIRES_DAYS = 30
@@ -156,7 +156,7 @@ class Proposals:
         found = await self._checked.proposals(self._key, state, 10 * MAX_OPEN)
         return tuple(
             proposal if may_write else proposal.model_copy(update={"decided_by": ""})
-            for proposal in sorted(found, key=lambda each: (each.at, each.proposal_id))
+            for proposal in sorted(found, key=_by_time)
             if (may_write or proposal.by == self._asked.caller.user)
             and (state != "pending" or proposal.is_open(moment))
         )
@@ -247,8 +247,7 @@ class Proposals:
         pending = await self._named.proposals(self._key, "pending", 10 * MAX_OPEN)
         for proposal in pending:
             if now >= proposal.expires:
-                gone = {"state": "refused", "reason": EXPIRED, "decided_at": now}
-                await self._named.decide(proposal.model_copy(update=gone), "pending")
+                await close_proposal(self._named, proposal, EXPIRED, "", now)
         return [proposal for proposal in pending if proposal.is_open(now)]
 
     async def _contributors(self) -> list[str]:
@@ -290,7 +289,7 @@ class Proposals:
         """
         await self._checked.check(self._key, Right.WRITE)
         found = await self._checked.proposals(self._key, None, 100_000)
-        proposal = next((each for each in found if each.proposal_id == proposal_id), None)
+        proposal = next((known for known in found if known.proposal_id == proposal_id), None)
         if proposal is not None and proposal.state == state:
             return proposal
         if proposal is None or not proposal.is_open(now):
@@ -389,8 +388,8 @@ async def own_proposals(store: Store, learner: str) -> tuple[Proposal, ...]:
     while page:
         made += page
         page = await store.proposals_by(learner, _OWN_READ, page[-1].proposal_id)
-    newest_first = sorted(made, key=lambda each: (each.at, each.proposal_id), reverse=True)
-    return tuple(each.model_copy(update={"decided_by": ""}) for each in newest_first)
+    newest_first = sorted(made, key=_by_time, reverse=True)
+    return tuple(proposal.model_copy(update={"decided_by": ""}) for proposal in newest_first)
 
 
 async def accept(
@@ -461,21 +460,14 @@ async def withdraw(
     return await Proposals(await open_playbook(store, name, owner, user)).withdraw(by, now)
 
 
+def _by_time(proposal: Proposal) -> tuple[datetime, str]:
+    return proposal.at, proposal.proposal_id
+
+
 def _proposed_adds(bullets: Sequence[Bullet]) -> tuple[Add, ...]:
     """The bullets as operations that add what leaves their owner: without votes and sources."""
-    return tuple(
-        Add(
-            content=each.content,
-            section=each.section,
-            memory_type=each.memory_type,
-            polarity=each.polarity,
-            topic=each.topic,
-            concept=each.concept,
-            tags=each.tags,
-            context=each.context,
-        )
-        for each in map(outgoing_bullet, bullets)
-    )
+    fields = {"content", "section", "memory_type", "polarity", "topic", "concept", "tags", "context"}
+    return tuple(Add.model_validate(outgoing_bullet(bullet).model_dump(include=fields)) for bullet in bullets)
 
 
 def _proposable(memory: Playbook, bullet_ids: Sequence[str]) -> list[Bullet]:
@@ -498,9 +490,9 @@ def _proposable(memory: Playbook, bullet_ids: Sequence[str]) -> list[Bullet]:
 def _helpful_of(playbook: Playbook) -> Steps[list[Bullet]]:
     """The bullets that may leave a memory, and have helped."""
     found = list[Bullet]()
-    for each in playbook.bullets():
-        if each.helpful > each.harmful and leaves_owner(each):
-            found.append(each)
+    for bullet in playbook.bullets():
+        if bullet.helpful > bullet.harmful and leaves_owner(bullet):
+            found.append(bullet)
         yield
     return found
 
@@ -524,19 +516,19 @@ def _with_texts(proposal: Proposal, texts: Sequence[str] | None) -> Proposal:
     """The proposal with other texts, one for each of its own. Raises ChangeRefused."""
     if texts is None:
         return proposal
-    adds = [each for each in proposal.delta.operations if isinstance(each, Add)]
-    if len(texts) != len(adds):
-        raise ChangeRefused(f"the proposal has {len(adds)} texts: give as many")
+    if len(texts) != len(proposal.texts):
+        raise ChangeRefused(f"the proposal has {len(proposal.texts)} texts: give as many")
     edited = iter(texts)
     operations = tuple(
-        each.model_copy(update={"content": next(edited)}) if isinstance(each, Add) else each
-        for each in proposal.delta.operations
+        operation.model_copy(update={"content": next(edited)}) if isinstance(operation, Add) else operation
+        for operation in proposal.delta.operations
     )
     delta = proposal.delta.model_copy(update={"operations": operations})
     return proposal.model_copy(update={"delta": delta})
 
 
-def _withdrawal(each: Descendant) -> Remove | Update:
-    if each.came:
-        return Remove(bullet_id=each.bullet.id)
-    return Update(bullet_id=each.bullet.id, withdrawn=tuple(map(source_of, each.proposal_ids)))
+def _withdrawal(descendant: Descendant) -> Remove | Update:
+    bullet_id = descendant.bullet.id
+    if descendant.came:
+        return Remove(bullet_id=bullet_id)
+    return Update(bullet_id=bullet_id, withdrawn=tuple(map(source_of, descendant.proposal_ids)))

@@ -89,7 +89,9 @@ class Sharing:
             raise InvalidGrant("the playbook is your own: delete it instead")
         moment = now or utc_now()
         await named.put_grant(Grant(Subject("user", user), "declined", key, user, moment))
-        await close_own(named, key, user, moment)
+        for proposal in await named.proposals(key, "pending", MAX_PENDING):
+            if proposal.by == user:
+                await close_proposal(named, proposal, LEFT, user, moment)
         audit_sharing("leave", user, playbook=key)
 
 
@@ -244,22 +246,22 @@ async def close_proposals(
     With `members` these have left the team `lost`, whose grant stays.
     """
     proposing = await _proposing(named, playbook_id)
-    for each in await named.proposals(playbook_id, "pending", MAX_PENDING):
-        concerned = str(lost) in each.through if each.through else lost == Subject("user", each.by)
-        if not concerned or (members is not None and each.by not in members):
+    for proposal in await named.proposals(playbook_id, "pending", MAX_PENDING):
+        through = proposal.through
+        concerned = str(lost) in through if through else lost == Subject("user", proposal.by)
+        if not concerned or (members is not None and proposal.by not in members):
             continue
-        left = set(each.through) - ({str(lost)} if members is not None else set[str]())
+        left = set(through) - ({str(lost)} if members is not None else set[str]())
         if proposing.isdisjoint(left):
-            gone = {"state": "refused", "reason": LOST_RIGHT, "decided_by": by, "decided_at": now}
-            await named.decide(each.model_copy(update=gone), "pending")
+            await close_proposal(named, proposal, LOST_RIGHT, by, now)
 
 
-async def close_own(named: PlaybookStore, playbook_id: str, user: str, now: datetime) -> None:
-    """Close the open proposals of a user who leaves a playbook."""
-    for each in await named.proposals(playbook_id, "pending", MAX_PENDING):
-        if each.by == user:
-            gone = {"state": "refused", "reason": LEFT, "decided_by": user, "decided_at": now}
-            await named.decide(each.model_copy(update=gone), "pending")
+async def close_proposal(
+    named: PlaybookStore, proposal: Proposal, reason: str, by: str, now: datetime
+) -> None:
+    """Refuse a pending proposal, for a reason that its proposer reads."""
+    refused = {"state": "refused", "reason": reason, "decided_by": by, "decided_at": now}
+    await named.decide(proposal.model_copy(update=refused), "pending")
 
 
 async def _proposing(named: PlaybookStore, playbook_id: str) -> set[str]:

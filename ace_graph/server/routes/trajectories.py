@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Query
-from pydantic import BeforeValidator, Field, JsonValue
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
 from ace_graph.cleaning.clean_memory import trim_trajectories
 from ace_graph.errors import RequestRefused, UsageError
@@ -424,12 +424,14 @@ async def reflect_on_many(body: ReflectBody, learner: Learner, services: Service
     )
     if found.status == "not_enough":
         return ReflectReply(found=found.found, needed=body.min_trajectories)
-    patterns = [PatternReply.of(each.pattern, memory_id=each.memory_id) for each in found.patterns]
+    patterns = [PatternReply.of(one.pattern, memory_id=one.memory_id) for one in found.patterns]
     return ReflectReply.of(found, needed=body.min_trajectories, patterns=patterns)
 
 
 class FeedbackRequest(CamelBody):
     """A verdict on one turn. A later one of the same learner replaces it."""
+
+    model_config = ConfigDict(populate_by_name=False)
 
     turn_id: Annotated[str, Field(min_length=1, max_length=128, description="The `turnId` of an answer.")]
     verdict: Literal["good", "bad"]
