@@ -48,8 +48,6 @@ from ace_graph.server.routes import (
 )
 from ace_graph.settings import Settings
 
-__all__ = ["create_app"]
-
 _ROUTERS: tuple[APIRouter, ...] = (
     *(conversations.chatting, conversations.routes),
     *(playbook.own, playbooks.routes, playbook.named, playbooks.templates),

@@ -30,8 +30,6 @@ from ace_graph.server.turns.recovery import recovery_loop
 from ace_graph.settings import Settings
 from ace_graph.stores import check_store, open_store
 
-__all__ = ["Overrides", "open_services"]
-
 
 @dataclass(frozen=True)
 class Overrides:

@@ -12,8 +12,6 @@ from typing import Final, LiteralString, NamedTuple
 from ace_graph.errors import NewerFormat
 from ace_graph.server.conversations.database import Database, Execute
 
-__all__ = ["MIGRATIONS", "SchemaMigration", "migrate"]
-
 
 class SchemaMigration(NamedTuple):
     """One migration. A `?` in its statements is the time at which it is applied."""

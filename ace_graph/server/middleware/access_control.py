@@ -29,22 +29,6 @@ from ace_graph.server.middleware.rate_limit import TokenBucket, cost_of
 from ace_graph.server.middleware.request_id import REQUEST_ID
 from ace_graph.telemetry import audit_operator
 
-__all__ = [
-    "OPERATOR_HEADER",
-    "AccessControl",
-    "about_learner",
-    "announced_bytes",
-    "check_act",
-    "does",
-    "from_elsewhere",
-    "identity_of",
-    "is_loopback",
-    "learner_of",
-    "operators_only",
-    "sender_of",
-    "teams_of",
-]
-
 OPERATOR_HEADER = "X-ACE-Learner"
 _IDENTITY, _ACT = "ace_identity", "ace_act"
 _READING = frozenset({"GET", "HEAD"})

@@ -18,8 +18,6 @@ from ace_graph.server.page.said import Done
 from ace_graph.server.page.session import Visitor, VisitorDep, local_path, prefix_of
 from ace_graph.server.routes.edit import Edit, playbook_of
 
-__all__ = ["PlaceDep", "PlaybookId", "after_change", "changed", "edit_for", "place_of", "to_view"]
-
 PlaybookId = Annotated[str, Path(min_length=1, max_length=128)]
 
 

@@ -108,7 +108,10 @@ class Edit:
     keyed: bool = False
 
     async def load(self) -> Snapshot:
-        """Return the present content. Raises PlaybookChanged where the change is for another one, and new."""
+        """Return the present content.
+
+        Raises PlaybookChanged where the change is for another one, unless it was made before.
+        """
         base = await self.playbook.load()
         if self.if_match is not None:
             if base.version.epoch is None:

@@ -40,8 +40,6 @@ from ace_graph.server.turns.run_turn import (
 from ace_graph.state import ACEOutput
 from ace_graph.telemetry import span_maker, turn_attributes
 
-__all__ = ["ServingLimits", "TurnObserver", "TurnResources", "Turns"]
-
 logger = logging.getLogger("ace_graph")
 
 _OF_ANOTHER_SERVER = frozenset({"lost", "given_up"})

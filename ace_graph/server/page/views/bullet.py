@@ -32,8 +32,6 @@ from ace_graph.server.routes.playbook import (
 )
 from ace_graph.server.schemas import Text
 
-__all__ = ["routes"]
-
 routes = APIRouter(prefix="/playbooks/{playbook_id}/bullets/{bullet_id}", route_class=PageRoute)
 
 BulletName = Annotated[str, Path(min_length=1, max_length=128)]

@@ -21,8 +21,6 @@ from ace_graph.server.routes.playbook import (
 )
 from ace_graph.server.schemas import VersionName
 
-__all__ = ["routes"]
-
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
 
 

@@ -25,8 +25,6 @@ from ace_graph.server.routes.playbook import MergeBody, NewBullet, RollbackBody,
 from ace_graph.server.routes.playbooks import PageQuery, list_all
 from ace_graph.server.schemas import Text
 
-__all__ = ["BulletRow", "routes"]
-
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
 
 PAGE_SIZE = 50

@@ -33,8 +33,6 @@ from ace_graph.server.routes.sharing import (
 )
 from ace_graph.server.schemas import Text
 
-__all__ = ["routes"]
-
 routes = APIRouter(prefix="/review", route_class=PageRoute)
 
 _VIEW = "/review"

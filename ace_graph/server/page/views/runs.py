@@ -16,8 +16,6 @@ from ace_graph.server.page.session import PageRoute, VisitorDep, prefix_of, view
 from ace_graph.server.routes.learner import StatsQuery, stats
 from ace_graph.server.routes.trajectories import TrajectoriesQuery, reflect, trajectories, trajectory
 
-__all__ = ["routes"]
-
 routes = APIRouter(prefix="/runs", route_class=PageRoute)
 
 RunName = Annotated[str, Path(min_length=1, max_length=256)]
