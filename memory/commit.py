@@ -1,8 +1,8 @@
 """The part of the write protocol that all stores share, without I/O.
 
-A store reads the state under its lock, checks with `is_current` that it is still the base of the plan, and
-writes the `CommitPlan`. On a conflict the same delta is planned again from the newer state, so no update is
-lost.
+A store plans from the state that it has read, and writes the `CommitPlan` under its lock while that state is
+still the present one. Where it is not, which is a conflict, the same delta is planned again from the newer
+state, so no update is lost.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ __all__ = [
     "check_expected",
     "check_not_forgotten",
     "commit_key",
-    "is_current",
     "operation_id",
     "plan",
     "planning",
@@ -140,15 +139,6 @@ def check_not_forgotten(base: Version, current: Version) -> None:
     """
     if base.epoch is not None and base.epoch != current.epoch:
         raise LearnerForgotten("the learner was forgotten since this memory was loaded: load it again")
-
-
-def is_current(base: Version, current: Version, *, base_clock: int, clock: int) -> bool:
-    """Whether a plan made from `base` may be written onto `current`; False is a conflict.
-
-    Raises LearnerForgotten as `check_not_forgotten` does.
-    """
-    check_not_forgotten(base, current)
-    return (base.epoch, base.etag, base_clock) == (current.epoch, current.etag, clock)
 
 
 def check_expected(etag: str | None, current: Version) -> None:

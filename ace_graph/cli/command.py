@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ace_graph.memory.commit import Commit
     from ace_graph.memory.delta.effect import Rejection
     from ace_graph.memory.stores.base import PendingStore
-    from ace_graph.playbooks.manage import Change
-    from ace_graph.playbooks.target import Target
+    from ace_graph.playbooks.content import Change
+    from ace_graph.playbooks.handle import PlaybookHandle
     from ace_graph.settings import LogLevel, Settings
 
 DEFAULT_LEARNER = "local"
@@ -133,12 +133,12 @@ class Call:
 
         return asyncio.run(run())
 
-    def on_playbook(self, job: Callable[[PendingStore, Target], Awaitable[T]]) -> T:
+    def on_playbook(self, job: Callable[[PendingStore, PlaybookHandle], Awaitable[T]]) -> T:
         """Run `job` with the store and where in it the playbook is. Raises PlaybookNotFound."""
-        from ace_graph.playbooks.target import target_of
+        from ace_graph.playbooks.handle import open_playbook
 
         async def run(store: PendingStore) -> T:
-            return await job(store, await target_of(store, self.name, self.learner))
+            return await job(store, await open_playbook(store, self.name, self.learner))
 
         return self.on_store(run)
 
@@ -263,7 +263,7 @@ def check_all(on: str | None, *, everybody: bool) -> None:
 def by_command(reason: str) -> Change:
     """Return a change that a command makes, now."""
     from ace_graph.memory.clock import utc_now
-    from ace_graph.playbooks.manage import Change
+    from ace_graph.playbooks.content import Change
 
     return Change(author=AUTHOR, reason=reason, now=utc_now())
 

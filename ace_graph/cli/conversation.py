@@ -42,7 +42,7 @@ from ace_graph.memory.stores.change import commit_checked
 from ace_graph.memory.views.bullet_filter import BulletFilter
 from ace_graph.models import ModelChoice, choose_model, close_model, make_model
 from ace_graph.models.usage import total_usage
-from ace_graph.playbooks.manage import get_playbook
+from ace_graph.playbooks.catalogue import get_playbook
 from ace_graph.settings import Settings
 from ace_graph.state import MODES, ACEInput, ACEOutput
 from ace_graph.stores import open_store

@@ -47,9 +47,8 @@ from ace_graph.executors import Executor
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.models import choose_model
-from ace_graph.playbooks.observed import VersionOutcome
-from ace_graph.playbooks.target import target_of
-from ace_graph.playbooks.versions import version_from
+from ace_graph.playbooks.handle import open_playbook
+from ace_graph.playbooks.versions import VersionOutcome, version_from
 from ace_graph.prompts import preview
 from ace_graph.settings import Settings, variable_names
 
@@ -212,7 +211,7 @@ async def _version_sides(
         raise UsageError(
             f"{first} and {second} are one version: name two of those that `playbook history` lists"
         )
-    target, observed = await target_of(store, call.name, call.learner), None
+    target, observed = await open_playbook(store, call.name, call.learner), None
     if target.named is not None:
         observed = await playbooks.observe_versions(store, call.learner, target.key)
     one, other = (

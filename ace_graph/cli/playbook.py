@@ -82,14 +82,11 @@ from ace_graph.memory.views.bullet_filter import BulletFilter, BulletStatus
 from ace_graph.memory.views.diff import diff as bullet_diff
 from ace_graph.memory.views.kinds import Kind, fields_of, is_bullet_kind, kind_of
 from ace_graph.memory.views.strategy import content_of, entry_of
-from ace_graph.playbooks.bullets import archived_bullets, change_bullets, restore_bullet
-from ace_graph.playbooks.importing import import_bullets
-from ace_graph.playbooks.manage import Change, NamedPlaybook, Written, edit_target, read, write
-from ace_graph.playbooks.rescreening import Rescreened
-from ace_graph.playbooks.rescreening import rescreen as rescreen_bullets
-from ace_graph.playbooks.target import Target, check_owner
+from ace_graph.playbooks.content import Change, Rescreened
+from ace_graph.playbooks.content import rescreen as rescreen_bullets
+from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle, Written
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
-from ace_graph.playbooks.versions import content_at, restore_target, version_from, version_number
+from ace_graph.playbooks.versions import version_from, version_number
 from ace_graph.playbooks.worth import Worth, active_bullets, bullet_named, figures_of, read_worth
 
 if TYPE_CHECKING:
@@ -244,8 +241,8 @@ def _types(types: list[MemoryChoice] | None) -> frozenset[MemoryType]:
 
 
 def _load(call: Call) -> tuple[Snapshot, Policy]:
-    async def job(store: PendingStore, target: Target) -> tuple[Snapshot, Policy]:
-        return await target.store.load(target.key), store.policy
+    async def job(store: PendingStore, target: PlaybookHandle) -> tuple[Snapshot, Policy]:
+        return await target.load(), store.policy
 
     return call.on_playbook(job)
 
@@ -297,7 +294,7 @@ def _trajectory_json(turn: TurnRecord) -> dict[str, object]:
 
 
 def _show_archived(call: Call, limit: int) -> None:
-    archive = call.on_playbook(lambda _, target: archived_bullets(target))[:limit]
+    archive = call.on_playbook(lambda _, target: target.archived_bullets())[:limit]
     if not archive and not call.as_json:
         print_aside(f"No bullet of {call} has left its playbook.")
 
@@ -316,8 +313,8 @@ def _show_archived(call: Call, limit: int) -> None:
 
 
 def _show_details(call: Call) -> None:
-    async def job(store: PendingStore, target: Target) -> tuple[NamedPlaybook, Worth]:
-        return await read(store, target), await read_worth(store, target, call.learner)
+    async def job(store: PendingStore, target: PlaybookHandle) -> tuple[NamedPlaybook, Worth]:
+        return await target.read(), await read_worth(store, target, call.learner)
 
     held, worth = call.on_playbook(job)
     fields, now = entry_json(held.entry), utc_now()
@@ -417,7 +414,7 @@ def _explain(call: Call, question: str, memory_types: Collection[MemoryType], bu
 
     meaning = find_meaning(call.settings(), None)
 
-    async def job(store: PendingStore, target: Target) -> ExplainedSearch:
+    async def job(store: PendingStore, target: PlaybookHandle) -> ExplainedSearch:
         return await explain_search(
             *(target, call.learner, question, store.policy),
             now=utc_now(),
@@ -483,9 +480,9 @@ def export_(
     """
     chosen = format_named("json" if call.as_json else format_)
 
-    async def job(_: PendingStore, target: Target) -> tuple[Snapshot, str]:
+    async def job(_: PendingStore, target: PlaybookHandle) -> tuple[Snapshot, str]:
         about = outgoing_text(target.entry.description) if target.entry is not None else ""
-        return await target.store.load(target.key), about
+        return await target.load(), about
 
     snapshot, about = call.on_playbook(job)
     written = whole = len(snapshot.playbook)
@@ -663,7 +660,7 @@ def edit(
         if description is None and scope is None:
             raise typer.BadParameter("name a bullet, or say --description or --scope of a named playbook")
         asked = scope
-        entry = call.on_playbook(lambda _, target: edit_target(target, description, asked))
+        entry = call.on_playbook(lambda _, target: target.edit_fields(description, asked))
         about = f"{entry.name}: scope {entry.scope}, {entry.description or 'no description'}"
         call.answer(entry_json(entry), about)
         return
@@ -778,11 +775,11 @@ def _checked_days(days: float | None) -> float | None:
 def _change(call: Call, operations: Sequence[Operation], verb: str) -> Commit:
     """Commit operations onto the newest state. Raises ChangeRefused when one can't be applied."""
 
-    async def job(_: PendingStore, target: Target) -> Commit:
-        base = await target.store.load(target.key)
+    async def job(_: PendingStore, target: PlaybookHandle) -> Commit:
+        base = await target.load()
         if base.absent and not isinstance(operations[0], Add):
             raise ChangeRefused(f"nothing is stored for learner {call.learner}: check --learner")
-        return await change_bullets(target, base, operations, by_command(f"playbook {verb}"), refused)
+        return await target.change(base, operations, by_command(f"playbook {verb}"), refused)
 
     return call.on_playbook(job)
 
@@ -831,7 +828,7 @@ def import_(
         return
     reading = read_file(file, format_)
 
-    async def job(_: PendingStore, target: Target) -> tuple[ImportOutcome, Snapshot]:
+    async def job(_: PendingStore, target: PlaybookHandle) -> tuple[ImportOutcome, Snapshot]:
         return await _add_all(target, reading, f"playbook import {file.name}")
 
     outcome, after = call.on_playbook(job)
@@ -859,8 +856,8 @@ def _write(call: Call, reading: Reading, file: Path, *, replaces: bool, keeps_la
     reason = f"playbook import {'--replace ' if replaces else ''}{file.name}"
     change = Change(author=AUTHOR, reason=reason, keeps_label=keeps_label)
 
-    async def job(store: PendingStore, target: Target) -> Written:
-        return await write(store, target, reading.bullets, merge=not replaces, change=change)
+    async def job(store: PendingStore, target: PlaybookHandle) -> Written:
+        return await target.write(reading.bullets, merge=not replaces, change=change)
 
     done = call.on_playbook(job)
     version, held = done.commit.version, counted(len(done.commit.snapshot.playbook), "bullet")
@@ -884,8 +881,8 @@ def _write(call: Call, reading: Reading, file: Path, *, replaces: bool, keeps_la
     )
 
 
-async def _add_all(target: Target, reading: Reading, reason: str) -> tuple[ImportOutcome, Snapshot]:
-    base, done = await target.store.load(target.key), 0
+async def _add_all(target: PlaybookHandle, reading: Reading, reason: str) -> tuple[ImportOutcome, Snapshot]:
+    base, done = await target.load(), 0
     try:
         with progress_bar() as bar:
 
@@ -894,7 +891,7 @@ async def _add_all(target: Target, reading: Reading, reason: str) -> tuple[Impor
                 done += count
                 bar("importing", done, len(reading.bullets))
 
-            return await import_bullets(target, base, reading, by_command(reason), show_progress)
+            return await target.import_bullets(base, reading, by_command(reason), show_progress)
     except BaseException:
         if done:
             print_notice(f"stopped half way: playbook rollback {base.version.n} undoes what was imported")
@@ -931,7 +928,7 @@ def delete(
 ) -> None:
     """Delete a named playbook with all of its versions, for good."""
 
-    async def job(store: PendingStore, target: Target) -> bool:
+    async def job(store: PendingStore, target: PlaybookHandle) -> bool:
         key = name if target.entry is None else target.key
         return await playbooks.delete(store, key, user=call.learner)
 
@@ -953,7 +950,7 @@ def history(
     """
 
     async def job(
-        _: PendingStore, target: Target
+        _: PendingStore, target: PlaybookHandle
     ) -> tuple[int, list[tuple[StoredVersion, HistoryEntry | None]]]:
         kept = await target.store.history(target.key)
         entries = {entry.n: entry for entry in kept.entries}
@@ -1031,10 +1028,10 @@ def diff(
         return compare_versions(call, (before, after), data, options)
     wanted = (_version_from(before), _version_from(after))
 
-    async def job(_: PendingStore, target: Target) -> tuple[tuple[int, Playbook], ...]:
+    async def job(_: PendingStore, target: PlaybookHandle) -> tuple[tuple[int, Playbook], ...]:
         stored = await target.store.versions(target.key)
         numbers = [version_number(stored, version) for version in wanted]
-        return tuple([(n, await content_at(target, n)) for n in numbers])
+        return tuple([(n, await target.content_at(n)) for n in numbers])
 
     (first, old), (second, new) = call.on_playbook(job)
     difference = bullet_diff(old, new)
@@ -1092,8 +1089,8 @@ def rollback(
         return
     wanted = _version_from(version or "")
 
-    async def job(_: PendingStore, target: Target) -> Commit:
-        return await restore_target(target, wanted, by_command(f"playbook rollback {version}").delta())
+    async def job(_: PendingStore, target: PlaybookHandle) -> Commit:
+        return await target.restore(wanted, by_command(f"playbook rollback {version}"))
 
     done = call.on_playbook(job)
     held = counted(len(done.snapshot.playbook), "bullet")
@@ -1103,9 +1100,9 @@ def rollback(
 def _restore(call: Call, bullet_id: str) -> None:
     """Bring one archived bullet back as it was."""
 
-    async def job(_: PendingStore, target: Target) -> Commit:
-        base = await target.store.load(target.key)
-        return await restore_bullet(target, base, bullet_id, by_command("playbook rollback"), refused)
+    async def job(_: PendingStore, target: PlaybookHandle) -> Commit:
+        base = await target.load()
+        return await target.restore_bullet(base, bullet_id, by_command("playbook rollback"), refused)
 
     done = call.on_playbook(job)
     bullet = done.snapshot.playbook.entries[bullet_id]
@@ -1230,9 +1227,9 @@ def rescreen(
         screened = sum(not each.of_named for each in moved)
     else:
 
-        async def job(_: PendingStore, target: Target) -> list[_Screened]:
-            check_owner(target)
-            base = await target.store.load(target.key)
+        async def job(_: PendingStore, target: PlaybookHandle) -> list[_Screened]:
+            target.check_owner()
+            base = await target.load()
             if base.absent:
                 raise ChangeRefused(f"nothing is stored for learner {call.learner}: check --learner")
             done = await rescreen_bullets(target.store, target.key, base, by_command(""), dry_run=dry_run)

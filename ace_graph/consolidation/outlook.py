@@ -11,8 +11,9 @@ from ace_graph.memory.consolidation.questions import questions_of
 from ace_graph.memory.delta.consolidate import merged_away
 from ace_graph.memory.delta.rollback import archived
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.sharing.asked import not_found
 from ace_graph.memory.stores.base import Store
-from ace_graph.playbooks.target import Target, not_found
+from ace_graph.playbooks.handle import PlaybookHandle
 
 __all__ = ["read_outlook"]
 
@@ -20,9 +21,9 @@ TURNS_READ = 200
 """How many of the newest turns the questions are taken from."""
 
 
-async def read_outlook(store: Store, target: Target, now: datetime) -> Outlook:
+async def read_outlook(store: Store, target: PlaybookHandle, now: datetime) -> Outlook:
     """Return the outlook on the playbook at a target. Raises PlaybookNotFound where nothing is stored."""
-    snapshot = await target.store.load(target.key)
+    snapshot = await target.load()
     if snapshot.absent:
         raise not_found(target.ref.name)
     originals: dict[str, Bullet] = {}

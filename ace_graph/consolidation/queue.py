@@ -17,8 +17,9 @@ from ace_graph.memory.consolidation.schedule import RUN, ConsolidationWork, ende
 from ace_graph.memory.delta.effect import Put
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import PendingItem
+from ace_graph.memory.sharing.asked import not_found
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.playbooks.target import Target, not_found, owned_target
+from ace_graph.playbooks.handle import PlaybookHandle, open_owned
 
 __all__ = ["RunState", "enqueue", "run_state"]
 
@@ -52,8 +53,8 @@ async def enqueue(
     Raises PlaybookNotFound, and what the store raises.
     """
     work, run = work or ConsolidationWork(), run_id or uuid4().hex
-    target = await owned_target(store, work.name, owner)
-    if target.named is None and (await target.store.load(target.key)).absent:
+    target = await open_owned(store, work.name, owner)
+    if target.named is None and (await target.load()).absent:
         raise not_found(work.name)
     delta = Delta(
         op_id=operation_id("consolidation", owner, run, "asked"),
@@ -74,7 +75,7 @@ async def run_state(
     A run that merged nothing is known until the next one ends; one that merged something as long as the
     history holds it. Raises PlaybookNotFound, and what the store raises.
     """
-    target = await owned_target(store, name, owner)
+    target = await open_owned(store, name, owner)
     items = await store.list_pending(owner, limit=1_000_000)
     item = next((each for each in items if each.pending_id == run_id and _is_for(each, target)), None)
     history = await target.store.history(target.key)
@@ -89,7 +90,7 @@ async def run_state(
     return RunState(run_id, "running" if running else "pending", groups, item.error)
 
 
-def _is_for(item: PendingItem, target: Target) -> bool:
+def _is_for(item: PendingItem, target: PlaybookHandle) -> bool:
     """Whether an item is a consolidation of the playbook at a target."""
     try:
         work = read_consolidation(item)

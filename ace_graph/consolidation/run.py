@@ -36,8 +36,7 @@ from ace_graph.memory.similarity.losses import items_of
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.change import commit_checked
-from ace_graph.playbooks.target import Target, owned_target
-from ace_graph.playbooks.versions import drop_old_versions
+from ace_graph.playbooks.handle import PlaybookHandle, open_owned
 
 __all__ = ["consolidate", "distinguish", "identify_similar_memories", "merge_memories"]
 
@@ -64,7 +63,7 @@ async def consolidate(
     raises PlaybookChanged. Raises PlaybookNotFound, InvalidPlaybook, UsageError, and what the store raises.
     """
     options, moment, run_id = options or Options(), now or utc_now(), run_id or uuid4().hex
-    target = await owned_target(store, name, owner)
+    target = await open_owned(store, name, owner)
     outlook = await read_outlook(store, target, moment)
     if expected_etag is not None and _batches_of(await target.store.history(target.key), run_id):
         expected_etag = None  # what has changed it is this run
@@ -76,7 +75,7 @@ async def consolidate(
     run = _Run(target, run_id, moment, expected_etag)
     base = await run.record_distinct(distinct, outlook.snapshot)
     commits = await run.commit(plan.batches, base)
-    await drop_old_versions(target, moment)
+    await target.drop_old_versions(moment)
     return _done(report, commits, outlook.snapshot, base)
 
 
@@ -84,7 +83,7 @@ async def identify_similar_memories(
     store: Store, name: str = DEFAULT, owner: str | None = None
 ) -> tuple[tuple[str, ...], ...]:
     """Return the ids of bullets that could be one, group by group. Raises as `consolidate` does."""
-    target = await owned_target(store, name, owner)
+    target = await open_owned(store, name, owner)
     outlook = await read_outlook(store, target, utc_now())
     return await asyncio.to_thread(similar_groups, outlook.snapshot.playbook, outlook.policy.similarity)
 
@@ -105,7 +104,7 @@ async def merge_memories(
     PlaybookNotFound, and ChangeRefused where one is unknown or protected, or the text would lose something.
     """
     moment, run_id = now or utc_now(), uuid4().hex
-    target = await owned_target(store, name, owner)
+    target = await open_owned(store, name, owner)
     outlook = await read_outlook(store, target, moment)
     found = [outlook.snapshot.playbook.get_bullet(each) for each in dict.fromkeys(ids)]
     bullets = tuple(bullet for bullet in found if bullet is not None)
@@ -118,7 +117,7 @@ async def merge_memories(
     (commit,) = await _Run(target, run_id, moment).commit([(planned,)], outlook.snapshot)
     if commit.report.rejected:
         raise ChangeRefused(f"{commit.report.rejected[0].id}: {commit.report.rejected[0].why}")
-    await drop_old_versions(target, moment)
+    await target.drop_old_versions(moment)
     return commit.report.merged[0].kept
 
 
@@ -134,7 +133,7 @@ async def distinguish(
 
     Raises PlaybookNotFound, and ChangeRefused where one is unknown.
     """
-    target = await owned_target(store, name, owner)
+    target = await open_owned(store, name, owner)
     delta = Delta(
         op_id=uuid4().hex,
         now=now or utc_now(),
@@ -142,7 +141,7 @@ async def distinguish(
         author=_AUTHOR,
         reason="these are distinct",
     )
-    base = await target.store.load(target.key)
+    base = await target.load()
     return await commit_checked(
         target.store, target.key, delta, base, lambda refused: ChangeRefused(f"{refused.id}: {refused.why}")
     )
@@ -151,7 +150,9 @@ async def distinguish(
 class _Run:
     """The commits of one run on one playbook."""
 
-    def __init__(self, target: Target, run_id: str, now: datetime, expected_etag: str | None = None) -> None:
+    def __init__(
+        self, target: PlaybookHandle, run_id: str, now: datetime, expected_etag: str | None = None
+    ) -> None:
         self._target = target
         self._run_id = run_id
         self._now = now

@@ -15,8 +15,7 @@ from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.change import commit_checked
-from ace_graph.playbooks.target import owned_target
-from ace_graph.playbooks.versions import drop_old_versions
+from ace_graph.playbooks.handle import open_owned
 
 __all__ = ["undo"]
 
@@ -39,8 +38,8 @@ async def undo(
     such run, or a bullet of it has changed since, which it names.
     """
     moment = now or utc_now()
-    target = await owned_target(store, name, owner)
-    base = await target.store.load(target.key)
+    target = await open_owned(store, name, owner)
+    base = await target.load()
     history = await target.store.history(target.key)
     found, entries = _run_of(history, run_id)
     delta = Delta(
@@ -53,7 +52,7 @@ async def undo(
         expected_etag=expected_etag,
     )
     done = await commit_checked(target.store, target.key, delta, base, _refused)
-    await drop_old_versions(target, moment)
+    await target.drop_old_versions(moment)
     return Undone(found, done.version.n, done.report.restored, done.report.removed)
 
 

@@ -34,6 +34,7 @@ from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Touch, Update
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.sharing.asked import not_found
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import TrajectoryFilter
@@ -41,12 +42,11 @@ from ace_graph.memory.views.diff import diff
 from ace_graph.models import Usage
 from ace_graph.off_loop import Steps, in_slices, read_text
 from ace_graph.playbooks.content import unknown_examples
-from ace_graph.playbooks.target import Target, not_found, owned_target
-from ace_graph.playbooks.versions import content_at, drop_old_versions
+from ace_graph.playbooks.handle import PlaybookHandle, open_owned
 from ace_graph.resources import Resources
 from ace_graph.runtime import Run
 
-__all__ = ["MAX_REFLECTIONS", "BulletText", "CuratedReflections", "OnProgress", "curate", "curate_target"]
+__all__ = ["MAX_REFLECTIONS", "BulletText", "CuratedReflections", "OnProgress", "curate"]
 
 MAX_REFLECTIONS = 200
 AUTHOR = "ace_curator"
@@ -106,38 +106,12 @@ async def curate(
     ReflectionNotFound for a reflection that the owner does not have, PlaybookNotFound, PlaybookForbidden, and
     what the store raises; then nothing was changed.
     """
-    target = await owned_target(store, name, owner)
-    return await curate_target(
-        store,
-        target,
-        owner,
-        reflection_ids,
-        resources=resources,
-        author=author,
-        clock=clock,
-        progress=progress,
-        expected_etag=expected_etag,
-    )
-
-
-async def curate_target(
-    store: PendingStore,
-    target: Target,
-    owner: str,
-    reflection_ids: Collection[str],
-    *,
-    resources: Resources | None = None,
-    author: str = AUTHOR,
-    clock: Callable[[], datetime] = utc_now,
-    progress: OnProgress | None = None,
-    expected_etag: str | None = None,
-) -> CuratedReflections:
-    """Do what `curate` does, for the playbook at a target."""
+    target = await open_owned(store, name, owner)
     names = sorted(set(reflection_ids))
     _check_number(names)
     found = await find_reflections(store, owner, names)
     op_id = operation_id("curate", target.key, *names)
-    base = await target.store.load(target.key)
+    base = await target.load()
     check_expected(expected_etag, base.version)
     if await _version_of(target, op_id) is not None:
         return CuratedReflections("repeated", base.version)
@@ -164,7 +138,7 @@ async def curate_target(
     except LearnerForgotten as error:
         raise not_found(target.ref.name) from error
     done = await _result(target, commit, op_id, curated.error)
-    await drop_old_versions(target, delta.now)
+    await target.drop_old_versions(delta.now)
     return done
 
 
@@ -316,20 +290,22 @@ def _allowed(proposals: Sequence[Operation], base: Snapshot) -> Iterator[Operati
             yield operation
 
 
-async def _version_of(target: Target, op_id: str) -> int | None:
+async def _version_of(target: PlaybookHandle, op_id: str) -> int | None:
     """Return the version that this commit has made, None where it has made none."""
     versions = await target.store.versions(target.key)
     return next((each.n for each in reversed(versions) if each.op_id == op_id), None)
 
 
-async def _result(target: Target, commit: Commit, op_id: str, problem: str | None) -> CuratedReflections:
+async def _result(
+    target: PlaybookHandle, commit: Commit, op_id: str, problem: str | None
+) -> CuratedReflections:
     refused = commit.report.rejected
     if commit.status == "repeated":  # another process has curated the same at this moment
         return CuratedReflections("repeated", commit.version, refused=refused, problem=problem)
     n = await _version_of(target, op_id)
     if n is None:
         return CuratedReflections("unchanged", commit.version, refused=refused, problem=problem)
-    changed = diff(await content_at(target, n - 1), await content_at(target, n))
+    changed = diff(await target.content_at(n - 1), await target.content_at(n))
     return CuratedReflections(
         "curated",
         commit.version,

@@ -20,8 +20,7 @@ from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Operation
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.playbooks import Change
-from ace_graph.playbooks.bullets import change_bullets
-from ace_graph.playbooks.target import Target, check_owner, target_of
+from ace_graph.playbooks.handle import PlaybookHandle, open_playbook
 from ace_graph.reasoning.find_bullets import BulletFinder
 from ace_graph.resources import Resources
 from ace_graph.server.auth import Act, Identity
@@ -65,24 +64,24 @@ class MemoryAccess:
         """Return the learner whose call it is. Raises RequestRefused without a valid token."""
         return (await self.sender(call)).learner
 
-    async def playbook(self, call: Call, name: str) -> Target:
+    async def playbook(self, call: Call, name: str) -> PlaybookHandle:
         """Return where a playbook is that the caller may read.
 
         Raises PlaybookNotFound, PlaybookForbidden, InvalidPlaybook.
         """
         sender = await self.sender(call)
-        target = await target_of(self.store, name, sender.learner, sender.user)
+        target = await open_playbook(self.store, name, sender.learner, sender.user)
         if not sender.may("share"):
-            check_owner(target)
+            target.check_owner()
         return target
 
-    async def change(self, call: Call, target: Target, operation: Operation, reason: str) -> Commit:
+    async def change(self, call: Call, target: PlaybookHandle, operation: Operation, reason: str) -> Commit:
         """Commit one operation onto a playbook. Raises ChangeRefused, PlaybookForbidden."""
         sender = await self.sender(call, "change")
-        base = await target.store.load(target.key)
+        base = await target.load()
         author = AUTHOR if sender.operator is None else sender.author
         change = Change(author=author, reason=reason, now=self.clock())
-        return await change_bullets(target, base, [operation], change, refused)
+        return await target.change(base, [operation], change, refused)
 
 
 def refused(rejection: Rejection) -> ChangeRefused:

@@ -22,7 +22,6 @@ from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import MAX_TASK_CHARS, TurnRecord
 from ace_graph.memory.views.kinds import fields_of
 from ace_graph.playbooks import Change
-from ace_graph.playbooks.bullets import change_bullets
 from ace_graph.reasoning.recall import format_context
 from ace_graph.trajectories.feedback import give_feedback
 
@@ -165,7 +164,7 @@ class MemoryTools:
         self, call: Call, verdict: Verdict, recall_id: str, bullet_ids: tuple[str, ...], text: str
     ) -> FeedbackKept:
         target = await self._memory.playbook(call, "default")
-        base = await target.store.load(target.key)
+        base = await target.load()
         learner = await self._memory.learner(call)
         given = await self._memory.store.find_turns(
             learner, TrajectoryFilter(turn_id=recall_id, agent=AUTHOR), limit=1
@@ -179,5 +178,5 @@ class MemoryTools:
         evidence = Evidence(source="learner", verdict=verdict, text=text or f"{verdict} over MCP", by=AUTHOR)
         votes = judge_bullets(recall_id, [evidence], injected=bullet_ids, cited=bullet_ids)
         change = Change(author=AUTHOR, reason=f"feedback: {verdict}", now=self._memory.clock())
-        done = await change_bullets(target, base, votes, change, refused)
+        done = await target.change(base, votes, change, refused)
         return FeedbackKept(credited=list(dict.fromkeys(bullet_ids)), pending=None, version=done.version.n)

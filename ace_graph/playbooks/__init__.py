@@ -21,23 +21,32 @@ from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.sharing.grant import Grant
 from ace_graph.memory.sharing.proposal import Proposal, Trust
 from ace_graph.memory.sharing.right import Right
-from ace_graph.playbooks.collecting import collect
-from ace_graph.playbooks.content import Content
-from ace_graph.playbooks.directory import Directory, caller_of
-from ace_graph.playbooks.manage import (
-    Change,
-    NamedPlaybook,
+from ace_graph.playbooks.catalogue import (
     create,
     delete,
     edit_fields,
     get_playbook,
+    get_version,
     list_playbooks,
+    list_versions,
+    restore,
     update,
     update_playbook,
 )
-from ace_graph.playbooks.observed import VersionOutcome, observe_versions
-from ace_graph.playbooks.own_proposals import own_proposals
-from ace_graph.playbooks.proposing import accept, proposals, propose, refuse
+from ace_graph.playbooks.content import Change, Content
+from ace_graph.playbooks.directory import Directory, caller_of
+from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle, open_playbook
+from ace_graph.playbooks.proposals import (
+    Descendant,
+    accept,
+    collect,
+    descendants,
+    own_proposals,
+    proposals,
+    propose,
+    refuse,
+    withdraw,
+)
 from ace_graph.playbooks.sharing import (
     SharedEntry,
     add_to_team,
@@ -49,8 +58,7 @@ from ace_graph.playbooks.sharing import (
     shared_with,
 )
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
-from ace_graph.playbooks.versions import get_version, keep_versions, list_versions, restore, version_number
-from ace_graph.playbooks.withdrawing import Descendant, descendants, withdraw
+from ace_graph.playbooks.versions import VersionOutcome, keep_versions, observe_versions, version_number
 
 __all__ = [
     "TEMPLATES",
@@ -61,6 +69,7 @@ __all__ = [
     "Directory",
     "Grant",
     "NamedPlaybook",
+    "PlaybookHandle",
     "Proposal",
     "Right",
     "SharedEntry",
@@ -84,6 +93,7 @@ __all__ = [
     "list_playbooks",
     "list_versions",
     "observe_versions",
+    "open_playbook",
     "own_proposals",
     "proposals",
     "propose",

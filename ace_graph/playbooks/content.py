@@ -1,4 +1,4 @@
-"""What a playbook can be filled with, as the operations that fill it.
+"""What a playbook can be filled with, as the operations that fill it; and its bullets screened again.
 
 Nothing is taken over unseen: texts are checked and screened whether they are merged in or replace everything.
 """
@@ -6,26 +6,57 @@ Nothing is taken over unseen: texts are checked and screened whether they are me
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from uuid import uuid4
 
+from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet, content_hash
-from ace_graph.memory.delta.effect import Rejection, apply
-from ace_graph.memory.delta.operations import Add, Delta, Reset
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.commit import Commit, History
+from ace_graph.memory.delta.effect import Rejection, Report, apply
+from ace_graph.memory.delta.operations import Add, Delta, Operation, Rescreen, Reset
 from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.formats.json import JsonFormat
 from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.memory.trajectory import TrajectoryFilter
-from ace_graph.off_loop import Steps
-
-__all__ = ["Content", "Replacement", "adds_of", "replacement", "unknown_examples", "without_turns"]
+from ace_graph.off_loop import Steps, in_slices
 
 Content = Playbook | Iterable[str | Add]
 """A playbook, or texts and Add operations."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Who changes a playbook, when and why; and what else is asked of the commit.
+
+    `keeps_label`: the version has the label of the one before. With `expected_etag` the change is for the
+    content with that etag only. With an `op_id`, at most 128 characters, the change is made once, however
+    often it is asked for.
+    """
+
+    author: str = "host"
+    reason: str = ""
+    now: datetime | None = None
+    keeps_label: bool = False
+    expected_etag: str | None = None
+    op_id: str | None = None
+
+    def delta(self, *operations: Operation) -> Delta:
+        """Return the operations as one delta."""
+        return Delta(
+            op_id=self.op_id or uuid4().hex,
+            now=self.now or utc_now(),
+            operations=operations,
+            author=self.author,
+            reason=self.reason[:500],
+            keeps_label=self.keeps_label,
+            expected_etag=self.expected_etag,
+        )
 
 
 @dataclass(frozen=True)
@@ -103,3 +134,62 @@ def _numbered(adds: Iterable[Add], ids: Mapping[str, str], next_id: int) -> Iter
         if name is None:
             name, number = mint_id(add.section, number), number + 1
         yield add.model_copy(update={"id": name})
+
+
+def check_any_accepted(asked: int, refused: tuple[Rejection, ...]) -> None:
+    """Raise ChangeRefused when all of the content was refused."""
+    if asked and len(refused) >= asked:
+        first = refused[0]
+        raise ChangeRefused(f"{first.id}: {first.why}: nothing of the content was taken, correct it")
+
+
+REASON = "playbook rescreen"
+
+
+@dataclass(frozen=True)
+class Rescreened:
+    """What screening again has changed, in ids with the reasons of those kept back; the version after it."""
+
+    kept_back: dict[str, str]
+    released: tuple[str, ...]
+    version: int
+
+
+async def rescreen(
+    store: Store, key: str, base: Snapshot, change: Change, *, dry_run: bool = False
+) -> Rescreened:
+    """Screen all bullets again; what a person released, kept back or vouched for stays.
+
+    With `dry_run`, or where nothing changes, nothing is written. Raises what the store raises.
+    """
+    operation = Rescreen(kept=_released_by_people(await store.history(key)))
+    delta = replace(change, reason=REASON).delta(operation)
+    effect = await in_slices(resolving(base, delta, store.policy), key)
+    if dry_run or not effect.changes:
+        return _result_of(effect.report, apply(base.playbook, effect), base.version.n)
+    return rescreened(await store.commit(key, delta, base))
+
+
+def rescreened(done: Commit) -> Rescreened:
+    """Return what a commit of `rescreen` has changed."""
+    return _result_of(done.report, done.snapshot.playbook, done.version.n)
+
+
+def _result_of(report: Report, after: Playbook, version: int) -> Rescreened:
+    bullets = (after.get_bullet(bullet_id) for bullet_id in report.quarantined)
+    reasons = {bullet.id: bullet.quarantine_reason or "" for bullet in bullets if bullet is not None}
+    return Rescreened(reasons, report.released, version)
+
+
+def _released_by_people(kept: History) -> tuple[str, ...]:
+    """The ids whose last move was a person's release, as far back as the history goes.
+
+    Bullets say so themselves since they have `vouched`; those that were released before do not.
+    """
+    released: dict[str, None] = {}
+    for entry in kept.entries:
+        for bullet_id in entry.report.quarantined:
+            released.pop(bullet_id, None)
+        if entry.reason != REASON:
+            released.update(dict.fromkeys(entry.report.released))
+    return tuple(released)

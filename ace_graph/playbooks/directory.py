@@ -10,8 +10,6 @@ from typing import Protocol, cast
 from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.sharing.grant import is_team
 
-__all__ = ["DIRECTORY_SECONDS", "Directory", "caller_of", "listed_teams"]
-
 DIRECTORY_SECONDS = 2.0
 MAX_TEAMS = 1_000
 

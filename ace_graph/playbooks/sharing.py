@@ -1,4 +1,8 @@
-"""Sharing playbooks: grants to users and teams, what is shared with a user, the store's table of teams."""
+"""Sharing playbooks: grants to users and teams, what is shared with a user, the store's table of teams.
+
+Proposals of those who may not propose any more are closed with the reason, and can't be accepted. A proposal
+names the subjects by whose grants it was made; it stays open as long as one of them may propose.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +16,19 @@ from ace_graph.memory.clock import utc_now
 from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.sharing.grant import Grant, Subject, checked_relation, checked_team
 from ace_graph.memory.sharing.outgoing import outgoing_text
+from ace_graph.memory.sharing.proposal import Proposal
 from ace_graph.memory.sharing.right import RIGHTS, Right
 from ace_graph.memory.stores.base import Store, checked_learner_id
-from ace_graph.memory.stores.playbooks import NamingStore, naming
+from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, naming
 from ace_graph.off_loop import off_loop
-from ace_graph.playbooks.closing import all_grants, close_own, close_proposals
 from ace_graph.playbooks.directory import caller_of
-from ace_graph.playbooks.target import Target, User, checked_playbooks, target_of
+from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
 from ace_graph.telemetry import audit_sharing
 
-__all__ = [
-    "SharedEntry",
-    "add_to_team",
-    "caller",
-    "grant",
-    "grant_target",
-    "grants",
-    "grants_target",
-    "leave",
-    "leave_target",
-    "remove_from_team",
-    "revoke",
-    "revoke_target",
-    "shared_with",
-]
+LOST_RIGHT = "who proposed this may not propose any more"
+LEFT = "who proposed this has left the playbook"
+MAX_PENDING = 2_000
+_GRANTS_READ = 1_000
 
 
 @dataclass(frozen=True)
@@ -46,9 +39,60 @@ class SharedEntry:
     right: Right
 
 
-async def caller(store: Store, user: Caller | str) -> Caller:
-    """Return a user with the teams of the store's table; one that has teams already as it is."""
-    return await caller_of(user, naming(store)) if isinstance(user, str) else user
+class Sharing:
+    """The grants on one playbook: owners list them, make them and take them away; who has one may leave."""
+
+    def __init__(self, playbook: PlaybookHandle) -> None:
+        self._playbook = playbook
+
+    async def grants(self, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
+        """Return a page of the grants; see `grants`."""
+        checked, _, _ = self._playbook.shared()
+        return await checked.grants(self._playbook.key, limit, after)
+
+    async def grant(self, to: str, relation: str, now: datetime | None = None) -> Grant:
+        """Share the playbook; see `grant`."""
+        checked, named, asked = self._playbook.shared()
+        key, by, subject = self._playbook.key, asked.caller.user or "", Subject.parse(to)
+        if subject == Subject("user", by):
+            raise InvalidGrant("this is a grant to yourself: name somebody else")
+        if subject == Subject("user", self._playbook.ref.owner or ""):
+            raise InvalidGrant("the owner has every right already: name somebody else")
+        made = Grant(subject, checked_relation(relation), key, by, now or utc_now())
+        await checked.put_grant(made)
+        if RIGHTS[made.relation] < Right.PROPOSE:
+            await close_proposals(named, key, subject, by, made.at)
+        audit_sharing("grant", by, playbook=key, subject=str(subject), relation=relation)
+        return made
+
+    async def revoke(self, subject: str) -> bool:
+        """Take a subject's grant away; see `revoke`."""
+        checked, named, asked = self._playbook.shared()
+        key, by, whom = self._playbook.key, asked.caller.user or "", Subject.parse(subject)
+        if whom == Subject("user", self._playbook.ref.owner or ""):
+            raise InvalidGrant(
+                "the playbook belongs to this user, its last owner: delete the playbook instead"
+            )
+        held = [grant async for grant in all_grants(named, key) if grant.subject == whom]
+        declined = bool(held) and held[0].relation == "declined"  # that stays, whatever is revoked
+        found = not declined and await checked.drop_grant(key, whom)
+        if found:
+            await close_proposals(named, key, whom, by, utc_now())
+        audit_sharing("revoke", by, playbook=key, subject=str(whom), found=str(found).lower())
+        return found
+
+    async def leave(self, now: datetime | None = None) -> None:
+        """Decline what was shared with the caller; see `leave`."""
+        key, named, asked = self._playbook.key, self._playbook.named, self._playbook.asked
+        user = None if asked is None else asked.caller.user
+        if named is None or user is None:
+            raise InvalidGrant("the playbook is your own: delete it instead")
+        moment = now or utc_now()
+        await named.put_grant(Grant(Subject("user", user), "declined", key, user, moment))
+        for proposal in await named.proposals(key, "pending", MAX_PENDING):
+            if proposal.by == user:
+                await close_proposal(named, proposal, LEFT, user, moment)
+        audit_sharing("leave", user, playbook=key)
 
 
 async def grant(
@@ -68,24 +112,7 @@ async def grant(
     PlaybookNotFound, PlaybookForbidden for a user who does not own the playbook, and InvalidGrant for a
     wrong subject or relation, for oneself, for the owner, and for `default`, which can't be shared.
     """
-    return await grant_target(await target_of(store, name, owner, user), to, relation, now)
-
-
-async def grant_target(target: Target, to: str, relation: str, now: datetime | None = None) -> Grant:
-    """Share the playbook at a target; see `grant`."""
-    playbooks, asked = checked_playbooks(target)
-    by = asked.caller.user or ""
-    subject = Subject.parse(to)
-    if subject == Subject("user", by):
-        raise InvalidGrant("this is a grant to yourself: name somebody else")
-    if subject == Subject("user", target.ref.owner or ""):
-        raise InvalidGrant("the owner has every right already: name somebody else")
-    made = Grant(subject, checked_relation(relation), target.key, by, now or utc_now())
-    await playbooks.put_grant(made)
-    if target.named is not None and RIGHTS[made.relation] < Right.PROPOSE:
-        await close_proposals(target.named, target.key, subject, by, made.at)
-    audit_sharing("grant", by, playbook=target.key, subject=str(subject), relation=relation)
-    return made
+    return await Sharing(await open_playbook(store, name, owner, user)).grant(to, relation, now)
 
 
 async def revoke(store: Store, name: str, subject: str, *, owner: str, user: User = None) -> bool:
@@ -95,21 +122,7 @@ async def revoke(store: Store, name: str, subject: str, *, owner: str, user: Use
 
     The user to whom the playbook belongs can't be removed. Raises as `grant` does.
     """
-    return await revoke_target(await target_of(store, name, owner, user), subject)
-
-
-async def revoke_target(target: Target, subject: str) -> bool:
-    """Take a subject's grant on the playbook at a target away; see `revoke`."""
-    playbooks, asked = checked_playbooks(target)
-    by = asked.caller.user or ""
-    whom = Subject.parse(subject)
-    if whom == Subject("user", target.ref.owner or ""):
-        raise InvalidGrant("the playbook belongs to this user, its last owner: delete the playbook instead")
-    found = await _holds_grant(target, whom) and await playbooks.drop_grant(target.key, whom)
-    if found and target.named is not None:
-        await close_proposals(target.named, target.key, whom, by, utc_now())
-    audit_sharing("revoke", by, playbook=target.key, subject=str(whom), found=str(found).lower())
-    return found
+    return await Sharing(await open_playbook(store, name, owner, user)).revoke(subject)
 
 
 async def leave(
@@ -120,18 +133,7 @@ async def leave(
     A new grant to the user, or to a team of theirs, brings it back. The user's open proposals are refused.
     Raises PlaybookNotFound, and InvalidGrant for one's own playbook, which is deleted instead.
     """
-    await leave_target(await target_of(store, name, owner, user), now)
-
-
-async def leave_target(target: Target, now: datetime | None = None) -> None:
-    """Decline the playbook at a target; see `leave`."""
-    user = None if target.asked is None else target.asked.caller.user
-    if target.named is None or user is None:
-        raise InvalidGrant("the playbook is your own: delete it instead")
-    moment = now or utc_now()
-    await target.named.put_grant(Grant(Subject("user", user), "declined", target.key, user, moment))
-    await close_own(target.named, target.key, user, moment)
-    audit_sharing("leave", user, playbook=target.key)
+    await Sharing(await open_playbook(store, name, owner, user)).leave(now)
 
 
 async def grants(
@@ -141,21 +143,7 @@ async def grants(
 
     Raises PlaybookNotFound, PlaybookForbidden for a user who does not own the playbook, InvalidGrant.
     """
-    return await grants_target(await target_of(store, name, owner, user), limit, after)
-
-
-async def _holds_grant(target: Target, subject: Subject) -> bool:
-    """Whether a subject may have a grant to revoke. That a user has declined stays, whatever is revoked."""
-    if target.named is None:
-        return False
-    held = [each async for each in all_grants(target.named, target.key) if each.subject == subject]
-    return not held or held[0].relation != "declined"
-
-
-async def grants_target(target: Target, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
-    """Return a page of the grants of the playbook at a target; see `grants`."""
-    playbooks, _ = checked_playbooks(target)
-    return await playbooks.grants(target.key, limit, after)
+    return await Sharing(await open_playbook(store, name, owner, user)).grants(limit, after)
 
 
 async def shared_with(
@@ -165,7 +153,8 @@ async def shared_with(
 
     `after` is the id of the last one of the page before.
     """
-    who, named, found = await caller(store, user), naming(store).playbooks, list[SharedEntry]()
+    who = await caller_of(user, naming(store)) if isinstance(user, str) else user
+    named, found = naming(store).playbooks, list[SharedEntry]()
     page = await named.shared_with(who.subjects, limit, after)
     while page:
         for entry, granted in page:
@@ -217,3 +206,68 @@ async def _shared_by(store: NamingStore, subject: Subject) -> AsyncIterator[str]
         for entry, _ in page:
             yield entry.playbook_id
         page = await store.playbooks.shared_with((str(subject),), after=page[-1][0].playbook_id)
+
+
+async def all_grants(named: PlaybookStore, playbook_id: str) -> AsyncIterator[Grant]:
+    """Yield the grants on a playbook."""
+    page = await named.grants(playbook_id, _GRANTS_READ)
+    while page:
+        for grant in page:
+            yield grant
+        page = await named.grants(playbook_id, _GRANTS_READ, str(page[-1].subject))
+
+
+async def entitling(named: PlaybookStore, playbook_id: str, caller: Caller) -> tuple[str, ...]:
+    """Return the subjects of a caller whose grants give the right to propose to a playbook."""
+    return tuple(sorted(await _proposing(named, playbook_id) & set(caller.subjects)))
+
+
+async def may_still_propose(named: PlaybookStore, proposal: Proposal) -> bool:
+    """Whether one of the subjects by which a proposal was made may still propose.
+
+    The owner, who needs no grant, names none, and neither do proposals of older versions.
+    """
+    if not proposal.through:
+        return True
+    return not (await _proposing(named, proposal.playbook_id)).isdisjoint(proposal.through)
+
+
+async def close_proposals(
+    named: PlaybookStore,
+    playbook_id: str,
+    lost: Subject,
+    by: str,
+    now: datetime,
+    *,
+    members: Collection[str] | None = None,
+) -> None:
+    """Close the open proposals of those who have lost the right to propose by a subject.
+
+    With `members` these have left the team `lost`, whose grant stays.
+    """
+    proposing = await _proposing(named, playbook_id)
+    for proposal in await named.proposals(playbook_id, "pending", MAX_PENDING):
+        through = proposal.through
+        concerned = str(lost) in through if through else lost == Subject("user", proposal.by)
+        if not concerned or (members is not None and proposal.by not in members):
+            continue
+        left = set(through) - ({str(lost)} if members is not None else set[str]())
+        if proposing.isdisjoint(left):
+            await close_proposal(named, proposal, LOST_RIGHT, by, now)
+
+
+async def close_proposal(
+    named: PlaybookStore, proposal: Proposal, reason: str, by: str, now: datetime
+) -> None:
+    """Refuse a pending proposal, for a reason that its proposer reads."""
+    refused = {"state": "refused", "reason": reason, "decided_by": by, "decided_at": now}
+    await named.decide(proposal.model_copy(update=refused), "pending")
+
+
+async def _proposing(named: PlaybookStore, playbook_id: str) -> set[str]:
+    """The subjects, as texts, that may propose to a playbook."""
+    return {
+        str(grant.subject)
+        async for grant in all_grants(named, playbook_id)
+        if RIGHTS[grant.relation] >= Right.PROPOSE
+    }

@@ -17,8 +17,6 @@ from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.json import JsonFormat
 from ace_graph.memory.formats.registry import read_bullets
 
-__all__ = ["TEMPLATES", "Template", "TemplateName", "template"]
-
 TemplateName = Literal["api_client", "data_analysis", "tutoring"]
 
 TEMPLATES: tuple[TemplateName, ...] = get_args(TemplateName)

@@ -1,119 +1,33 @@
-"""Versions of a playbook: list them, go back to one, and drop old ones."""
+"""Versions of a playbook: named, dropped by the policy, and how runs with each of them ended.
+
+How runs ended is an observation, no experiment: versions were not assigned to questions at random, and a
+later version met later questions. `ace-graph playbook diff --data` asks two versions the same questions.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
-from uuid import uuid4
 
-from ace_graph.errors import ChangeRefused, HistoryTooShort, LearnerForgotten
-from ace_graph.memory.catalogue.name import DEFAULT
+from ace_graph.errors import HistoryTooShort
 from ace_graph.memory.catalogue.retention import kept_versions, retention_plan, undoable_versions
 from ace_graph.memory.clock import utc_now
-from ace_graph.memory.commit import Commit, History, playbook_at
-from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.delta.rollback import rollback_to
+from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.statistics import Z_95, Interval, wilson_interval
+from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.memory.stores.playbooks import PlaybookStore, StoredVersion, naming
-from ace_graph.playbooks.target import Target, User, check_owner, not_found, target_of
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory.views.confidence import present_verdict
 
-__all__ = [
-    "content_at",
-    "drop_old_versions",
-    "get_version",
-    "keep_versions",
-    "list_target",
-    "list_versions",
-    "restore",
-    "restore_target",
-    "version_from",
-    "version_number",
-]
+MAX_TURNS = 5_000
+"""So many of the newest turns are read."""
 
-
-async def list_versions(
-    store: Store, name: str = DEFAULT, owner: str | None = None, *, user: User = None
-) -> tuple[StoredVersion, ...]:
-    """Return the versions of a playbook, the newest first, with who made each, when and why.
-
-    Amendments have the label of the version before. Of somebody else's playbook, `user` sees no reasons.
-    Raises PlaybookNotFound.
-    """
-    return await list_target(await target_of(store, name, owner, user))
-
-
-async def list_target(target: Target) -> tuple[StoredVersion, ...]:
-    """Return the versions of the playbook at a target; see `list_versions`."""
-    found = await target.store.versions(target.key)
-    if not found and (await target.store.load(target.key)).absent:
-        raise not_found(target.ref.name)
-    return found[::-1]
-
-
-async def get_version(
-    store: Store, version: int | str, name: str = DEFAULT, owner: str | None = None, *, user: User = None
-) -> tuple[int, Playbook]:
-    """Return a version's number and its content; 0 is the empty playbook before the first.
-
-    `version` is a number, or a label such as "1.2": the newest version with it. Raises PlaybookNotFound, and
-    HistoryTooShort for a version that is not there or whose content was dropped.
-    """
-    target = await target_of(store, name, owner, user)
-    n = version_number(await target.store.versions(target.key), version)
-    return n, await content_at(target, n)
-
-
-async def restore(
-    store: Store,
-    version: int | str,
-    name: str = DEFAULT,
-    *,
-    owner: str | None = None,
-    author: str = "host",
-    now: datetime | None = None,
-    expected_etag: str | None = None,
-    user: User = None,
-) -> Commit:
-    """Make a playbook what it was at a version, as a new major version. Only the owner can.
-
-    `version` is a number, or a label such as "1.2": the newest version with it. Raises PlaybookNotFound,
-    PlaybookForbidden, PlaybookChanged, ChangeRefused for the present version, HistoryTooShort for one whose
-    content was dropped.
-    """
-    target = await target_of(store, name, owner, user)
-    delta = Delta(op_id=uuid4().hex, now=now or utc_now(), author=author, expected_etag=expected_etag)
-    return await restore_target(target, version, delta)
-
-
-async def restore_target(target: Target, version: int | str, delta: Delta) -> Commit:
-    """Commit the return to a version under the op id, author and moment of `delta`; see `restore`."""
-    check_owner(target)
-    n = version_number(await target.store.versions(target.key), version)
-    base = await target.store.load(target.key)
-    if base.version.n == n:
-        raise ChangeRefused(f"the playbook is at version {version}: there is nothing to do")
-    if target.named is None:
-        history = await target.store.history(target.key)
-    else:
-        history = History(n, await content_at(target, n), ())
-    reason = delta.reason or f"back to version {version}"
-    back = delta.model_copy(update={"operations": (rollback_to(history, base, n),), "reason": reason})
-    try:
-        commit = await target.store.commit(target.key, back, base)
-    except LearnerForgotten as error:
-        raise not_found(target.ref.name) from error
-    await drop_old_versions(target, delta.now)
-    return commit
-
-
-async def content_at(target: Target, n: int) -> Playbook:
-    """Return the content of version `n`; 0 is the empty playbook. Raises HistoryTooShort."""
-    found = Playbook() if n == 0 else await target.store.content_at(target.key, n)
-    if found is None and target.named is None:
-        return playbook_at(await target.store.history(target.key), n)
-    if found is None:
-        raise HistoryTooShort(f"version {n} is not kept: {_kept(await target.store.versions(target.key))}")
-    return found
+_PAGE = 500
+_JUDGED: tuple[Verdict, ...] = ("success", "failure", "partial")
 
 
 def version_from(text: str) -> int | str:
@@ -127,7 +41,7 @@ def version_number(versions: tuple[StoredVersion, ...], version: int | str) -> i
         return version
     number = next((each.n for each in reversed(versions) if str(each.label) == version), None)
     if number is None:
-        raise HistoryTooShort(f"there is no version {version[:20]}: {_kept(versions)}")
+        raise HistoryTooShort(f"there is no version {version[:20]}: {kept_names(versions)}")
     return number
 
 
@@ -138,15 +52,13 @@ async def keep_versions(
 
     With `dry_run` they are only counted. Who made a dropped version, when and why, stays listed.
     """
-    return await _drop(naming(store).playbooks, playbook_id, now or utc_now(), dry_run=dry_run)
+    return await drop_old_versions(naming(store).playbooks, playbook_id, now or utc_now(), dry_run=dry_run)
 
 
-async def drop_old_versions(target: Target, now: datetime) -> int:
-    """Do what `keep_versions` does for a target; a learner's own memory keeps a number of changes instead."""
-    return 0 if target.named is None else await _drop(target.named, target.key, now)
-
-
-async def _drop(playbooks: PlaybookStore, playbook_id: str, now: datetime, *, dry_run: bool = False) -> int:
+async def drop_old_versions(
+    playbooks: PlaybookStore, playbook_id: str, now: datetime, *, dry_run: bool = False
+) -> int:
+    """Do what `keep_versions` does, in the namespace of named playbooks."""
     versions = await playbooks.versions(playbook_id)
     policy, kept = playbooks.policy, kept_versions(versions, playbooks.policy.versions, now)
     if retention_plan(versions, kept) is None:
@@ -163,6 +75,75 @@ async def _drop(playbooks: PlaybookStore, playbook_id: str, now: datetime, *, dr
     return plan.dropped
 
 
-def _kept(versions: tuple[StoredVersion, ...]) -> str:
+def kept_names(versions: tuple[StoredVersion, ...]) -> str:
+    """Return which versions can be read, for an error that asks to choose one."""
     names = [f"{each.n} ({each.label})" for each in versions if each.readable]
     return f"choose one of {', '.join(names[-12:])}" if names else "there is none yet"
+
+
+@dataclass(frozen=True)
+class VersionOutcome:
+    """The turns that read one version, those of them with a verdict, and those that succeeded."""
+
+    label: str
+    turns: int = 0
+    judged: int = 0
+    succeeded: int = 0
+
+    @property
+    def success_rate(self) -> float | None:
+        """succeeded / judged; None while no turn was judged."""
+        return self.succeeded / self.judged if self.judged else None
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval of the success rate (Wilson's)."""
+        return wilson_interval(self.succeeded, self.judged, Z_95)
+
+
+async def observe_versions(
+    store: PendingStore, learner_id: str, playbook_id: str
+) -> tuple[VersionOutcome, ...]:
+    """Return how the learner's turns with each version ended, by label, the oldest first.
+
+    The newest 5,000 turns are read. Raises what the store raises.
+    """
+    snapshot = await store.load(learner_id)
+    turns: dict[str, TurnRecord] = {}
+    for skip in range(0, MAX_TURNS, _PAGE):
+        page = await store.find_turns(learner_id, TrajectoryFilter(), limit=_PAGE, skip=skip)
+        for turn in page:
+            turns.setdefault(turn.turn_id, turn)
+        if len(page) < _PAGE:
+            break
+    return outcomes_by_version(turns.values(), playbook_id, snapshot)
+
+
+def outcomes_by_version(
+    turns: Iterable[TurnRecord], playbook_id: str, snapshot: Snapshot
+) -> tuple[VersionOutcome, ...]:
+    """Return how these turns ended by the version that they read, with the verdicts that stand now."""
+    recent: dict[str, Verdict] = {turn.turn_id: turn.verdict for turn in snapshot.access.recent_turns}
+    found: dict[str, VersionOutcome] = {}
+    for turn in turns:
+        label = next((read.label for read in turn.playbooks if read.playbook_id == playbook_id), None)
+        if label is not None:
+            known = found.get(label, VersionOutcome(label))
+            found[label] = _with_turn(known, turn, snapshot.playbook, recent)
+    return tuple(found[label] for label in sorted(found, key=_numbers))
+
+
+def _with_turn(
+    known: VersionOutcome, turn: TurnRecord, playbook: Playbook, recent: dict[str, Verdict]
+) -> VersionOutcome:
+    verdict = present_verdict(turn, playbook, recent)
+    return VersionOutcome(
+        known.label,
+        known.turns + 1,
+        known.judged + (verdict in _JUDGED),
+        known.succeeded + (verdict == "success"),
+    )
+
+
+def _numbers(label: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in label.split("."))

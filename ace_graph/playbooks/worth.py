@@ -23,9 +23,7 @@ from ace_graph.memory.views.confidence import EvidenceIndex
 from ace_graph.memory.views.effectiveness import Effectiveness, Metadata, effectiveness_of, metadata_of
 from ace_graph.memory.views.kinds import kind_of
 from ace_graph.memory.views.strategy import CATEGORIES
-from ace_graph.playbooks.target import Target
-
-__all__ = ["PlaybookFigures", "Worth", "active_bullets", "bullet_named", "figures_of", "read_worth"]
+from ace_graph.playbooks.handle import PlaybookHandle
 
 
 class Worth(NamedTuple):
@@ -91,7 +89,7 @@ def bullet_named(snapshot: Snapshot, bullet_id: str) -> Bullet:
 
 async def read_worth(
     store: Store,
-    target: Target,
+    target: PlaybookHandle,
     reader: str,
     chosen: Callable[[Snapshot], Iterable[Bullet]] = active_bullets,
 ) -> Worth:
@@ -100,7 +98,7 @@ async def read_worth(
     own = await store.load(reader)
     snapshot, used_as = own, OWN_PLAYBOOK
     if target.named is not None:
-        snapshot = await target.store.load(target.key)
+        snapshot = await target.load()
         used_as = foreign_prefix(target.ref.owner or "", target.ref.name).removesuffix(":")
     turns = await trajectories_behind(store, reader, snapshot, list(chosen(snapshot)))
     return Worth(snapshot, store.policy, turns, effectiveness_of(own, used_as))

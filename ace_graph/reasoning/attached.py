@@ -21,7 +21,7 @@ from ace_graph.memory.stores.playbooks import naming
 from ace_graph.memory.turn import PlaybookRead
 from ace_graph.off_loop import in_slices
 from ace_graph.playbooks.directory import Directory, caller_of, listed_teams
-from ace_graph.playbooks.target import audit_denial
+from ace_graph.playbooks.handle import audit_denial
 from ace_graph.resources import Resources
 
 __all__ = ["load_attached"]

@@ -15,7 +15,7 @@ from ace_graph.memory.retrieval.explain import explain
 from ace_graph.memory.retrieval.reasons import NoSharedWord, Reason, as_json, in_words, is_shown
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.off_loop import LONG_TEXT, read_text
-from ace_graph.playbooks.target import Target
+from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.reasoning.find_bullets import read_word_lists, search_query
 
 __all__ = ["ExplainedBullet", "ExplainedSearch", "explain_search"]
@@ -60,7 +60,7 @@ class ExplainedSearch(NamedTuple):
 
 
 async def explain_search(
-    target: Target,
+    target: PlaybookHandle,
     reader: str,
     question: str,
     policy: Policy,
@@ -75,7 +75,7 @@ async def explain_search(
     With `bullet_id` only that bullet is in the result, and nothing is if there is no such bullet. Raises what
     the store raises.
     """
-    snapshot, query = await target.store.load(target.key), search_query(question)
+    snapshot, query = await target.load(), search_query(question)
     await read_word_lists(query)
     near = Similarities()
     if meaning is not None:

@@ -37,41 +37,23 @@ from ace_graph.server.middleware.body_limit import body_too_large
 from ace_graph.server.middleware.rate_limit import TokenBucket
 from ace_graph.server.page.mount import page_app, serve_page
 from ace_graph.server.routes import (
-    batch_reflection,
-    chat,
+    consolidation,
     conversations,
-    feedback,
     health,
     learner,
-    trajectories,
-    trajectory_recording,
-)
-from ace_graph.server.routes.playbooks import (
-    bullets,
-    catalogue,
-    consolidation,
-    content,
-    curation,
-    history,
-    proposals,
-    search,
+    playbook,
+    playbooks,
     sharing,
-    templates,
+    trajectories,
 )
 from ace_graph.settings import Settings
 
-__all__ = ["create_app"]
-
-# A fixed name comes before an id in its place.
 _ROUTERS: tuple[APIRouter, ...] = (
-    *(chat.routes, conversations.routes),
-    *(search.own, history.own, catalogue.own, curation.own, bullets.own),
-    *(catalogue.routes, catalogue.named, content.named),
-    *(search.named, history.named, curation.named, bullets.named),
-    *(consolidation.routes, sharing.routes, templates.routes),
-    *(proposals.routes, proposals.own),
-    *(trajectory_recording.routes, trajectories.routes, batch_reflection.routes),
-    *(feedback.routes, learner.routes, learner.all_routes, health.routes),
+    *(conversations.chatting, conversations.routes),
+    *(playbook.own, playbooks.routes, playbook.named, playbooks.templates),
+    *(consolidation.routes, sharing.routes, sharing.own),
+    *(trajectories.routes, trajectories.judging),
+    *(learner.routes, learner.all_routes, health.routes),
 )
 # FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.
 _NO_TELEMETRY: TelemetryConfig = {

@@ -24,17 +24,6 @@ from ace_graph.server.clock import Clock
 from ace_graph.server.jwks import KeySet
 from ace_graph.settings import Settings
 
-__all__ = [
-    "DEVELOPMENT_LEARNER",
-    "LEARNER_AUTHOR",
-    "Act",
-    "Authenticator",
-    "Identity",
-    "make_authenticator",
-    "make_token",
-    "operator_may",
-]
-
 logger = logging.getLogger("ace_graph")
 
 DEVELOPMENT_LEARNER = "local"

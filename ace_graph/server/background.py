@@ -19,8 +19,6 @@ from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.server.clock import Clock
 from ace_graph.settings import Settings
 
-__all__ = ["background_worker", "learning_mode"]
-
 logger = logging.getLogger("ace_graph")
 
 

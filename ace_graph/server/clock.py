@@ -9,8 +9,6 @@ from typing import Protocol
 
 from ace_graph.memory.clock import utc_now
 
-__all__ = ["Clock", "SystemClock"]
-
 
 class Clock(Protocol):
     """The date, a monotonic time, and waiting."""

@@ -17,8 +17,6 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-__all__ = ["HEAD_SECONDS", "SocketLimits", "bounded_protocol", "socket_limits"]
-
 logger = logging.getLogger("ace_graph")
 
 HEAD_SECONDS = 20.0

@@ -11,8 +11,6 @@ from starlette.middleware.cors import CORSMiddleware
 from ace_graph.errors import ConfigurationError
 from ace_graph.server.middleware.access_control import OPERATOR_HEADER
 
-__all__ = ["allow_origins"]
-
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
 _REQUEST_HEADERS = (
     *("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID"),

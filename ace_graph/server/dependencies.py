@@ -8,8 +8,8 @@ from typing import Annotated, cast
 from fastapi import Depends
 from starlette.requests import Request
 
+from ace_graph.errors import RequestRefused
 from ace_graph.graph import ACEGraph
-from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.resources import Resources
@@ -17,12 +17,28 @@ from ace_graph.server.auth import Identity
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.middleware.access_control import identity_of, learner_of, teams_of, user_of
-from ace_graph.server.routes.learner_export import Exports
+from ace_graph.server.middleware.access_control import identity_of, learner_of, teams_of
 from ace_graph.server.turns.manager import Turns
 from ace_graph.settings import Settings
 
-__all__ = ["ClaimedTeams", "Learner", "Sender", "Services", "ServicesDep", "User"]
+
+class Exports:
+    """The learners whose data this server is exporting."""
+
+    def __init__(self) -> None:
+        self._busy: set[str] = set()
+
+    def acquire(self, learner_id: str) -> None:
+        """Begin an export. Raises RequestRefused (409) while one of this learner is under way."""
+        if learner_id in self._busy:
+            raise RequestRefused(
+                409, "busy", "an export of yours is under way: wait for its end", retry_after=5
+            )
+        self._busy.add(learner_id)
+
+    def release(self, learner_id: str) -> None:
+        """End an export."""
+        self._busy.discard(learner_id)
 
 
 @dataclass(frozen=True)
@@ -56,6 +72,3 @@ Sender = Annotated[Identity, Depends(identity_of)]
 
 ClaimedTeams = Annotated[frozenset[str] | None, Depends(teams_of)]
 """The teams that the request's token names, as an argument of a route; None: the table is to be asked."""
-
-User = Annotated[Caller | str, Depends(user_of)]
-"""Who sends the request, as an argument of a route that reaches playbooks of others."""

@@ -44,18 +44,6 @@ from ace_graph.errors import (
 )
 from ace_graph.server.middleware.request_id import REQUEST_ID
 
-__all__ = [
-    "ErrorReply",
-    "error_location",
-    "error_response",
-    "error_responses",
-    "http_error_for",
-    "http_exception_response",
-    "validation_error_response",
-    "validation_message",
-]
-
-
 _MOST_CHARS = 300
 _TEXT, _TRUTH, _OBJECT, _LIST = "must be text", "must be true or false", "must be an object", "must be a list"
 _TIME = "must be a time, written as 2026-01-31T12:00:00Z"

@@ -22,8 +22,6 @@ import jwt
 from ace_graph.errors import RequestRefused
 from ace_graph.server.clock import Clock
 
-__all__ = ["KeySet"]
-
 logger = logging.getLogger("ace_graph")
 
 LIFESPAN_SECONDS = 600.0

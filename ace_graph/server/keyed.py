@@ -1,7 +1,8 @@
 """Requests with an `Idempotency-Key`: every change under /api/playbook... and the like takes one.
 
-The same request under the same key gets the first reply, from any server, for a day. After that, and where a
-server stopped between the change and its reply, the op id of the change keeps it from being made twice.
+The same request under the same key gets the first reply, from any server, for a day: replies are kept beside
+the conversations, because all servers share that database. After that, and where a server stopped between the
+change and its reply, the op id of the change, which follows from the key, keeps it from being made twice.
 """
 
 from __future__ import annotations
@@ -10,58 +11,108 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Annotated, Any
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Header, Request, Response
 from fastapi.params import Depends as Dependency
 from fastapi.routing import APIRoute
 from pydantic.json_schema import SkipJsonSchema
 
-from ace_graph.errors import StoreError
+from ace_graph.errors import RequestRefused, StoreError
 from ace_graph.memory.catalogue.name import DEFAULT
-from ace_graph.server.auth import LEARNER_AUTHOR
-from ace_graph.server.conversations.replies import KeyedRequest, Replies, StoredReply
+from ace_graph.server.auth import LEARNER_AUTHOR, Identity
+from ace_graph.server.conversations.database import Database, Execute, Row
 from ace_graph.server.dependencies import Sender, ServicesDep
 from ace_graph.server.errors import error_responses
 
-__all__ = ["IdempotencyKey", "KeyedRoute", "key_of", "op_id_of", "request_id_of"]
-
 logger = logging.getLogger("ace_graph")
 
-IdempotencyKey = Annotated[
-    str | SkipJsonSchema[None],
-    Header(
-        alias="Idempotency-Key",
-        max_length=255,
-        description="Makes a repetition safe: the same request under the same key takes effect once.",
-    ),
-]
+KEPT_FOR = timedelta(days=1)
+_LOST_AFTER = timedelta(minutes=2)
+"""After so long without a reply, the server that had the request has stopped."""
 _KEPT_HEADERS = ("content-type", "etag", "location")
 _SCOPE = "ace_keyed_request"
 
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]  # Any: Starlette's own
 
 
+@dataclass(frozen=True)
+class _KeyedRequest:
+    """A learner's key with what it is used up for, and what is asked for under it, without any content."""
+
+    database: Database
+    learner_id: str
+    key: str
+    request: str
+    op_id: str
+
+
 class _Repeated(Exception):
     """The request was answered before, like this."""
 
-    def __init__(self, reply: StoredReply) -> None:
+    def __init__(self, reply: Response) -> None:
         super().__init__()
         self.reply = reply
 
 
 async def _begin(
-    request: Request, sender: Sender, services: ServicesDep, idempotency_key: IdempotencyKey = None
+    request: Request,
+    sender: Sender,
+    services: ServicesDep,
+    idempotency_key: Annotated[
+        str | SkipJsonSchema[None],
+        Header(
+            alias="Idempotency-Key",
+            max_length=255,
+            description="Makes a repetition safe: the same request under the same key takes effect once.",
+        ),
+    ] = None,
 ) -> None:
-    """Note a request with a key. Raises _Repeated, and RequestRefused for the key of another request."""
-    key = key_of(idempotency_key, sender.learner, sender.author)
-    if key is None:
+    """Note a request with a key.
+
+    Raises _Repeated where it was answered, and RequestRefused (409) while the first one is under way, and for
+    the key of another request.
+    """
+    if idempotency_key is None:
         return
-    replies = Replies(services.conversations.database, services.clock)
-    asked = KeyedRequest(sender.learner, f"{key} {_what(request)}", await request_id_of(request))
-    if (reply := await replies.begin(asked)) is not None:
-        raise _Repeated(reply)
-    request.scope[_SCOPE] = (replies, asked)
+    asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode()
+    key, what = _digest_of(sender, idempotency_key), _digest(asked + await request.body())
+    database, place = services.conversations.database, _used_up_for(request)
+    keyed = _KeyedRequest(database, sender.learner, f"{key} {place}", what, f"{key}-{what}")
+    now = services.clock.now()
+    at, lost = now.isoformat(), (now - _LOST_AFTER).isoformat()
+
+    async def note(execute: Execute) -> list[Row]:
+        await execute("DELETE FROM ace_replies WHERE at < ?", ((now - KEPT_FOR).isoformat(),))
+        return await execute(
+            "INSERT INTO ace_replies (learner_id, idempotency_key, request, at) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (learner_id, idempotency_key) DO UPDATE SET at = CASE "
+            "WHEN ace_replies.status IS NULL AND ace_replies.request = excluded.request "
+            "AND ace_replies.at < ? THEN excluded.at ELSE ace_replies.at END "
+            "RETURNING request, at, status, headers_json, body",
+            (keyed.learner_id, keyed.key, keyed.request, at, lost),
+        )
+
+    ((noted, begun, status, headers, body),) = await database.transaction(note)
+    if noted != keyed.request:
+        raise RequestRefused(409, "key_used", "this Idempotency-Key was used for another request")
+    if status is not None:
+        kept = cast("dict[str, str]", json.loads(str(headers)))
+        raise _Repeated(Response(str(body).encode() or None, int(str(status)), kept))
+    if begun != at:
+        raise RequestRefused(409, "busy", "the same request is under way: wait for it", retry_after=1)
+    request.scope[_SCOPE] = keyed
+
+
+async def _op_id(request: Request) -> str | None:  # FastAPI runs what is not async in a thread
+    keyed: _KeyedRequest | None = request.scope.get(_SCOPE)
+    return None if keyed is None else keyed.op_id
+
+
+OpId = Annotated[str | None, Depends(_op_id)]
+"""The op id of what a request with a key asks for, as an argument of a route; None without a key."""
 
 
 class KeyedRoute(APIRoute):
@@ -95,7 +146,7 @@ class KeyedRoute(APIRoute):
             try:
                 response = await handle(request)
             except _Repeated as repeated:
-                return _again(repeated.reply)
+                return repeated.reply
             except BaseException:
                 await _end(request, None)
                 raise
@@ -105,53 +156,46 @@ class KeyedRoute(APIRoute):
         return handle_once
 
 
-def key_of(idempotency_key: str | None, learner: str, author: str = LEARNER_AUTHOR) -> str | None:
-    """Return the beginning of all op ids under this key, None without one. An operator's keys are apart."""
-    if idempotency_key is None:
-        return None
-    whose = [learner, idempotency_key] if author == LEARNER_AUTHOR else [learner, idempotency_key, author]
+async def _end(request: Request, response: Response | None) -> None:
+    """Keep the reply to a request that was carried out; one that was refused can be made again.
+
+    Where the learner was forgotten meanwhile, nothing is kept.
+    """
+    keyed: _KeyedRequest | None = request.scope.get(_SCOPE)
+    if keyed is None:
+        return
+    try:
+        if response is None:
+            await keyed.database.execute(
+                "DELETE FROM ace_replies WHERE learner_id = ? AND idempotency_key = ? AND status IS NULL",
+                (keyed.learner_id, keyed.key),
+            )
+            return
+        headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
+        body = bytes(response.body).decode()
+        await keyed.database.execute(
+            "UPDATE ace_replies SET status = ?, headers_json = ?, body = ? "
+            "WHERE learner_id = ? AND idempotency_key = ? AND request = ?",
+            (response.status_code, json.dumps(headers), body, keyed.learner_id, keyed.key, keyed.request),
+        )
+    except StoreError as error:  # the change is made: a repetition is known by its op id
+        logger.warning("[ACE Server] a reply could not be kept: %s", type(error).__name__)
+
+
+def _digest_of(sender: Identity, idempotency_key: str) -> str:
+    """The beginning of all op ids under a key. An operator's keys are apart."""
+    whose = [sender.learner, idempotency_key]
+    if sender.author != LEARNER_AUTHOR:
+        whose.append(sender.author)
     return f"http-{_digest(json.dumps(whose).encode())}"
 
 
-async def request_id_of(request: Request) -> str:
-    """Return what is the same for the same method, path and body."""
-    asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode()
-    return _digest(asked + await request.body())
-
-
-async def op_id_of(request: Request, idempotency_key: str | None, learner: str) -> str | None:
-    """Return the op id of what a learner's request asks for under its key, None without one."""
-    key = key_of(idempotency_key, learner)
-    return None if key is None else f"{key}-{await request_id_of(request)}"
-
-
-def _what(request: Request) -> str:
+def _used_up_for(request: Request) -> str:
     """What a key is used up for: a playbook with all that is asked about it, elsewhere one path."""
     path, playbook_id = request.url.path, request.path_params.get("playbook_id")
     if playbook_id is None and f"{path}/".startswith("/api/playbook/"):
         return DEFAULT
     return path if playbook_id is None else str(playbook_id)
-
-
-async def _end(request: Request, response: Response | None) -> None:
-    """Keep the reply to a request that was carried out; one that was refused can be made again."""
-    noted: tuple[Replies, KeyedRequest] | None = request.scope.get(_SCOPE)
-    if noted is None:
-        return
-    replies, asked = noted
-    try:
-        if response is None:
-            await replies.drop(asked)
-            return
-        headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
-        body = bytes(response.body).decode()
-        await replies.keep(asked, StoredReply(response.status_code, headers, body))
-    except StoreError as error:  # the change is made: a repetition is known by its op id
-        logger.warning("[ACE Server] a reply could not be kept: %s", type(error).__name__)
-
-
-def _again(reply: StoredReply) -> Response:
-    return Response(reply.body.encode() or None, reply.status, reply.headers)
 
 
 def _digest(data: bytes) -> str:

@@ -23,15 +23,12 @@ from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.checkpointer import TurnCheckpointer
 from ace_graph.server.conversations.cleaning import ConversationLimits, conversation_cleaning
 from ace_graph.server.conversations.open import open_conversations
-from ace_graph.server.dependencies import Services
+from ace_graph.server.dependencies import Exports, Services
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.routes.learner_export import Exports
 from ace_graph.server.turns.manager import ServingLimits, TurnResources, Turns
 from ace_graph.server.turns.recovery import recovery_loop
 from ace_graph.settings import Settings
 from ace_graph.stores import check_store, open_store
-
-__all__ = ["Overrides", "open_services"]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ from contextlib import ExitStack, contextmanager
 
 from ace_graph.errors import ConfigurationError
 
-__all__ = ["bound_sockets"]
-
 
 @contextmanager
 def bound_sockets(host: str, port: int) -> Generator[list[socket.socket]]:

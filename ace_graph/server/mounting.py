@@ -19,8 +19,6 @@ from ace_graph.server.middleware.rate_limit import TokenBucket
 from ace_graph.server.page.mount import page_app, serve_page
 from ace_graph.settings import Settings
 
-__all__ = ["mount_page"]
-
 
 def mount_page(
     host: FastAPI,

@@ -1,4 +1,7 @@
-"""The body of a chat request, checked and cleaned, and the reply: the answer and what the turn changed."""
+"""What bodies and parameters are made of, checked and cleaned; the chat request, and its reply.
+
+The reply holds the answer and what the turn changed.
+"""
 
 from __future__ import annotations
 
@@ -27,22 +30,6 @@ from ace_graph.memory.text import without_surrogates
 from ace_graph.playbooks.versions import version_from
 from ace_graph.state import ACEOutput, Learning, Mode, Result, UsageJSON
 
-__all__ = [
-    "CONVERSATION_ID",
-    "PLAYBOOK_NAME",
-    "ChatReply",
-    "ChatRequest",
-    "HistoryMessage",
-    "Learned",
-    "Text",
-    "VersionName",
-    "WholeNumber",
-    "history_messages",
-    "learned_from",
-    "reply_of",
-]
-
-
 MAX_MESSAGE_CHARS = 100_000
 MAX_HISTORY = 1_000
 PLAYBOOK_NAME = r"[^/\x00-\x20\x7f]([^/\x00-\x1f\x7f]*[^/\x00-\x20\x7f])?"
@@ -62,7 +49,8 @@ def _replace_unstorable(text: object) -> object:
     return without_surrogates(text).replace("\x00", " ")
 
 
-def _not_blank(text: str) -> str:
+def not_blank(text: str) -> str:
+    """Return the text. Raises ValueError for a blank one."""
     if not text.strip():
         raise ValueError("must not be blank")
     return text
@@ -104,6 +92,24 @@ WholeNumber = Annotated[int, BeforeValidator(_check_number)]
 """A number in a body as JSON Schema has it: 2 and 2.0, and no text."""
 
 
+class Body(BaseModel):
+    """A body with the fields that are described, and no others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def of(cls, source: object, **more: object) -> Self:
+        """Return the body with the attributes of `source` that have the names of fields, and `more`."""
+        fields = {name: getattr(source, name) for name in cls.model_fields if name not in more}
+        return cls.model_validate(fields | more, from_attributes=True)
+
+
+class CamelBody(Body):
+    """A body whose fields are in camel case."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
 class HistoryMessage(BaseModel):
     """An earlier message. Roles other than user and assistant are accepted and ignored, because the system
     prompt is the server's own."""
@@ -130,7 +136,7 @@ class ChatRequest(BaseModel):
 
     message: Annotated[
         Text,
-        AfterValidator(_not_blank),
+        AfterValidator(not_blank),
         Field(
             min_length=1,
             max_length=MAX_MESSAGE_CHARS,
@@ -200,24 +206,16 @@ NOT_SAVED = "what this turn learned could not be stored yet; the server tries ag
 NOT_LEARNED = "this turn was answered, and nothing was learned from it"
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
-
-
-class AceDelta(BaseModel):
+class AceDelta(Body):
     """How many bullets the turn's commit changed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     num_new_bullets: Annotated[int, Field(ge=0)]
     num_updates: Annotated[int, Field(ge=0)]
     num_removals: Annotated[int, Field(ge=0)]
 
 
-class Scratch(BaseModel):
+class Scratch(Body):
     """`ace_delta` is absent if the turn could not be stored; `learning_error` says so."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     ace_delta: AceDelta | None = None
     learning_error: str | None = None
@@ -227,14 +225,14 @@ class Scratch(BaseModel):
 MAX_LEARNED = 100
 
 
-class PairReply(_Reply):
+class PairReply(CamelBody):
     """The bullet that stays, and the one that went into it or that it replaces."""
 
     kept: str
     gone: str
 
 
-class Learned(_Reply):
+class Learned(CamelBody):
     """What the turn's own commit changed in the memory, in ids: at most 100 in each list.
 
     What a worker learns after the answer is in `GET /api/playbook/history`, under the turn's id as `source`.
@@ -251,21 +249,17 @@ class Learned(_Reply):
 
 def learned_from(reports: Sequence[Report]) -> Learned:
     """Return what several commits changed, from their reports, in the order of the commits."""
-    found = {name: list[str]() for name in ("added", "updated", "tagged", "removed", "quarantined")}
-    merged, superseded = list[PairReply](), list[PairReply]()
+    changed: dict[str, list[object]] = {name: [] for name in Learned.model_fields}
     for report in reports:
-        found["added"] += report.added
-        found["updated"] += (*report.updated, *report.reinforced, *report.restored, *report.released)
-        found["tagged"] += report.tagged
-        found["removed"] += (*report.removed, *(pruned.id for pruned in report.pruned))
-        found["quarantined"] += report.quarantined
-        merged += [PairReply(kept=pair.kept, gone=pair.gone) for pair in report.merged]
-        superseded += [PairReply(kept=pair.kept, gone=pair.gone) for pair in report.superseded]
-    ids = {name: list(dict.fromkeys(each))[:MAX_LEARNED] for name, each in found.items()}
-    return Learned(**ids, merged=merged[:MAX_LEARNED], superseded=superseded[:MAX_LEARNED])
+        for name, ids in changed.items():
+            ids += getattr(report, name)
+        changed["updated"] += (*report.reinforced, *report.restored, *report.released)
+        changed["removed"] += (pruned.id for pruned in report.pruned)
+    once = {name: list(dict.fromkeys(ids))[:MAX_LEARNED] for name, ids in changed.items()}
+    return Learned.model_validate(once, from_attributes=True)
 
 
-class Metadata(_Reply):
+class Metadata(CamelBody):
     """What comes with the answer. Bullets are given by id, see GET /api/playbook."""
 
     scratch: Scratch
@@ -289,7 +283,7 @@ class Metadata(_Reply):
     usage: Annotated[dict[str, UsageJSON], Field(description="Calls and tokens per role.")] = {}
 
 
-class ChatReply(_Reply):
+class ChatReply(CamelBody):
     """The answer to one message. Feedback refers to it by `turnId`.
 
     In a temporary chat there is no `conversationId`, and no feedback can be given.
@@ -318,28 +312,19 @@ def reply_of(out: ACEOutput, conversation_id: str | None) -> ChatReply:
 
 def _metadata(out: ACEOutput, result: Result, learning: Learning) -> Metadata:
     error = NOT_SAVED if learning["unsaved"] else NOT_LEARNED if learning["error"] else None
+    changed = {
+        name: cast("dict[str, list[object]]", learning)[name][:MAX_LEARNED] for name in Learned.model_fields
+    }
     counts = None if learning["unsaved"] else AceDelta.model_validate(ace_delta(learning))
     return Metadata(
         scratch=Scratch(ace_delta=counts, learning_error=error, pending=bool(learning["pending"])),
         injected=result["injected"],
         cited=result["bullet_ids"],
         why_shown=cast("dict[str, dict[str, JsonValue]]", result["why_shown"]),
-        learned=Learned() if learning["unsaved"] else _learned(learning),
+        learned=Learned() if learning["unsaved"] else Learned.model_validate(changed),
         playbooks=result["playbooks"],
         memory=result["memory"],
         verdict=result["verdict"],
         version=learning["version"],
         usage=dict(out.get("usage", {})),
-    )
-
-
-def _learned(learning: Learning) -> Learned:
-    return Learned(
-        added=learning["added"][:MAX_LEARNED],
-        updated=learning["updated"][:MAX_LEARNED],
-        tagged=learning["tagged"][:MAX_LEARNED],
-        merged=[PairReply(**pair) for pair in learning["merged"][:MAX_LEARNED]],
-        superseded=[PairReply(**pair) for pair in learning["superseded"][:MAX_LEARNED]],
-        removed=learning["removed"][:MAX_LEARNED],
-        quarantined=learning["quarantined"][:MAX_LEARNED],
     )

@@ -35,8 +35,6 @@ from ace_graph.server.telemetry import exported_spans
 from ace_graph.settings import Settings
 from ace_graph.stores import redacted_url
 
-__all__ = ["serve"]
-
 logger = logging.getLogger("ace_graph")
 
 _SWITCH_SECONDS = 0.001

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 
 from ace_graph.errors import ConfigurationError, how_to_install
 
-__all__ = ["continued_trace", "exported_spans"]
-
 logger = logging.getLogger("ace_graph")
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")

@@ -20,7 +20,7 @@ from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.sharing.outgoing import leaves_owner
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.playbooks import Caller
-from ace_graph.playbooks.target import target_by_id, target_of
+from ace_graph.playbooks.handle import open_by_id, open_playbook
 from ace_graph.testing import ScriptedModel
 from benchmarks.redteam.empty_stores import EmptyStores, in_memory
 from benchmarks.redteam.hidden_operations import hidden_operations
@@ -176,8 +176,8 @@ class _Arena:
             case "read":
                 await self._read(text, attack.by, got)
             case "id":
-                target = await target_by_id(self.store, text, attack.by)
-                got.append(repr(await target.store.load(target.key)))
+                target = await open_by_id(self.store, text, attack.by)
+                got.append(repr(await target.load()))
             case "name":
                 await self._read(f"ada/{text}", attack.by, got)
             case "team":
@@ -225,11 +225,11 @@ class _Arena:
         content = (await self.store.playbooks.load(self.shared)).playbook
         hidden = [each for each in content.bullets() if MARKER in each.content]
         seen = next(each for each in content.bullets() if each.content == FACTS[0])
-        target = await target_of(self.store, SHARED, user)
+        target = await open_playbook(self.store, SHARED, user)
         last: AceError | None = None
         for bullet in hidden:
             for operation in hidden_operations(how, bullet, seen):
-                base = await target.store.load(target.key)
+                base = await target.load()
                 delta = Delta(op_id=f"{how} {bullet.id}", now=NOW, operations=(operation,))
                 try:
                     got.append(repr(await target.store.commit(target.key, delta, base)))
@@ -272,15 +272,15 @@ _Call = Callable[[NamingStore, str, str], Awaitable[object]]
 
 
 async def _export(store: NamingStore, key: str, user: str) -> object:
-    return await (await target_by_id(store, key, user)).store.export(key)
+    return await (await open_by_id(store, key, user)).store.export(key)
 
 
 async def _history(store: NamingStore, key: str, user: str) -> object:
-    return await (await target_by_id(store, key, user)).store.history(key)
+    return await (await open_by_id(store, key, user)).store.history(key)
 
 
 async def _old_versions(store: NamingStore, key: str, user: str) -> object:
-    return await (await target_by_id(store, key, user)).store.content_at(key, 1)
+    return await (await open_by_id(store, key, user)).store.content_at(key, 1)
 
 
 _IDS = ("gen-00001", "gen-00002")

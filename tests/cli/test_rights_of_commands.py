@@ -9,7 +9,7 @@ import pytest
 from ace_graph import open_store, playbooks
 from ace_graph.memory.delta.operations import Add, Pin, Quarantine, Reset
 from ace_graph.memory.sharing.right import Right
-from ace_graph.playbooks.target import target_of
+from ace_graph.playbooks import open_playbook
 from ace_graph.testing.conformance.writing import rewriting, write
 from tests.cli.commands import Commands, all_commands
 from tests.consolidation.planted import PARAPHRASES, bullets
@@ -101,7 +101,7 @@ async def _prepare(path: str, relation: str) -> list[str]:
             name = f"api {place}"
             await playbooks.create(store, name, ["Use /v1", "Use gzip for large bodies"], owner="ada")
             await playbooks.update_playbook(store, ["Send the key in a header"], name, owner="ada")
-            target = await target_of(store, name, "ada")
+            target = await open_playbook(store, name, "ada")
             if command in ALIKE:
                 reset = rewriting(Reset(bullets=bullets(*PARAPHRASES)))
                 await write(target.store, target.key, reset)

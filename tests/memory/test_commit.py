@@ -22,7 +22,6 @@ from ace_graph.memory.commit import (
     check_expected,
     check_not_forgotten,
     commit_key,
-    is_current,
     operation_id,
     plan,
     playbook_at,
@@ -118,21 +117,13 @@ def test_a_commit_begins_with_its_turn() -> None:
     assert begun_at(delta, early) == early.started_at == NOON + timedelta(minutes=1)
 
 
-def test_a_plan_is_for_one_epoch_one_content_and_one_clock() -> None:
+def test_a_commit_brings_no_forgotten_learner_back() -> None:
     base = Version("e", 1, "a")
-    assert is_current(base, base, base_clock=4, clock=4)
-    assert is_current(base, Version("e", 2, "a", Label(1, 1)), base_clock=4, clock=4), (
-        "the etag identifies it"
-    )
-    assert not is_current(base, base, base_clock=4, clock=5)
-    assert not is_current(base, Version("e", 1, "b"), base_clock=4, clock=4)
+    check_not_forgotten(base, Version("e", 2, "b"))
+    check_not_forgotten(Version(), base)
     for late in (Version(), Version("f", 1, "a")):
         with pytest.raises(LearnerForgotten, match="load it again"):
-            is_current(base, late, base_clock=4, clock=4)
-        with pytest.raises(LearnerForgotten):
             check_not_forgotten(base, late)
-    check_not_forgotten(Version(), base)
-    assert not is_current(Version(), base, base_clock=0, clock=0)
 
 
 def test_a_change_for_another_content_is_refused() -> None:

@@ -8,9 +8,7 @@ from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.playbooks import Change
-from ace_graph.playbooks.importing import import_bullets
-from ace_graph.playbooks.target import target_of
+from ace_graph.playbooks import Change, open_playbook
 from ace_graph.testing.conformance.writing import contents, rewriting
 from tests.playbooks.test_sharing import ADA, BOB, FULL, HIDDEN, NAME
 
@@ -26,11 +24,11 @@ async def test_what_an_editor_adds_never_meets_what_is_hidden(store: NamingStore
     hidden = [each for each in owners.playbook.bullets() if each.content != "Use /v2"]
     pinned, vouched = "Deploy on Fridays only", "See https://intern.example/keys"
     unknown, link = "Send the key in a header", "See https://other.example/docs"
-    target = await target_of(store, FULL, BOB)
+    target = await open_playbook(store, FULL, BOB)
     for texts in ((pinned, unknown), (vouched, link)):
         shapes = list[object]()
         for text in texts:
-            base = await target.store.load(target.key)
+            base = await target.load()
             done = await target.store.commit(target.key, rewriting(Add(ref="new", content=text)), base)
             named = done.report.refs["new"]
             assert done.report.added == (named,)
@@ -47,15 +45,15 @@ async def test_what_an_editor_adds_never_meets_what_is_hidden(store: NamingStore
 
 async def test_an_import_says_what_became_of_each_bullet(store: NamingStore) -> None:
     await shared_with_bob(store, *HIDDEN)
-    target = await target_of(store, FULL, BOB)
+    target = await open_playbook(store, FULL, BOB)
     outcomes = list[tuple[int, int, int]]()
     for texts in (
         ("Deploy on Fridays only", "See https://intern.example/keys"),
         ("Send the key in a header", "See https://other.example/docs"),
     ):
-        base = await target.store.load(target.key)
+        base = await target.load()
         reading = Reading(tuple(Add(content=each) for each in texts))
-        outcome, _ = await import_bullets(target, base, reading, Change())
+        outcome, _ = await target.import_bullets(base, reading, Change())
         outcomes.append((outcome.kept, outcome.merged, len(outcome.quarantined)))
     assert outcomes == [(2, 0, 1), (2, 0, 1)]
 
@@ -67,9 +65,9 @@ async def test_a_hidden_bullet_that_makes_room_is_not_named() -> None:
             each.id for each in (await playbooks.get_playbook(store, NAME, ADA)).playbook.bullets()
             if each.status == "quarantined"
         ]  # fmt: skip
-        target, named = await target_of(store, FULL, BOB), list[str]()
+        target, named = await open_playbook(store, FULL, BOB), list[str]()
         for text in ("Send the key in a header", "Retry after 429"):
-            base = await target.store.load(target.key)
+            base = await target.load()
             done = await target.store.commit(target.key, rewriting(Add(content=text)), base)
             named += [each.id for each in done.report.pruned]
         left = (await playbooks.get_playbook(store, NAME, ADA)).playbook

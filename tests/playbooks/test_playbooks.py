@@ -27,7 +27,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.views.strategy import Category, StrategyEntry, add_of, content_of
-from ace_graph.playbooks.manage import Change
+from ace_graph.playbooks import Change
 from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, touching, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer

@@ -24,7 +24,7 @@ from ace_graph.memory.stores.export import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.playbooks import Change, Proposal, Trust
-from ace_graph.playbooks.proposing import MAX_OPEN, MAX_OPEN_EACH
+from ace_graph.playbooks.proposals import MAX_OPEN, MAX_OPEN_EACH
 from ace_graph.testing.conformance.writing import NOON, contents, rewriting, write
 
 ADA, BOB, EVE = "ada", "bob", "eve"

@@ -44,6 +44,7 @@ async def _refuse(store: SQLiteStore, _playbook_id: str) -> object:
 
 TABLE: dict[str, tuple[int, Call]] = {
     "a run": (Right.READ, _run),
+    "open_playbook": (Right.READ, lambda store, _: playbooks.open_playbook(store, FULL, BOB)),
     "get_playbook": (Right.READ, lambda store, _: playbooks.get_playbook(store, FULL, BOB)),
     "get_version": (Right.READ, lambda store, _: playbooks.get_version(store, 1, FULL, BOB)),
     "list_versions": (Right.READ, lambda store, _: playbooks.list_versions(store, FULL, BOB)),

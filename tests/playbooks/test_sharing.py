@@ -18,8 +18,7 @@ from ace_graph.errors import (
 )
 from ace_graph.memory.delta.operations import Add, Pin, Remove, Update
 from ace_graph.memory.stores.playbooks import NamingStore
-from ace_graph.playbooks import Caller
-from ace_graph.playbooks.target import target_of
+from ace_graph.playbooks import Caller, open_playbook
 from ace_graph.testing.conformance.writing import adding, contents, record, rewriting, write
 
 ADA, BOB, EVE = "ada", "bob", "eve"
@@ -140,7 +139,7 @@ async def test_what_is_the_owners_own_never_leaves(store: NamingStore) -> None:
     (bullet,) = found.playbook.bullets()
     assert (bullet.content, bullet.tags) == ("Use /v2", ("http",))
     assert (bullet.sources, bullet.keywords, bullet.consolidated_from) == ((), (), ())
-    target = await target_of(store, FULL, BOB)
+    target = await open_playbook(store, FULL, BOB)
     history = await target.store.history(playbook_id)
     then = await target.store.content_at(playbook_id, 1)
     assert (history.entries, contents(found.snapshot)) == ((), ["Use /v2"])
@@ -162,8 +161,8 @@ async def test_an_editor_can_neither_touch_nor_find_what_is_hidden(store: Naming
     await shared(store, "Use /v2", *HIDDEN, relation="editor")
     owners = await playbooks.get_playbook(store, NAME, ADA)
     hidden = [each for each in owners.playbook.bullets() if each.content != "Use /v2"]
-    target = await target_of(store, FULL, BOB)
-    base = await target.store.load(target.key)
+    target = await open_playbook(store, FULL, BOB)
+    base = await target.load()
     for each in hidden:
         operations = (
             Remove(bullet_id=each.id),
@@ -190,8 +189,8 @@ async def test_an_editor_can_neither_touch_nor_find_what_is_hidden(store: Naming
 )
 async def test_an_editor_writes_nothing_that_is_the_owners(store: NamingStore, operation: Add | Pin) -> None:
     await shared(store, relation="editor")
-    target = await target_of(store, FULL, BOB)
-    base = await target.store.load(target.key)
+    target = await open_playbook(store, FULL, BOB)
+    base = await target.load()
     found = await refused(target.store.commit(target.key, rewriting(operation), base))
     assert found[0] is PlaybookForbidden
     assert await kept(store) == ["Use /v1"]
@@ -336,8 +335,8 @@ async def test_a_user_is_not_a_team_of_that_name(store: NamingStore) -> None:
 
 async def test_a_forgotten_owner_takes_the_playbook_along(store: NamingStore) -> None:
     playbook_id = await shared(store, relation="editor")
-    target = await target_of(store, FULL, BOB)
-    base = await target.store.load(target.key)
+    target = await open_playbook(store, FULL, BOB)
+    base = await target.load()
     assert await store.forget(ADA)
     for call in (
         target.store.load(playbook_id),

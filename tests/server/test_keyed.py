@@ -195,6 +195,37 @@ async def test_a_first_reply_is_kept_for_a_day_and_known_to_any_server(tmp_path:
     assert (first["version"], again, late) == (1, first, {**first, "version": 2})
 
 
+OF_A_BULLET: dict[str, Callable[[str], tuple[str, str, Json | None]]] = {
+    "remove": lambda name: ("DELETE", f"/bullets/{name}", None),
+    "edit": lambda name: ("PATCH", f"/bullets/{name}", {"content": "Use /v9"}),
+    "pin": lambda name: ("PATCH", f"/bullets/{name}", {"pinned": True}),
+    "quarantine": lambda name: ("POST", f"/bullets/{name}/quarantine", {"why": "old"}),
+    "replace": lambda _: ("PUT", "", {"bullets": [{"content": "Use /v9"}]}),
+    "import": lambda _: ("POST", "/import", {"text": "- Use /v9", "format": "text"}),
+    "go back": lambda _: ("POST", "/rollback", {"version": 1}),
+    "clear": lambda _: ("POST", "/clear", None),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_BULLET)
+async def test_a_change_whose_reply_is_gone_is_known_by_its_op_id(name: str) -> None:
+    """A day later nothing but the commit says that it was made, and the ETag is that of long ago."""
+    async with place() as at:
+        bullets = (await at.send("GET", "")).json()["bullets"]
+        method, path, body = OF_A_BULLET[name](bullets[0]["id"])
+        headers = {"Idempotency-Key": "k", "If-Match": await at.version()}
+        first = await at.send(method, path, body, **headers)
+        await later(at)
+        before = await at.version()
+        at.clock.move(90_000)
+        again = await at.send(method, path, body, **headers)
+        after = await at.version()
+        fresh = await at.send(method, path, body, **{**headers, "Idempotency-Key": "other"})
+    assert (first.status_code, again.status_code, after) == (200, 200, before), again.text
+    assert again.json() | {"version": 0, "label": ""} == first.json() | {"version": 0, "label": ""}
+    assert fresh.status_code == 412
+
+
 async def test_a_forgotten_learner_leaves_no_reply(tmp_path: Path) -> None:
     async with serving(settings_for(tmp_path), Overrides(model=ScriptedModel([]))) as served:
         body, key = {"content": "plughword"}, {"Idempotency-Key": "k"}

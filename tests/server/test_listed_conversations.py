@@ -17,7 +17,8 @@ from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord, answer_hash
 from ace_graph.server import Overrides
 from ace_graph.server.conversations.managing import MAX_PAGE_CHARS, page_of, title_of
-from ace_graph.server.conversations.receipts import TurnsOfConversation, receipts
+from ace_graph.server.receipts import receipts
+from ace_graph.server.schemas import Learned
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, Json, Served, bearer, serving, settings_for, token
@@ -251,8 +252,8 @@ def test_a_turn_before_the_kept_changes_does_not_say_that_nothing_was_learned() 
     )  # fmt: skip
     entry = HistoryEntry(7, "op", datetime(2026, 1, 2, tzinfo=UTC), "", "", "x", Report(), None)
     messages = [AIMessage(name, id=f"answer-{name}") for name in ("old", "new", "unknown")]
-    found = receipts(messages, TurnsOfConversation(turns, History(6, Playbook(), (entry,))))
-    assert {name: each.reports for name, each in found.items()} == {
+    found = receipts(messages, turns, History(6, Playbook(), (entry,)))
+    assert {name: each.learned for name, each in found.items()} == {
         "answer-old": None,
-        "answer-new": (),
+        "answer-new": Learned(),
     }

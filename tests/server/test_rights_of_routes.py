@@ -21,7 +21,7 @@ from ace_graph import playbooks
 from ace_graph.mcp_server.run_http import http_app
 from ace_graph.memory.delta.operations import Add, Reset
 from ace_graph.memory.sharing.right import Right
-from ace_graph.playbooks.target import target_of
+from ace_graph.playbooks import open_playbook
 from ace_graph.server import Overrides, create_app
 from ace_graph.server.auth import Act, Identity, operator_may
 from ace_graph.stores import open_store
@@ -228,7 +228,7 @@ class Place:
 
     async def alike(self) -> None:
         """Let its bullets say the same, which an Add would merge at once."""
-        target = await target_of(self.store, self.name, "alice")
+        target = await open_playbook(self.store, self.name, "alice")
         await write(target.store, target.key, rewriting(Reset(bullets=bullets(*PARAPHRASES))))
 
 

@@ -24,8 +24,6 @@ from langgraph.checkpoint.base import (
 
 from ace_graph.errors import RequestRefused
 
-__all__ = ["NO_CHECKPOINT", "RUN", "TurnCheckpointer"]
-
 NO_CHECKPOINT = "__ace_nothing_known"
 """A key of `configurable`: true in the first turn of a conversation, which has no checkpoint to read."""
 

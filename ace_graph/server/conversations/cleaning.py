@@ -17,14 +17,6 @@ from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.database import Database, Execute, Row
 from ace_graph.settings import Settings
 
-__all__ = [
-    "ConversationLimits",
-    "begin_cleaning",
-    "clean_conversations",
-    "conversation_cleaning",
-    "count_conversations",
-]
-
 logger = logging.getLogger("ace_graph")
 
 _PAGE = 100

@@ -20,8 +20,6 @@ from langgraph.checkpoint.base import CheckpointTuple
 from ace_graph.errors import ConfigurationError
 from ace_graph.server.conversations.database import Database, Row
 
-__all__ = ["ConversationsCopied", "UnlikeConversation", "copy_conversations"]
-
 _PAGE = 200
 _ROW: Final = "learner_id, id, thread_id, created_at, used_at, title"
 _LIST: Final = (

@@ -12,8 +12,6 @@ from typing import Any, LiteralString, Protocol, TypeVar
 from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-__all__ = ["Database", "Execute", "Row", "Statement", "Work"]
-
 R = TypeVar("R")
 
 Row = tuple[object, ...]

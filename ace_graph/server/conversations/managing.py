@@ -12,18 +12,6 @@ from ace_graph.errors import RequestRefused
 from ace_graph.server.conversations.database import Database, Execute
 from ace_graph.server.conversations.repository import Conversation
 
-__all__ = [
-    "MAX_TITLE_CHARS",
-    "MessagePage",
-    "ShownMessage",
-    "delete_conversation",
-    "find_conversation",
-    "list_conversations",
-    "page_of",
-    "rename_conversation",
-    "title_of",
-]
-
 MAX_TITLE_CHARS = 200
 MAX_PAGE_CHARS = 1_000_000
 """The most characters of messages on one page, though always one message."""

@@ -20,16 +20,6 @@ from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.conversations.schema import make_schema
 from ace_graph.settings import Settings
 
-__all__ = [
-    "clean_conversations_of",
-    "conversations_location",
-    "forget_conversations",
-    "open_conversations",
-    "open_database",
-    "open_existing_conversations",
-]
-
-
 _POSTGRES = ("postgresql://", "postgres://")
 
 

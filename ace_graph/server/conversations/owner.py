@@ -11,8 +11,6 @@ import platform
 from pathlib import Path
 from uuid import uuid4
 
-__all__ = ["is_gone", "new_owner"]
-
 _STARTED = 19
 """The index of the start time in /proc/PID/stat, counted from after the program's name."""
 

@@ -20,8 +20,6 @@ from ace_graph.memory.stores.sql.postgres import connection_options
 from ace_graph.memory.stores.sql.postgres_errors import Address, checked_address, is_lost, translated
 from ace_graph.server.conversations.database import Execute, Row, Statement, Work
 
-__all__ = ["PostgresDatabase", "open_postgres"]
-
 R = TypeVar("R")
 
 _TRY_SECONDS = 0.05

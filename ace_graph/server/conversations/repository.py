@@ -22,8 +22,6 @@ from ace_graph.server.conversations.database import Database, Execute, Row
 from ace_graph.server.conversations.owner import is_gone
 from ace_graph.server.conversations.schema import make_schema
 
-__all__ = ["LEASE_SECONDS", "AcceptedTurn", "Conversation", "Conversations", "GivenUpTurn", "UnsavedTurn"]
-
 LEASE_SECONDS = 10.0
 MAX_CLAIMS = 1
 """A turn that its first server and one more did not survive is given up."""

@@ -23,8 +23,6 @@ from ace_graph.errors import StoreUnavailable
 from ace_graph.server.conversations.database import Row, Statement, Work
 from ace_graph.server.conversations.thread_saver import ThreadSaver
 
-__all__ = ["SQLiteDatabase", "open_sqlite"]
-
 R = TypeVar("R")
 
 _BUSY_TIMEOUT_MS = 10_000

@@ -18,8 +18,6 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
-__all__ = ["ThreadSaver"]
-
 R = TypeVar("R")
 
 

@@ -21,7 +21,6 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ace_graph.errors import RequestRefused
-from ace_graph.memory.sharing.asked import Caller
 from ace_graph.off_loop import working_for
 from ace_graph.server.auth import Act, Authenticator, Identity
 from ace_graph.server.errors import error_response
@@ -29,23 +28,6 @@ from ace_graph.server.middleware.body_limit import BoundedBody, body_too_large
 from ace_graph.server.middleware.rate_limit import TokenBucket, cost_of
 from ace_graph.server.middleware.request_id import REQUEST_ID
 from ace_graph.telemetry import audit_operator
-
-__all__ = [
-    "OPERATOR_HEADER",
-    "AccessControl",
-    "about_learner",
-    "announced_bytes",
-    "check_act",
-    "does",
-    "from_elsewhere",
-    "identity_of",
-    "is_loopback",
-    "learner_of",
-    "operators_only",
-    "sender_of",
-    "teams_of",
-    "user_of",
-]
 
 OPERATOR_HEADER = "X-ACE-Learner"
 _IDENTITY, _ACT = "ace_identity", "ace_act"
@@ -156,11 +138,6 @@ async def learner_of(request: Request) -> str:
 async def teams_of(request: Request) -> frozenset[str] | None:
     """Return the teams that the token names; None where the store's table is to be asked."""
     return (await identity_of(request)).teams
-
-
-async def user_of(request: Request) -> Caller | str:
-    """Return the learner with the token's teams, or by name where the table is to be asked."""
-    return (await identity_of(request)).user
 
 
 def does(act: Act) -> Any:  # Any: of FastAPI's Depends

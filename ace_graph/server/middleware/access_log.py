@@ -18,8 +18,6 @@ from ace_graph.server.errors import error_location, error_response, http_error_f
 from ace_graph.server.middleware.request_id import REQUEST_ID, request_id_of
 from ace_graph.server.telemetry import continued_trace
 
-__all__ = ["AccessLogMiddleware", "RequestObserver"]
-
 logger = logging.getLogger("ace_graph")
 
 HEADER = "x-request-id"

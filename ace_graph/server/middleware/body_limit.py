@@ -11,8 +11,6 @@ from starlette.types import Message, Receive
 
 from ace_graph.errors import RequestRefused
 
-__all__ = ["BoundedBody", "body_too_large"]
-
 SECONDS = 30.0
 """From the first read of the body until all of it has arrived."""
 _MAX_DRAINED = 16

@@ -12,8 +12,6 @@ from collections import OrderedDict
 from ace_graph.errors import RequestRefused
 from ace_graph.server.clock import Clock
 
-__all__ = ["BYTES_PER_TOKEN", "TokenBucket", "cost_of"]
-
 MAX_BUCKETS = 20_000
 BYTES_PER_TOKEN = 16_384
 """A chat message or a bullet has fewer; the largest body costs some 60 tokens."""

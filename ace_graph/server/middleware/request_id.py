@@ -7,8 +7,6 @@ import re
 from contextvars import ContextVar
 from uuid import uuid4
 
-__all__ = ["REQUEST_ID", "RequestIds", "request_id_of"]
-
 REQUEST_ID: ContextVar[str | None] = ContextVar("ace_request_id", default=None)
 """The id, in the task of a request and in the turn that it began."""
 

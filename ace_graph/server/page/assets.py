@@ -13,17 +13,6 @@ from typing import NamedTuple
 
 from ace_graph.errors import ConfigurationError
 
-__all__ = [
-    "CATALOGUES",
-    "STATIC_FILES",
-    "TEMPLATES",
-    "Asset",
-    "asset_path",
-    "check_assets",
-    "find_asset",
-    "folder",
-]
-
 STATIC_FILES = {
     "page.css": "text/css; charset=utf-8",
     "htmx.min.js": "text/javascript; charset=utf-8",

@@ -10,8 +10,6 @@ from typing import Protocol
 
 from markupsafe import Markup
 
-__all__ = ["Interval", "bars", "intervals"]
-
 _WIDTH, _HEIGHT, _GAP = 600, 90, 2
 _LEAST_PLACES = 12
 """A few values are not spread over the whole width."""

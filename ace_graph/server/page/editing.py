@@ -13,45 +13,35 @@ from starlette.responses import RedirectResponse, Response
 from ace_graph.errors import PlaybookChanged
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.sharing.right import Right
-from ace_graph.playbooks.target import Target, check_owner, require
+from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.server.page.said import Done
 from ace_graph.server.page.session import Visitor, VisitorDep, local_path, prefix_of
 from ace_graph.server.routes.edit import Edit, playbook_of
 
-__all__ = ["PlaceDep", "PlaybookId", "after_change", "changed", "edit_for", "place_of", "to_view"]
-
 PlaybookId = Annotated[str, Path(min_length=1, max_length=128)]
 
 
-async def place_of(playbook_id: PlaybookId, visitor: VisitorDep) -> Target:
+async def place_of(playbook_id: PlaybookId, visitor: VisitorDep) -> PlaybookHandle:
     """Return the playbook in the path. Raises PlaybookNotFound where the visitor may not read it."""
     return await playbook_of(visitor.services.store, playbook_id, visitor.identity)
 
 
-PlaceDep = Annotated[Target, Depends(place_of)]
+PlaceDep = Annotated[PlaybookHandle, Depends(place_of)]
 """The playbook in the path, which the visitor may read."""
 
 
-async def edit_for(visitor: Visitor, target: Target, etag: str, *, own: bool = False) -> Edit:
+async def edit_for(visitor: Visitor, target: PlaybookHandle, etag: str, *, own: bool = False) -> Edit:
     """Return the change of a playbook that still has the version `etag`; empty: whatever it has.
 
     Raises PlaybookForbidden. With `own` only for whom the playbook belongs to, as the API has it.
     """
     if own:
-        check_owner(target)
+        target.check_owner()
     else:
-        await require(target, Right.WRITE)
+        await target.require(Right.WRITE)
     match = f'"{etag}"' if etag else None
-    return Edit(
-        visitor.services,
-        visitor.learner,
-        visitor.author,
-        visitor.user,
-        target,
-        Response(),
-        match,
-        f"page-{uuid4().hex}",
-    )
+    op_id = f"page-{uuid4().hex}"
+    return Edit(visitor.services, visitor.identity, target, Response(), match, op_id)
 
 
 async def after_change(
@@ -71,17 +61,17 @@ async def changed(
     request: Request, back: str, done: Done, edit: Edit, change: Callable[[], Awaitable[object]]
 ) -> Response:
     """Do the same, but raise PlaybookChanged where somebody else changed the playbook in between."""
-    known = await edit.target.store.load(edit.target.key)
+    known = await edit.playbook.load()
     await change()
-    now = await edit.target.store.load(edit.target.key)
+    now = await edit.playbook.load()
     before, after = known.version, now.version
     if done in ("added", "edited") and _holds_back(known.playbook, now.playbook):
         done = "held"
     if after.n == before.n:
         return to_view(request, back, {"said": "nothing"})
-    if edit.target.asked is not None:  # only its owner may take a version back
+    if edit.playbook.asked is not None:  # only its owner may take a version back
         return to_view(request, back, {"said": done})
-    of = {"of": edit.target.entry.playbook_id} if edit.target.entry is not None else {}
+    of = {"of": edit.playbook.entry.playbook_id} if edit.playbook.entry is not None else {}
     return to_view(request, back, {"said": done, "before": str(before.n), "after": after.etag or "", **of})
 
 

@@ -36,8 +36,6 @@ from ace_graph.server.page.session import (
 from ace_graph.server.page.views import bullet, chat, frame, history, playbook, review, runs
 from ace_graph.settings import Settings
 
-__all__ = ["page_app", "serve_page"]
-
 logger = logging.getLogger("ace_graph")
 
 _VIEWS = (

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["SecurityHeaders"]
-
 _POLICY = "; ".join(
     (
         "default-src 'none'",

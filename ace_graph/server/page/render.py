@@ -18,8 +18,6 @@ from starlette.responses import HTMLResponse
 
 from ace_graph.server.page.assets import CATALOGUES, asset_path, folder
 
-__all__ = ["LANGUAGES", "THEMES", "Look", "Renderer"]
-
 LANGUAGES = ("en", *CATALOGUES)
 THEMES = ("auto", "light", "dark")
 

@@ -6,8 +6,6 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-__all__ = ["Done", "Said"]
-
 Done = Literal[
     "added",
     "edited",

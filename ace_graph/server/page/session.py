@@ -34,30 +34,6 @@ from ace_graph.server.middleware.access_control import (
 from ace_graph.server.middleware.rate_limit import TokenBucket, cost_of
 from ace_graph.server.page.render import Renderer
 
-__all__ = [
-    "COOKIE",
-    "OPERATED",
-    "LoginNeeded",
-    "PageContext",
-    "PageRoute",
-    "Visitor",
-    "VisitorDep",
-    "carried_fields",
-    "check_origin",
-    "drop_cookie",
-    "end_session",
-    "expiry_of",
-    "is_known",
-    "keep_cookie",
-    "local_path",
-    "page_of",
-    "prefix_of",
-    "sent_by_page",
-    "start_session",
-    "typed_by",
-    "view_of",
-]
-
 COOKIE = "ace_session"
 OPERATED = "ace_learner"
 """The cookie that names the learner whose memory an operator looks at."""

@@ -1,19 +1,24 @@
-"""The learner's conversations: list, read, rename and delete them.
+"""Conversations: a message is answered, at once or as a stream; they are listed, read, renamed and deleted.
 
-Ids belong to learners: another learner's conversation is as unknown as none.
+A stream has the server-sent events `start`, `mode`, `bullets`, `token`s, `result`, `done`; or `error`. The
+turn goes on when the client hangs up. Ids belong to learners: another learner's conversation is as unknown as
+none.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self, get_args
+from uuid import uuid4
 
-from fastapi import APIRouter, Path, Query, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi.responses import StreamingResponse
+from pydantic import AfterValidator, Field
 
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.bullet import Moment
@@ -27,40 +32,154 @@ from ace_graph.server.conversations.managing import (
     page_of,
     rename_conversation,
 )
-from ace_graph.server.conversations.receipts import Receipt, read_turns, receipts
 from ace_graph.server.conversations.repository import Conversation
-from ace_graph.server.dependencies import Learner, Services, ServicesDep
+from ace_graph.server.dependencies import ClaimedTeams, Learner, Services, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.middleware.access_control import does
+from ace_graph.server.receipts import Receipt, read_receipts
 from ace_graph.server.routes.edit import Absent, IfMatch
-from ace_graph.server.schemas import CONVERSATION_ID, Learned, Text, learned_from
+from ace_graph.server.schemas import (
+    CONVERSATION_ID,
+    CamelBody,
+    ChatReply,
+    ChatRequest,
+    Learned,
+    Text,
+    not_blank,
+)
+from ace_graph.server.turns.event_log import Event, EventName, LiveTurn
 
-__all__ = ["routes"]
-
+chatting = APIRouter(prefix="/api/ai", tags=["chat"], dependencies=[does("converse")])
 routes = APIRouter(prefix="/api/conversations", tags=["conversations"])
+
+PING_SECONDS = 15.0
+_LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+"""Characters that JSON leaves and SSE allows in a line, but that end a line for Python's `splitlines`."""
+_STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+
+_EXAMPLE = """\
+id: 1
+event: start
+data: {"streamId": "5f0c", "conversationId": "5f0c"}
+
+id: 2
+event: mode
+data: {"mode": "cot"}
+
+id: 3
+event: token
+data: {"text": "5/6"}
+
+id: 4
+event: result
+data: {"answer": "5/6", "mode": "cot", "conversationId": "5f0c", "turnId": "9a1e", "metadata": {}}
+
+id: 5
+event: done
+data: {}
+"""
+
+_EVENT: dict[str, Any] = {  # Any: a JSON schema
+    "description": "One event; `data` is a JSON object.",
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "pattern": "^[0-9]+$"},
+        "event": {"enum": list(get_args(EventName))},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["id", "event", "data"],
+}
+
+SSE_RESPONSES: dict[int | str, dict[str, Any]] = {  # Any: FastAPI's own type
+    200: {
+        "description": "The turn as it happens. The answer is the text of all `token` events. `done` comes "
+        "when what was learned is stored. `error` comes instead of `result` and `done`, with the `status` "
+        "that the route without a stream would answer with.",
+        "content": {"text/event-stream": {"schema": _EVENT, "example": _EXAMPLE}},
+    }
+}
+
+
+_CHAT_ERRORS = error_responses(404, 408, 409, 413, 501, 502, 504)
+
+
+@chatting.post("/chat", responses=_CHAT_ERRORS, response_model_exclude_none=True)
+async def chat(
+    request: ChatRequest, learner: Learner, teams: ClaimedTeams, services: ServicesDep
+) -> ChatReply:
+    """Answer a message.
+
+    One turn at a time in a conversation: a second one is 409. When the client hangs up the turn goes on.
+    """
+    turn = await services.turns.begin(request, learner, uuid4().hex, teams)
+    return await turn.outcome()
+
+
+@chatting.post("/chat/stream", responses={**SSE_RESPONSES, **_CHAT_ERRORS}, response_class=StreamingResponse)
+async def chat_stream(
+    request: ChatRequest, learner: Learner, teams: ClaimedTeams, services: ServicesDep
+) -> StreamingResponse:
+    """Answer a message as server-sent events.
+
+    When the client hangs up the turn goes on; `GET /api/ai/chat/stream/{streamId}` resumes the stream.
+    """
+    return sse_response(await services.turns.begin(request, learner, uuid4().hex, teams))
+
+
+@chatting.get(
+    "/chat/stream/{stream_id}",
+    responses={**SSE_RESPONSES, **error_responses(404)},
+    response_class=StreamingResponse,
+)
+async def chat_stream_again(
+    stream_id: Annotated[str, Path(max_length=64, description="The `streamId` of the `start` event.")],
+    learner: Learner,
+    services: ServicesDep,
+    last_event_id: Annotated[
+        str, Header(max_length=20, description="The id of the last event received.")
+    ] = "0",
+) -> StreamingResponse:
+    """Resume a stream, from the event after `Last-Event-ID`.
+
+    For turns under way, and for the last ones that ended, on the server that has them; for turns that were
+    given up, on every server.
+    """
+    turn = services.turns.find(stream_id, learner) or await services.turns.given_up(stream_id, learner)
+    if turn is None:
+        raise RequestRefused(404, "not_found", "no such turn is under way or has just ended")
+    return sse_response(
+        turn, int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else 0
+    )
+
+
+def sse_response(turn: LiveTurn, after: int = 0) -> StreamingResponse:
+    """Return a response that streams a turn's events after number `after`."""
+    return StreamingResponse(_stream(turn, after), media_type="text/event-stream", headers=_STREAM_HEADERS)
+
+
+async def _stream(turn: LiveTurn, after: int) -> AsyncGenerator[bytes]:
+    async with aclosing(turn.follow(after, PING_SECONDS)) as events:
+        async for event in events:
+            yield b": still here\n\n" if event is None else _encode(event)
+
+
+def _encode(event: Event) -> bytes:
+    data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":")).translate(_LINE_BREAKS)
+    return f"id: {event.number}\nevent: {event.name}\ndata: {data}\n\n".encode("utf-8", "replace")
+
 
 ConversationId = Annotated[str, Path(pattern=CONVERSATION_ID, examples=["lesson-1"])]
 _AFTER = r"^[0-9T:.+\-Z]{20,40} [A-Za-z0-9][A-Za-z0-9._:@=+\-]{0,127}$"
 
 
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be blank")
-    return text.strip()
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
-
-
-class PageQuery(_Model):
+class PageQuery(CamelBody):
     """Which page of the list."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     after: Annotated[str, Field(pattern=_AFTER, description="`next` of the page before.")] | Absent = None
 
 
-class MessagesQuery(_Model):
+class MessagesQuery(CamelBody):
     """Which messages."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 50
@@ -70,17 +189,18 @@ class MessagesQuery(_Model):
     ) = None
 
 
-class TitleBody(_Model):
+class TitleBody(CamelBody):
     """What it is called from now on."""
 
     title: Annotated[
         Text,
-        AfterValidator(_not_blank),
+        AfterValidator(not_blank),
+        AfterValidator(str.strip),
         Field(min_length=1, max_length=MAX_TITLE_CHARS, json_schema_extra={"pattern": r"[^\s\u0000]"}),
     ]
 
 
-class EntryReply(_Model):
+class EntryReply(CamelBody):
     """A conversation. Its title is its first words until it is renamed; empty in those of older versions."""
 
     conversation_id: str
@@ -88,15 +208,20 @@ class EntryReply(_Model):
     created_at: Moment
     used_at: Moment
 
+    @classmethod
+    def about(cls, found: Conversation) -> Self:
+        """Return the reply for a conversation."""
+        return cls.of(found, conversation_id=found.id, used_at=found.used_at or found.created_at)
 
-class ConversationsReply(_Model):
+
+class ConversationsReply(CamelBody):
     """The ones used last first; `next` is what `after` of the next page is, null after the last."""
 
     conversations: list[EntryReply]
     next: str | None
 
 
-class ReceiptReply(_Model):
+class ReceiptReply(CamelBody):
     """What an answer was given with, in ids, and what came of its turn so far, also after the answer.
 
     `learned` is null for a turn from before the changes that the history still has. Why a bullet was shown
@@ -108,7 +233,7 @@ class ReceiptReply(_Model):
     learned: Learned | None
 
 
-class MessageReply(_Model):
+class MessageReply(CamelBody):
     """What the learner or the agent said. An answer has the id of its turn and a receipt while the turn's
     record is kept."""
 
@@ -117,6 +242,13 @@ class MessageReply(_Model):
     content: str
     turn_id: str | None = None
     receipt: ReceiptReply | None = None
+
+    @classmethod
+    def about(cls, message: ShownMessage, receipt: Receipt | None) -> Self:
+        """Return the reply for a message."""
+        given = None if receipt is None else ReceiptReply.of(receipt.turn, learned=receipt.learned)
+        turn_id = None if receipt is None else receipt.turn.turn_id
+        return cls.of(message, message_id=message.id, turn_id=turn_id, receipt=given)
 
 
 class ConversationReply(EntryReply):
@@ -139,7 +271,9 @@ async def list_all(
     found = await list_conversations(database, learner, query.limit + 1, after)
     page = found[: query.limit]
     following = f"{page[-1].used_at} {page[-1].id}" if len(found) > len(page) else None
-    return ConversationsReply(conversations=[_entry(each) for each in page], next=following)
+    return ConversationsReply(
+        conversations=[EntryReply.about(conversation) for conversation in page], next=following
+    )
 
 
 @routes.get("/{conversation_id}", responses=error_responses(404))
@@ -152,10 +286,10 @@ async def read(
 ) -> ConversationReply:
     """Return a conversation's messages, each answer with its receipt. Calls of tools are left out."""
     found = await read_conversation(services, learner, conversation_id, query)
-    _tag(response, found.entry.title)
+    response.headers["ETag"] = _etag(found.entry.title)
     return ConversationReply(
         **found.entry.model_dump(),
-        messages=[_message(each, found.receipts.get(each.id)) for each in found.page.messages],
+        messages=[MessageReply.about(shown, found.receipts.get(shown.id)) for shown in found.page.messages],
         next=found.page.next,
     )
 
@@ -175,10 +309,9 @@ async def read_conversation(
     """Read a page of a learner's conversation. Raises RequestRefused (404)."""
     found = await _found(services, learner, conversation_id)
     messages = await services.conversations.database.messages(found.thread_id)
-    turns = await read_turns(services.store, learner, found)
     page = await asyncio.to_thread(page_of, messages, query.limit, query.before)
-    known = await asyncio.to_thread(receipts, messages, turns)
-    return ReadConversation(_entry(found), page, known)
+    known = await read_receipts(services.store, learner, found, messages)
+    return ReadConversation(EntryReply.about(found), page, known)
 
 
 @routes.patch(
@@ -201,8 +334,8 @@ async def rename(
         if not _matches(if_match, found.title):
             raise RequestRefused(412, "changed", "the conversation was renamed meanwhile: read it again")
         found = await _found(services, learner, conversation_id)
-    _tag(response, body.title)
-    return _entry(found).model_copy(update={"title": body.title})
+    response.headers["ETag"] = _etag(body.title)
+    return EntryReply.about(found).model_copy(update={"title": body.title})
 
 
 @routes.delete(
@@ -229,38 +362,9 @@ def _unknown() -> RequestRefused:
     return RequestRefused(404, "not_found", "there is no such conversation of yours")
 
 
-def _entry(found: Conversation) -> EntryReply:
-    return EntryReply.model_validate(
-        {
-            "conversation_id": found.id,
-            "title": found.title,
-            "created_at": found.created_at,
-            "used_at": found.used_at or found.created_at,
-        }
-    )
-
-
-def _message(shown: ShownMessage, receipt: Receipt | None) -> MessageReply:
-    message = MessageReply(
-        message_id=shown.id,
-        role=shown.role,
-        content=shown.content,
-    )
-    if receipt is None:
-        return message
-    turn = receipt.turn
-    learned = None if receipt.reports is None else learned_from(receipt.reports)
-    given = ReceiptReply(injected=turn.injected, cited=turn.cited, learned=learned)
-    return message.model_copy(update={"turn_id": turn.turn_id, "receipt": given})
-
-
 def _matches(if_match: str | None, title: str) -> bool:
-    asked = {"*"} if if_match is None else {each.strip() for each in if_match.split(",")}
+    asked = {"*"} if if_match is None else {etag.strip() for etag in if_match.split(",")}
     return not asked.isdisjoint({"*", _etag(title)})
-
-
-def _tag(response: Response, title: str) -> None:
-    response.headers["ETag"] = _etag(title)
 
 
 def _etag(title: str) -> str:

@@ -1,52 +1,35 @@
 """Which playbook a request is about, and the change of it that the request asks for.
 
 A request with `If-Match` changes that content only, else it is 412. With an `Idempotency-Key` a change is
-made once: its op id is made of the learner, the key and what is asked for, so the same request again gets the
-same reply, after a restart and from any server too. The same key for something else is 409.
+made once: its op id follows from the key and what is asked for, so a change that was made before, whose reply
+was lost, is answered with what it came to (see `keyed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 from uuid import uuid4
 
 from fastapi import Depends, Header, Path, Request, Response
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from ace_graph.errors import PlaybookChanged, PlaybookNotFound, RequestRefused
+from ace_graph.errors import AceError, PlaybookChanged, PlaybookNotFound, RequestRefused
 from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta.effect import Rejection, Report
+from ace_graph.memory.delta.effect import Merged, Rejection, Report
 from ace_graph.memory.delta.operations import Delta, Operation
-from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import Store
-from ace_graph.playbooks import Change
-from ace_graph.playbooks.bullets import change_bullets
-from ace_graph.playbooks.target import Target, check_owner, require, target_by_id, target_of
+from ace_graph.playbooks.content import Change
+from ace_graph.playbooks.handle import PlaybookHandle, open_by_id, open_playbook
 from ace_graph.server.auth import Identity
-from ace_graph.server.dependencies import Sender, Services, ServicesDep, User
-from ace_graph.server.keyed import IdempotencyKey, key_of, request_id_of
-from ace_graph.server.routes.change_reply import ChangeReply, change_reply
-
-__all__ = [
-    "Absent",
-    "Edit",
-    "IfMatch",
-    "OwnEdit",
-    "OwnerEdit",
-    "Place",
-    "PlaybookEdit",
-    "PlaybookId",
-    "checked_place",
-    "declare_playbook_id",
-    "playbook_of",
-    "refused",
-    "tag_version",
-]
+from ace_graph.server.dependencies import Sender, Services, ServicesDep
+from ace_graph.server.keyed import OpId
+from ace_graph.server.schemas import Body
 
 _UNKNOWN_ID = frozenset({"unknown id", "not in the playbook"})
 
@@ -58,144 +41,165 @@ IfMatch = Annotated[
 ]
 
 
+class ChangeReply(Body):
+    """What was changed, in ids, and the playbook's version after it.
+
+    Of two ids, `kept` is the one that stays and `gone` the one that it absorbed or replaced. What was
+    quarantined or released is among `updated`, too, and `quarantined` bullets are in no prompt.
+    """
+
+    version: Annotated[int, Field(ge=0)]
+    added: tuple[str, ...] = ()
+    reinforced: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    tagged: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
+    merged: tuple[Merged, ...] = ()
+    superseded: tuple[Merged, ...] = ()
+    quarantined: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
+
+
+def change_reply(done: Commit) -> ChangeReply:
+    """Return what a commit changed."""
+    report = done.report
+    updated = dict.fromkeys([*report.updated, *report.quarantined, *report.released])
+    return ChangeReply.of(report, version=done.version.n, updated=list(updated))
+
+
 async def declare_playbook_id(playbook_id: PlaybookId) -> None:
     """Check the id in the path; `Place` reads it."""
 
 
-async def playbook_of(store: Store, playbook_id: str, sender: Identity) -> Target:
-    """Return where a playbook is that this sender may read. Raises PlaybookNotFound, PlaybookForbidden."""
+async def playbook_of(store: Store, playbook_id: str, sender: Identity) -> PlaybookHandle:
+    """Return a playbook that this sender may read. Raises PlaybookNotFound, PlaybookForbidden."""
     if playbook_id == DEFAULT:
-        return await target_of(store, DEFAULT, sender.learner)
-    target = await target_by_id(store, playbook_id, sender.user)
+        return await open_playbook(store, DEFAULT, sender.learner)
+    playbook = await open_by_id(store, playbook_id, sender.user)
     if not sender.may("share"):
-        check_owner(target)
-    return target
+        playbook.check_owner()
+    return playbook
 
 
-async def _place(request: Request, sender: Sender, services: ServicesDep) -> Target:
+async def _place(request: Request, sender: Sender, services: ServicesDep) -> PlaybookHandle:
     playbook_id = str(request.path_params.get("playbook_id", DEFAULT))
     return await playbook_of(services.store, playbook_id, sender)
 
 
-async def checked_place(target: Annotated[Target, Depends(_place)]) -> None:
-    """Check that the learner may read the playbook in the path, before anything else is asked."""
-
-
-Place = Annotated[Target, Depends(_place)]
+Place = Annotated[PlaybookHandle, Depends(_place)]
 """The playbook in the path, which the learner may read, else the learner's own memory."""
+
+
+async def checked_place(playbook: Place) -> None:
+    """Check that the learner may read the playbook in the path, before anything else is asked."""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of a playbook that a request asks for; `repeats`: it was made before."""
+    """A change of a playbook that a request asks for. `keyed`: it is made once under its op id."""
 
     services: Services
-    learner: str
-    author: str
-    user: Caller | str
-    target: Target
+    sender: Identity
+    playbook: PlaybookHandle
     response: Response
     if_match: str | None
     op_id: str
-    repeats: bool = False
+    keyed: bool = False
+
+    async def load(self) -> Snapshot:
+        """Return the present content.
+
+        Raises PlaybookChanged where the change is for another one, unless it was made before.
+        """
+        base = await self.playbook.load()
+        if self.if_match is not None:
+            if base.version.epoch is None:
+                raise PlaybookNotFound("there is nothing yet")
+            wanted = {etag.strip() for etag in self.if_match.split(",")}
+            matches = not wanted.isdisjoint({"*", f'"{base.version.etag}"'})
+            if not matches and await self.made_before() is None:
+                raise PlaybookChanged("the playbook has another version by now")
+        return base
 
     async def expected_etag(self) -> str | None:
         """Return the etag that the content must still have in the commit; None: any.
 
         Raises PlaybookChanged where it is another one already.
         """
-        return None if self.if_match is None or self.repeats else (await self.load()).version.etag
-
-    async def load(self) -> Snapshot:
-        """Return the present content. Raises PlaybookChanged where the change is for another one."""
-        base = await self.target.store.load(self.target.key)
-        if self.if_match is not None and not self.repeats:
-            _check_matches(self.if_match, base.version)
-        return base
+        return None if self.if_match is None else (await self.load()).version.etag
 
     def change(self, reason: str, base: Snapshot) -> Change:
         """Return who changes the playbook, why, and that it must still have this content, if that matters."""
-        guarded = self.if_match is not None and not self.repeats
         return Change(
-            author=self.author,
+            author=self.sender.author,
             reason=reason,
             now=self.services.clock.now(),
-            expected_etag=base.version.etag if guarded else None,
+            expected_etag=None if self.if_match is None else base.version.etag,
             op_id=self.op_id,
         )
 
-    async def before(self, base: Snapshot) -> Commit | None:
+    async def made_before(self) -> Commit | None:
         """Return the commit that made this change before, None where it is new."""
-        if not self.repeats:
+        versions = await self.playbook.store.versions(self.playbook.key) if self.keyed else ()
+        if all(version.op_id != self.op_id for version in versions):
             return None
         repeated = Delta(op_id=self.op_id, now=self.services.clock.now())
-        return await self.target.store.commit(self.target.key, repeated, base)
+        return await self.playbook.store.commit(self.playbook.key, repeated, await self.playbook.load())
 
-    async def make(
-        self, base: Snapshot, operations: Sequence[Operation], reason: str
-    ) -> tuple[Version, Report]:
-        """Commit the operations as one delta; return the version after it, and what they changed.
+    async def once(self, make: Callable[[Snapshot], Awaitable[Commit]]) -> Commit:
+        """Make the change from the present content; where that fails because it was made before, return that.
+
+        Raises what `make` raises, and PlaybookChanged.
+        """
+        try:
+            return await make(await self.load())
+        except AceError:
+            if (done := await self.made_before()) is None:
+                raise
+            return done
+
+    async def make(self, reason: str, wanted: Callable[[Snapshot], Sequence[Operation]]) -> Commit:
+        """Commit operations as one delta. Where none is wanted, there is nothing to do.
 
         Raises RequestRefused when one of them can't be applied (404 for an unknown id, else 409); then
         nothing is written.
         """
-        done = await self.before(base)
-        if done is None and not operations:
-            return base.version, Report()
-        if done is None:
-            done = await change_bullets(self.target, base, operations, self.change(reason, base), refused)
-        return done.version, done.report
 
-    async def commit(self, base: Snapshot, operations: Sequence[Operation], reason: str) -> ChangeReply:
+        async def commit(base: Snapshot) -> Commit:
+            if operations := wanted(base):
+                return await self.playbook.change(base, operations, self.change(reason, base), refused)
+            return await self.made_before() or Commit("repeated", base.version, Report(), base)
+
+        return await self.once(commit)
+
+    async def apply(self, reason: str, *operations: Operation) -> ChangeReply:
         """Do what `make` does, and return the reply."""
-        return self.reply(*await self.make(base, operations, reason))
+        return self.reply(await self.make(reason, lambda _: operations))
 
-    def reply(self, version: Version, report: Report) -> ChangeReply:
+    def reply(self, done: Commit) -> ChangeReply:
         """Return what was changed, under the ETag of the version after it."""
-        tag_version(self.response, version)
-        return change_reply(version, report)
+        tag_version(self.response, done.version)
+        return change_reply(done)
 
 
-_MakeEdit = Callable[..., Coroutine[None, None, Edit]]
-
-
-def _edit_with(needed: Right | None) -> _MakeEdit:
+def _edit_with(needed: Right | None) -> Callable[..., Coroutine[None, None, Edit]]:
     """Return what makes the edit of somebody with this right; None: of whose playbook it is."""
 
     async def edit(
-        request: Request,
         response: Response,
-        target: Place,
+        playbook: Place,
         sender: Sender,
-        user: User,
         services: ServicesDep,
+        op_id: OpId,
         if_match: IfMatch = None,
-        idempotency_key: IdempotencyKey = None,
     ) -> Edit:
         if needed is None:
-            check_owner(target)
+            playbook.check_owner()
         else:
-            await require(target, needed)
-        key = key_of(idempotency_key, sender.learner, sender.author)
-        new = Edit(
-            services,
-            sender.learner,
-            sender.author,
-            user,
-            target,
-            response,
-            if_match,
-            f"http-{uuid4().hex}",
-        )
-        if key is None:
-            return new
-        op_id = f"{key}-{await request_id_of(request)}"
-        versions = await target.store.versions(target.key)
-        under_key = [version for version in versions if version.op_id.startswith(key)]
-        first = next((each for each in under_key if each.op_id.startswith(op_id)), None)
-        if under_key and first is None:
-            raise RequestRefused(409, "key_used", "this Idempotency-Key was used for another request")
-        return replace(new, op_id=op_id, repeats=first is not None)
+            await playbook.require(needed)
+        made_once = op_id or f"http-{uuid4().hex}"
+        return Edit(services, sender, playbook, response, if_match, made_once, keyed=op_id is not None)
 
     return edit
 
@@ -221,11 +225,3 @@ def refused(rejection: Rejection) -> RequestRefused:
     if rejection.why in _UNKNOWN_ID:
         return RequestRefused(404, "not_found", "there is no such bullet in your playbook")
     return RequestRefused(409, "refused", f"this change can't be made: {rejection.why}")
-
-
-def _check_matches(if_match: str, present: Version) -> None:
-    if present.epoch is None:
-        raise PlaybookNotFound("there is nothing yet")
-    asked = {each.strip() for each in if_match.split(",")}
-    if "*" not in asked and f'"{present.etag}"' not in asked:
-        raise PlaybookChanged("the playbook has another version by now")

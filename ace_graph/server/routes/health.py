@@ -7,34 +7,28 @@ from typing import Literal
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, ConfigDict
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from ace_graph.errors import AceError
 from ace_graph.memory.stores.base import can_clean
 from ace_graph.server.conversations.cleaning import count_conversations
 from ace_graph.server.dependencies import Services, ServicesDep
-from ace_graph.server.metrics import CONTENT_TYPE_LATEST
+from ace_graph.server.schemas import Body
 from ace_graph.stores import PROBE_LEARNER
-
-__all__ = ["routes"]
 
 logger = logging.getLogger("ace_graph")
 
 routes = APIRouter(tags=["operation"])
 
 
-class Alive(BaseModel):
+class Alive(Body):
     """The process answers."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     status: Literal["ok"] = "ok"
 
 
-class Readiness(BaseModel):
+class Readiness(Body):
     """The result of each check."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     status: Literal["ready", "unavailable"]
     checks: dict[str, Literal["ok", "failed", "stopping"]]

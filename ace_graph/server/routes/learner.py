@@ -8,34 +8,33 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Annotated
+from typing import Annotated, Self
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 from starlette.types import Receive, Scope, Send
 
 from ace_graph.memory.stores.listing import ListedLearner, list_learners
 from ace_graph.server.auth import Identity
+from ace_graph.server.conversations.exporting import export_chunks
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.middleware.access_control import does, operators_only
 from ace_graph.server.middleware.request_id import REQUEST_ID
-from ace_graph.server.routes.learner_export import export_chunks
+from ace_graph.server.schemas import Body
 from ace_graph.telemetry import audit
 from ace_graph.trajectories.figures import Unit, read_figures
-
-__all__ = ["all_routes", "routes"]
 
 routes = APIRouter(prefix="/api/learner", tags=["learner"])
 _TEXT = r"^[^\x00]*$"
 all_routes = APIRouter(prefix="/api/learners", tags=["learner"])
 
 
-class ExportReply(BaseModel):
+class ExportReply(Body):
     """Everything stored: playbook, access part, history, turns with what waits, and conversations."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(extra="allow")
 
     learner_id: str
     version: int | None
@@ -43,28 +42,22 @@ class ExportReply(BaseModel):
     conversations: list[dict[str, JsonValue]]
 
 
-class ForgetReply(BaseModel):
+class ForgetReply(Body):
     """Whether anything was stored, and how many conversations were among it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     forgotten: bool
     conversations: Annotated[int, Field(ge=0)]
 
 
-class StatsQuery(BaseModel):
+class StatsQuery(Body):
     """Which turns, and how they are put together."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     days: Annotated[int, Field(ge=1, le=3_660, description="Turns of so many days, today among them.")] = 30
     per: Annotated[Unit, Field(description="A week begins on Monday; all days are in UTC.")] = "day"
 
 
-class LiftReply(BaseModel):
+class LiftReply(Body):
     """Success rates with the unproven bullets and without, the difference, and its 95 % interval."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True)
 
     with_memory: float
     without: float
@@ -75,14 +68,12 @@ class LiftReply(BaseModel):
     turns_without: int
 
 
-class PeriodReply(BaseModel):
+class PeriodReply(Body):
     """The turns of a day or a week that begins on `start`. `success_rate` is of those that were judged.
 
     `lift_so_far` is of all turns in the reply up to the end of the period; a lift is null where no turn with,
     or none without, was judged. `unpriced` counts the turns whose tokens have no price (ACE_PRICES).
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True)
 
     start: date
     turns: int
@@ -95,14 +86,12 @@ class PeriodReply(BaseModel):
     lift_so_far: LiftReply | None
 
 
-class StatsReply(BaseModel):
+class StatsReply(Body):
     """The learner's figures. `lift` is of all turns ever; `periods` are those with turns, the oldest first.
 
     `complete` is false where there were more turns than the 2,000 newest, which are read. `pending` counts
     the work of learning that waits, `dead` that which has failed too often.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True)
 
     lift: LiftReply | None
     periods: tuple[PeriodReply, ...]
@@ -122,7 +111,7 @@ async def stats(learner: Learner, services: ServicesDep, query: Annotated[StatsQ
         unit=query.per,
         prices=services.settings.prices,
     )
-    return StatsReply.model_validate(found)
+    return StatsReply.of(found)
 
 
 @routes.get(
@@ -159,10 +148,8 @@ async def forget(learner: Learner, services: ServicesDep) -> ForgetReply:
     return ForgetReply(forgotten=found, conversations=conversations)
 
 
-class LearnerReply(BaseModel):
+class LearnerReply(Body):
     """One learner; the fields are null for one who has named playbooks and no memory."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     learner_id: str
     version: int | None
@@ -170,23 +157,26 @@ class LearnerReply(BaseModel):
     created_at: datetime | None
     changed_at: datetime | None
 
+    @classmethod
+    def about(cls, listed: ListedLearner) -> Self:
+        """Return the reply for a learner of a list."""
+        if listed.stored is not None:
+            return cls.of(listed.stored, learner_id=listed.learner_id)
+        return cls.model_validate(dict.fromkeys(cls.model_fields) | {"learner_id": listed.learner_id})
 
-class LearnersReply(BaseModel):
+
+class LearnersReply(Body):
     """Learners in the order of their ids. `next` is the `after` of the next page; null: this is the last.
 
     A page of a search may be short, or empty, although there is a next one.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     learners: tuple[LearnerReply, ...]
     next: str | None
 
 
-class LearnersQuery(BaseModel):
+class LearnersQuery(Body):
     """Which learners."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     search: Annotated[
         str, Field(max_length=256, pattern=_TEXT, description="Only those with this in their id.")
@@ -203,22 +193,7 @@ async def list_all(
 ) -> LearnersReply:
     """List the learners; for operators only, who may then name one of them in `X-ACE-Learner`."""
     page = await list_learners(services.store, search=query.search, limit=query.limit, after=query.after)
-    return LearnersReply(learners=tuple(map(_listed, page.learners)), next=page.next)
-
-
-def _listed(each: ListedLearner) -> LearnerReply:
-    stored = each.stored
-    if stored is None:
-        return LearnerReply(
-            learner_id=each.learner_id, version=None, last_turn=None, created_at=None, changed_at=None
-        )
-    return LearnerReply(
-        learner_id=each.learner_id,
-        version=stored.version,
-        last_turn=stored.last_turn,
-        created_at=stored.created_at,
-        changed_at=stored.changed_at,
-    )
+    return LearnersReply(learners=tuple(map(LearnerReply.about, page.learners)), next=page.next)
 
 
 class _ClosingResponse(StreamingResponse):

@@ -1,22 +1,31 @@
-"""The learner's recorded turns. Bullets are given by id; their texts may have changed since."""
+"""Recorded work: the learner's turns and what programs of theirs do; begun, logged, judged, learned from.
+
+Bullets are given by id; their texts may have changed since. Feedback in messages is found by the graph.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic.alias_generators import to_camel
-from pydantic.json_schema import SkipJsonSchema
+from fastapi import APIRouter, HTTPException, Path, Query
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
-from ace_graph.memory.bullet import Moment
+from ace_graph.cleaning.clean_memory import trim_trajectories
+from ace_graph.errors import RequestRefused, UsageError
+from ace_graph.learning.batch_reflection import MAX_RUNS, MIN_TRAJECTORIES, batch_reflect
+from ace_graph.memory.bullet import Moment, Polarity, Share
+from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.pending import PendingState
 from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
 from ace_graph.memory.turn import (
+    MAX_TASK_CHARS,
     ReflectedLesson,
     Step,
+    StepKind,
     TurnFeedback,
     TurnRecord,
     TurnReflection,
@@ -24,13 +33,22 @@ from ace_graph.memory.turn import (
 )
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.schemas import Text
+from ace_graph.server.keyed import KeyedRoute, OpId
+from ace_graph.server.middleware.access_control import does
+from ace_graph.server.routes.edit import Absent, ChangeReply, change_reply
+from ace_graph.server.schemas import Body, CamelBody, Text, WholeNumber
+from ace_graph.trajectories.feedback import give_feedback, queue_reflection
 from ace_graph.trajectories.listing import ListedTrajectory, Standing, list_trajectories, listed_trajectory
+from ace_graph.trajectories.recording import (
+    Completion,
+    complete_trajectory,
+    delete_trajectory,
+    log_step,
+    start_trajectory,
+)
 
-__all__ = ["TrajectoryId", "routes"]
-
-routes = APIRouter(prefix="/api", tags=["trajectories"])
-
+routes = APIRouter(prefix="/api/trajectories", tags=["trajectories"], route_class=KeyedRoute)
+judging = APIRouter(prefix="/api", tags=["feedback"], route_class=KeyedRoute)
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.IGNORECASE)
 
@@ -44,14 +62,10 @@ def _check_written(value: object) -> object:
 
 WrittenMoment = Annotated[Moment, BeforeValidator(_check_written)]
 TrajectoryId = Annotated[str, Path(min_length=1, max_length=256, description="A `turnId`.")]
-Absent = SkipJsonSchema[None]
-"""For optional query parameters, which are absent and never null."""
 
 
-class TrajectoriesQuery(BaseModel):
+class TrajectoriesQuery(CamelBody):
     """Which turns."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
     limit: Annotated[int, Field(ge=1, le=500, description="At most so many.")] = 50
     skip: Annotated[int, Field(ge=0, le=1_000_000, description="Leave out the newest so many.")] = 0
@@ -74,7 +88,7 @@ class TrajectoriesQuery(BaseModel):
         return TrajectoryFilter(**self.model_dump(exclude={"limit", "skip", "failed", "learning"}))
 
 
-_CAMEL = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+_CAMEL = CamelBody.model_config
 
 
 class StepReply(Step):
@@ -125,19 +139,22 @@ class ListedReply(TrajectoryReply):
     pending_id: str | None
 
 
-class TrajectoriesReply(BaseModel):
+class TrajectoriesReply(Body):
     """The newest first."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     trajectories: tuple[ListedReply, ...]
 
 
-@routes.get("/trajectories", responses=error_responses())
+@routes.api_route("/reflect", methods=["GET", "DELETE"], include_in_schema=False)
+@routes.api_route("/trim", methods=["GET", "DELETE"], include_in_schema=False)
+async def no_trajectory() -> None:
+    """Keep these names apart from ids."""
+    raise HTTPException(405)
+
+
+@routes.get("", responses=error_responses())
 async def trajectories(
-    learner: Learner,
-    services: ServicesDep,
-    query: Annotated[TrajectoriesQuery, Query()],
+    learner: Learner, services: ServicesDep, query: Annotated[TrajectoriesQuery, Query()]
 ) -> TrajectoriesReply:
     """Return the learner's turns and other recorded work, the newest first."""
     found = await list_trajectories(
@@ -150,18 +167,17 @@ async def trajectories(
         skip=query.skip,
     )
     now = services.clock.now()
-    return TrajectoriesReply(trajectories=tuple(listed_reply(each, now) for each in found))
+    return TrajectoriesReply(trajectories=tuple(_listed(turn, now) for turn in found))
 
 
-@routes.get("/trajectories/{trajectory_id}", responses=error_responses(404))
+@routes.get("/{trajectory_id}", responses=error_responses(404))
 async def trajectory(trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep) -> ListedReply:
     """Return one turn or other recorded work."""
     found = await listed_trajectory(services.store, learner, trajectory_id)
-    return listed_reply(found, services.clock.now())
+    return _listed(found, services.clock.now())
 
 
-def listed_reply(found: ListedTrajectory, now: datetime) -> ListedReply:
-    """Return a trajectory as clients see it."""
+def _listed(found: ListedTrajectory, now: datetime) -> ListedReply:
     return ListedReply.model_validate(
         {
             **found.turn.model_dump(),
@@ -171,3 +187,274 @@ def listed_reply(found: ListedTrajectory, now: datetime) -> ListedReply:
             "pending_id": found.item.pending_id if found.item else None,
         }
     )
+
+
+Id = Annotated[Text, Field(min_length=1, max_length=256)]
+Values = Annotated[dict[Annotated[str, Field(max_length=100)], JsonValue], Field(max_length=50)]
+
+
+class StartBody(CamelBody):
+    """The task. An id of your own makes it safe to send this again."""
+
+    task: Annotated[Text, Field(min_length=1, max_length=MAX_TASK_CHARS)]
+    agent: Annotated[Text, Field(min_length=1, max_length=256, description="Who does it.")] = "host"
+    task_type: Annotated[Text, Field(max_length=256)] | None = None
+    parent_id: Annotated[Id, Field(description="The trajectory that this one is a part of.")] | None = None
+
+
+class StartedReply(CamelBody):
+    """The trajectory's id."""
+
+    trajectory_id: str
+    status: TurnStatus = "in_progress"
+
+
+class StepBody(CamelBody):
+    """What was decided, done or seen. Of the text 1,000 characters are kept."""
+
+    kind: StepKind
+    text: Annotated[Text, Field(min_length=1, max_length=MAX_TASK_CHARS)]
+    metadata: Values = Field({})
+
+
+class StepsReply(CamelBody):
+    """How many steps are stored."""
+
+    trajectory_id: str
+    steps: int
+
+
+class CompleteBody(CamelBody):
+    """How it ended. The bullets that were followed, `cited`, are credited or blamed."""
+
+    status: Literal["success", "failure", "partial"]
+    score: Annotated[Share, Field(strict=True)] | None = None
+    error: Annotated[Text, Field(max_length=MAX_TASK_CHARS)] | None = None
+    answer: Annotated[Text, Field(max_length=MAX_TASK_CHARS)] = ""
+    metrics: Values = Field({})
+    cited: Annotated[tuple[Id, ...], Field(max_length=100)] = ()
+    learn: Annotated[bool, Field(strict=True, description="Leave work for a worker.")] = True
+
+
+class CompletedReply(CamelBody):
+    """`pending` is the id of the work that a worker will learn from, null for none."""
+
+    trajectory_id: str
+    status: TurnStatus
+    pending: str | None
+
+
+class QueuedReply(CamelBody):
+    """The id of the work that a worker will learn from."""
+
+    trajectory_id: str
+    pending: str
+
+
+class TrimBody(CamelBody):
+    """How old."""
+
+    days: Annotated[
+        float, Field(strict=True, ge=0, le=100_000, description="Completed more than so many days ago.")
+    ] = 30
+
+
+class TrimmedReply(CamelBody):
+    """Whose steps were dropped, and whose were kept because nobody has reflected on them."""
+
+    trimmed: list[str]
+    unreflected: list[str]
+
+
+@contextmanager
+def _explained() -> Generator[None]:
+    """Answer what can't be recorded with the reason."""
+    try:
+        yield
+    except UsageError as error:
+        raise RequestRefused(409, "refused", f"this can't be done: {error}"[:300]) from error
+
+
+@routes.post(
+    "", status_code=201, responses=error_responses(404, 408, 409, 413), dependencies=[does("record")]
+)
+async def start(body: StartBody, learner: Learner, services: ServicesDep, op_id: OpId) -> StartedReply:
+    """Begin a trajectory."""
+    await services.turns.check_daily_tokens(learner)  # of what it will be learned from with
+    with _explained():
+        made = await start_trajectory(
+            services.store,
+            learner,
+            body.task,
+            agent=body.agent,
+            task_type=body.task_type,
+            parent_id=body.parent_id,
+            trajectory_id=op_id,
+            clock=services.clock.now,
+        )
+    return StartedReply(trajectory_id=made)
+
+
+@routes.post("/trim", responses=error_responses(408, 409, 413), dependencies=[does("record")])
+async def trim(body: TrimBody, learner: Learner, services: ServicesDep) -> TrimmedReply:
+    """Drop old steps of what was reflected on. Outcomes and evidence stay."""
+    done = await trim_trajectories(services.store, learner, services.clock.now(), body.days)
+    return TrimmedReply.of(done)
+
+
+@routes.delete(
+    "/{trajectory_id}", status_code=204, responses=error_responses(404, 409), dependencies=[does("record")]
+)
+async def delete(trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep) -> None:
+    """Delete what a trajectory says. Its parts, and what was learned from it, stay."""
+    await delete_trajectory(services.store, learner, trajectory_id)
+
+
+@routes.post(
+    "/{trajectory_id}/steps", responses=error_responses(404, 408, 409, 413), dependencies=[does("record")]
+)
+async def log(
+    trajectory_id: TrajectoryId, body: StepBody, learner: Learner, services: ServicesDep, op_id: OpId
+) -> StepsReply:
+    """Add a step."""
+    with _explained():
+        turn = await log_step(
+            services.store,
+            learner,
+            trajectory_id,
+            body.kind,
+            body.text,
+            body.metadata,
+            step_id=op_id,
+            clock=services.clock.now,
+        )
+    return StepsReply(trajectory_id=trajectory_id, steps=len(turn.steps))
+
+
+@routes.post(
+    "/{trajectory_id}/complete", responses=error_responses(404, 408, 409, 413), dependencies=[does("record")]
+)
+async def complete(
+    trajectory_id: TrajectoryId, body: CompleteBody, learner: Learner, services: ServicesDep
+) -> CompletedReply:
+    """End a trajectory. Its first outcome stays; a second one is 409."""
+    completion = Completion(
+        score=body.score,
+        error=body.error,
+        answer=body.answer,
+        metrics=body.metrics,
+        cited=body.cited,
+        learns=body.learn,
+    )
+    with _explained():
+        pending = await complete_trajectory(
+            services.store,
+            learner,
+            trajectory_id,
+            body.status,
+            completion,
+            tracing=services.settings.tracing,
+            clock=services.clock.now,
+        )
+    return CompletedReply(trajectory_id=trajectory_id, status=body.status, pending=pending)
+
+
+@routes.post(
+    "/{trajectory_id}/reflect",
+    status_code=202,
+    responses=error_responses(404, 409),
+    dependencies=[does("record")],
+)
+async def reflect(trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep) -> QueuedReply:
+    """Leave a worker the work of learning from a trajectory once more; a dead letter is tried again."""
+    await services.turns.check_daily_tokens(learner)
+    with _explained():
+        pending = await queue_reflection(learner, trajectory_id, services.store, services.clock.now())
+    return QueuedReply(trajectory_id=trajectory_id, pending=pending)
+
+
+class ReflectBody(CamelBody):
+    """Which turns to look at, and how many there must be. Without a filter all completed ones."""
+
+    agent: Annotated[Text, Field(min_length=1, max_length=256)] | None = None
+    task_type: Annotated[Text, Field(min_length=1, max_length=256)] | None = None
+    since: Annotated[WrittenMoment, Field(description="Completed then or later.")] | None = None
+    min_trajectories: Annotated[WholeNumber, Field(ge=2, le=MAX_RUNS)] = MIN_TRAJECTORIES
+
+
+class PatternReply(CamelBody):
+    """What `frequency` turns show. `memoryId` is the reflection that a playbook is curated by."""
+
+    memory_id: str
+    text: str
+    polarity: Polarity
+    frequency: int
+    confidence: float
+    trajectory_ids: list[str]
+
+
+class ReflectReply(CamelBody):
+    """What `found` turns have in common, the most frequent first; with less than `needed` of them nothing.
+
+    `trajectoryId` is the trajectory under which it is stored, `unreflected` are turns that nobody has
+    reflected on, `leftOut` counts rarer patterns.
+    """
+
+    found: int
+    needed: int
+    trajectory_id: str | None = None
+    patterns: tuple[PatternReply, ...] = ()
+    unreflected: tuple[str, ...] = ()
+    left_out: int = 0
+
+
+@routes.post(
+    "/reflect", name="reflect", responses=error_responses(408, 409, 413), dependencies=[does("record")]
+)
+async def reflect_on_many(body: ReflectBody, learner: Learner, services: ServicesDep) -> ReflectReply:
+    """Find what the recorded turns have in common, by the reflections on them. No model is called."""
+    found = await batch_reflect(
+        services.store,
+        learner,
+        agent=body.agent,
+        since=body.since,
+        task_type=body.task_type,
+        min_trajectories=body.min_trajectories,
+        clock=services.clock.now,
+    )
+    if found.status == "not_enough":
+        return ReflectReply(found=found.found, needed=body.min_trajectories)
+    patterns = [PatternReply.of(one.pattern, memory_id=one.memory_id) for one in found.patterns]
+    return ReflectReply.of(found, needed=body.min_trajectories, patterns=patterns)
+
+
+class FeedbackRequest(CamelBody):
+    """A verdict on one turn. A later one of the same learner replaces it."""
+
+    model_config = ConfigDict(populate_by_name=False)
+
+    turn_id: Annotated[str, Field(min_length=1, max_length=128, description="The `turnId` of an answer.")]
+    verdict: Literal["good", "bad"]
+    text: Annotated[Text, Field(max_length=2_000, description="Why, in the learner's words.")] = ""
+
+
+@judging.post("/feedback", responses=error_responses(404, 408, 409, 413), dependencies=[does("judge")])
+async def feedback(
+    body: FeedbackRequest, learner: Learner, services: ServicesDep, op_id: OpId
+) -> ChangeReply:
+    """Credit or blame the bullets that an answer used. Each source counts once a turn.
+
+    If the verdict differs from what was known before, the turn is learned from again.
+    """
+    verdict: Verdict = "success" if body.verdict == "good" else "failure"
+    given = await give_feedback(
+        services.store,
+        learner,
+        body.turn_id,
+        verdict,
+        body.text,
+        by="learner",
+        clock=services.clock.now,
+        op_id=op_id,
+    )
+    return change_reply(given.commit)

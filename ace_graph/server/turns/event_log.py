@@ -15,8 +15,6 @@ from typing import Literal
 from ace_graph.errors import RequestRefused
 from ace_graph.server.schemas import ChatReply
 
-__all__ = ["Event", "EventName", "LiveTurn"]
-
 EventName = Literal["start", "mode", "bullets", "token", "result", "error", "done"]
 
 

@@ -22,7 +22,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.models.usage import total_usage
-from ace_graph.playbooks.target import target_of
+from ace_graph.playbooks.handle import open_playbook
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.managing import title_of
 from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, GivenUpTurn
@@ -39,8 +39,6 @@ from ace_graph.server.turns.run_turn import (
 )
 from ace_graph.state import ACEOutput
 from ace_graph.telemetry import span_maker, turn_attributes
-
-__all__ = ["ServingLimits", "TurnObserver", "TurnResources", "Turns"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -372,7 +370,7 @@ async def _check_playbooks(
     refs = wanted_refs(request.playbooks, learner_id)
     user = learner_id if teams is None else Caller(learner_id, teams)
     for ref in refs:
-        await target_of(store, ref.name, ref.owner, user)
+        await open_playbook(store, ref.name, ref.owner, user)
 
 
 def _retrieve_exception(loading: asyncio.Future[Snapshot]) -> None:

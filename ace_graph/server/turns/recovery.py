@@ -21,8 +21,6 @@ from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.errors import error_location
 from ace_graph.server.turns.manager import Turns
 
-__all__ = ["recovery_loop"]
-
 logger = logging.getLogger("ace_graph")
 
 INTERVAL_SECONDS = 2.0

@@ -28,8 +28,6 @@ from ace_graph.server.schemas import ChatRequest, history_messages
 from ace_graph.server.turns.event_log import LiveTurn
 from ace_graph.state import ACEInput, ACEOutput
 
-__all__ = ["TurnWork", "remove_question", "run_turn", "trim_history", "undo_forgotten_turn", "unsaved_of"]
-
 INTERRUPT = "__interrupt__"
 """A key beside the values of the state when a node was interrupted."""
 

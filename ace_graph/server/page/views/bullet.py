@@ -18,20 +18,19 @@ from ace_graph.server.middleware.access_control import does
 from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, changed, edit_for
 from ace_graph.server.page.said import Done, Said
 from ace_graph.server.page.session import PageRoute, VisitorDep, view_of
-from ace_graph.server.routes.change_reply import ChangeReply
-from ace_graph.server.routes.edit import Edit
-from ace_graph.server.routes.playbooks.bullets import BulletPatch, change, remove
-from ace_graph.server.routes.playbooks.curation import (
+from ace_graph.server.routes.edit import ChangeReply, Edit
+from ace_graph.server.routes.playbook import (
+    BulletPatch,
     QuarantineBody,
     TagBody,
+    change,
     quarantine,
     release,
+    remove,
     restore,
     tag,
 )
 from ace_graph.server.schemas import Text
-
-__all__ = ["routes"]
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}/bullets/{bullet_id}", route_class=PageRoute)
 
@@ -126,7 +125,7 @@ async def edit_text(
     patch = BulletPatch(content=form.content)
     back = _back(playbook_id, bullet_id, form.back)
     for _ in range(_EDIT_ATTEMPTS):
-        base = await target.store.load(target.key)
+        base = await target.load()
         present = base.playbook.get_bullet(bullet_id)
         if present is None or present.content != form.shown:
             values = {

@@ -2,38 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 from uuid import uuid4
 
 from fastapi import APIRouter, Form, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import RedirectResponse
 
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.turn import TurnRecord
 from ace_graph.server.middleware.access_control import does
-from ace_graph.server.page.receipts import ShownReceipt, shown_receipts
 from ace_graph.server.page.said import Said
 from ace_graph.server.page.session import PageRoute, Visitor, VisitorDep, prefix_of, view_of
+from ace_graph.server.receipts import Receipt
 from ace_graph.server.routes.conversations import (
     EntryReply,
     MessagesQuery,
     PageQuery,
+    ReadConversation,
     TitleBody,
     delete,
     list_all,
     read_conversation,
     rename,
+    sse_response,
 )
-from ace_graph.server.routes.sse import sse_response
-from ace_graph.server.schemas import CONVERSATION_ID, MAX_MESSAGE_CHARS, ChatRequest, HistoryMessage, Text
+from ace_graph.server.schemas import (
+    CONVERSATION_ID,
+    MAX_MESSAGE_CHARS,
+    ChatRequest,
+    HistoryMessage,
+    Learned,
+    Text,
+)
 from ace_graph.trajectories.feedback import give_feedback
-
-__all__ = ["routes"]
 
 routes = APIRouter(prefix="/chat", route_class=PageRoute)
 
 ConversationName = Annotated[str, Path(pattern=CONVERSATION_ID)]
 MAX_SHOWN_HISTORY = 200
+
+
+@dataclass(frozen=True)
+class UsedBullet:
+    """A bullet that the prompt had. `bullet` None: it is gone. `words` of the question led to it."""
+
+    id: str
+    bullet: Bullet | None
+    cited: bool
+    kind: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ShownReceipt:
+    """One answer: the bullets used and why, the verdict, and the bullets learned from it (None: gone)."""
+
+    turn_id: str
+    used: tuple[UsedBullet, ...]
+    learned: tuple[tuple[str, Bullet | None], ...]
+    pending: bool
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -156,7 +189,7 @@ async def show(
     """Show a conversation, with a receipt under each answer."""
     asked = MessagesQuery(limit=50, before=query.older)
     found = await read_conversation(visitor.services, visitor.learner, conversation_id, asked)
-    known = await shown_receipts(visitor, found)
+    known = await _shown_receipts(visitor, found)
     lines = [Line(each.role, each.content, known.get(each.id)) for each in found.page.messages]
     return await _page(request, visitor, query, found.entry, lines, found.page.next)
 
@@ -236,3 +269,44 @@ def _temporary(request: Request, visitor: Visitor, lines: list[Line]) -> Respons
         "temporary": True,
     }
     return view_of(request, visitor, "chat.html", values)
+
+
+async def _shown_receipts(visitor: Visitor, found: ReadConversation) -> dict[str, ShownReceipt]:
+    """What the page shows of a conversation's receipts, by the ids of the answers' messages."""
+    if not found.receipts:
+        return {}
+    services, learner = visitor.services, visitor.learner
+    playbook = (await services.store.load(learner)).playbook
+    waiting = {item.turn_id for item in await services.store.list_pending(learner)}
+    return {
+        name: _shown(visitor, each, playbook, each.turn.turn_id in waiting)
+        for name, each in found.receipts.items()
+    }
+
+
+def _shown(visitor: Visitor, receipt: Receipt, playbook: Playbook, pending: bool) -> ShownReceipt:
+    """A receipt with texts. The reasons are in the reply of a turn that this server has just ended."""
+    turn, learned = receipt.turn, receipt.learned or Learned()
+    live = visitor.services.turns.find(turn.turn_id, visitor.learner)
+    reasons = live.reply.metadata.why_shown if live is not None and live.reply is not None else {}
+    return ShownReceipt(
+        turn_id=turn.turn_id,
+        used=tuple(_used(name, turn, playbook, reasons.get(name, {})) for name in turn.injected),
+        learned=tuple(
+            (name, playbook.get_bullet(name)) for name in dict.fromkeys((*learned.added, *learned.updated))
+        ),
+        pending=pending,
+        verdict=receipt.verdict,
+    )
+
+
+def _used(name: str, turn: TurnRecord, playbook: Playbook, why: Mapping[str, object]) -> UsedBullet:
+    words = why.get("words")
+    listed = cast("list[object]", words) if isinstance(words, list) else []
+    return UsedBullet(
+        id=name,
+        bullet=playbook.get_bullet(playbook.aliases.get(name, name)),
+        cited=name in turn.cited,
+        kind=str(why.get("kind", "")),
+        words=tuple(map(str, listed))[:8],
+    )

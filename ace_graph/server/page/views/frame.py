@@ -30,8 +30,6 @@ from ace_graph.server.page.session import (
     start_session,
 )
 
-__all__ = ["routes"]
-
 routes = APIRouter(route_class=PageRoute)
 
 MAX_TOKEN_CHARS = 4_000

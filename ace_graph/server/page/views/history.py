@@ -11,11 +11,15 @@ from ace_graph.server.middleware.access_control import does
 from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, edit_for
 from ace_graph.server.page.said import Said
 from ace_graph.server.page.session import PageRoute, VisitorDep, view_of
-from ace_graph.server.routes.playbooks.curation import go_back
-from ace_graph.server.routes.playbooks.history import DiffQuery, HistoryQuery, archive, differences, history
+from ace_graph.server.routes.playbook import (
+    DiffQuery,
+    HistoryQuery,
+    archive,
+    differences,
+    go_back,
+    history,
+)
 from ace_graph.server.schemas import VersionName
-
-__all__ = ["routes"]
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
 

@@ -21,12 +21,9 @@ from ace_graph.server.middleware.access_control import does
 from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, edit_for, to_view
 from ace_graph.server.page.said import Said
 from ace_graph.server.page.session import PageRoute, VisitorDep, view_of
-from ace_graph.server.routes.playbooks.bullets import NewBullet, add
-from ace_graph.server.routes.playbooks.catalogue import PageQuery, list_all
-from ace_graph.server.routes.playbooks.curation import MergeBody, RollbackBody, go_back, merge
+from ace_graph.server.routes.playbook import MergeBody, NewBullet, RollbackBody, add, go_back, merge
+from ace_graph.server.routes.playbooks import PageQuery, list_all
 from ace_graph.server.schemas import Text
-
-__all__ = ["BulletRow", "routes"]
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
 
@@ -226,7 +223,7 @@ async def _playbooks(visitor: VisitorDep) -> Sequence[tuple[str, str]]:
     listed = [("default", "")]
     for which in ("own", "shared") if visitor.identity.may("share") else ("own",):
         query = PageQuery.model_validate({"which": which, "limit": 100})
-        found = await list_all(visitor.identity, visitor.user, visitor.services, query)
+        found = await list_all(visitor.identity, visitor.services, query)
         listed += [(each.playbook_id, each.name) for each in found.playbooks if each.playbook_id != "default"]
     return listed
 

@@ -13,20 +13,16 @@ from ace_graph.errors import ChangeRefused, RequestRefused
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.delta.operations import Operation, Release, Remove
-from ace_graph.playbooks.target import Target
+from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.server.middleware.access_control import does
 from ace_graph.server.page.editing import PlaceDep, after_change, edit_for, place_of, to_view
 from ace_graph.server.page.said import Said
 from ace_graph.server.page.session import PageRoute, Visitor, VisitorDep, view_of
+from ace_graph.server.routes.consolidation import ConsolidateBody, ConsolidationReply, consolidate_playbook
 from ace_graph.server.routes.edit import playbook_of
-from ace_graph.server.routes.playbooks.catalogue import PageQuery, list_all
-from ace_graph.server.routes.playbooks.consolidation import (
-    ConsolidateBody,
-    ConsolidationReply,
-    consolidate_playbook,
-)
-from ace_graph.server.routes.playbooks.curation import DistinctBody, MergeBody, distinct, merge
-from ace_graph.server.routes.playbooks.proposals import (
+from ace_graph.server.routes.playbook import DistinctBody, MergeBody, distinct, merge
+from ace_graph.server.routes.playbooks import PageQuery, list_all
+from ace_graph.server.routes.sharing import (
     AcceptBody,
     ProposalReply,
     ProposalsQuery,
@@ -36,8 +32,6 @@ from ace_graph.server.routes.playbooks.proposals import (
     refuse,
 )
 from ace_graph.server.schemas import Text
-
-__all__ = ["routes"]
 
 routes = APIRouter(prefix="/review", route_class=PageRoute)
 
@@ -119,7 +113,7 @@ async def decide_bullets(
     ]
 
     async def decide() -> object:
-        return await edit.commit(await edit.load(), wanted, f"{form.decision}d in the review")
+        return await edit.apply(f"{form.decision}d in the review", *wanted)
 
     return await after_change(request, _VIEW, "on" if approved else "removed", edit, decide)
 
@@ -179,7 +173,9 @@ async def decide_proposal(
     )
 
 
-async def _decide_proposal(visitor: Visitor, target: Target, proposal_id: str, form: ProposalForm) -> None:
+async def _decide_proposal(
+    visitor: Visitor, target: PlaybookHandle, proposal_id: str, form: ProposalForm
+) -> None:
     if form.decision == "approve":
         await accept(proposal_id, AcceptBody(), await edit_for(visitor, target, ""))
     else:
@@ -206,7 +202,7 @@ async def _proposals(visitor: Visitor) -> list[tuple[str, ProposalReply]]:
     found: list[tuple[str, ProposalReply]] = []
     for which in ("own", "shared"):
         query = PageQuery.model_validate({"which": which, "limit": 100})
-        for listed in (await list_all(visitor.identity, visitor.user, visitor.services, query)).playbooks:
+        for listed in (await list_all(visitor.identity, visitor.services, query)).playbooks:
             if listed.playbook_id != DEFAULT and listed.right in ("write", "own"):
                 target = await playbook_of(visitor.services.store, listed.playbook_id, visitor.identity)
                 waiting = await list_proposals(target, visitor.services, ProposalsQuery())

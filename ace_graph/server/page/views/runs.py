@@ -14,10 +14,7 @@ from ace_graph.server.page.charts import bars, intervals
 from ace_graph.server.page.said import Said
 from ace_graph.server.page.session import PageRoute, VisitorDep, prefix_of, view_of
 from ace_graph.server.routes.learner import StatsQuery, stats
-from ace_graph.server.routes.trajectories import TrajectoriesQuery, trajectories, trajectory
-from ace_graph.server.routes.trajectory_recording import reflect
-
-__all__ = ["routes"]
+from ace_graph.server.routes.trajectories import TrajectoriesQuery, reflect, trajectories, trajectory
 
 routes = APIRouter(prefix="/runs", route_class=PageRoute)
 

@@ -6,30 +6,19 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from ace_graph.consolidation import (
-    Consolidation,
-    ConsolidationWork,
-    Options,
-    consolidate,
-    enqueue,
-    run_state,
-    undo,
-)
+from ace_graph.consolidation import ConsolidationWork, Options, consolidate, enqueue, run_state, undo
 from ace_graph.errors import ChangeRefused, PlaybookChanged, PlaybookExists, PlaybookNotFound, RequestRefused
 from ace_graph.memory.bullet import Share
 from ace_graph.memory.views.kinds import BulletKind
-from ace_graph.playbooks.target import check_owner
 from ace_graph.server.background import learning_mode
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
 from ace_graph.server.middleware.access_control import does
 from ace_graph.server.routes.edit import OwnEdit, Place, PlaybookId, checked_place, declare_playbook_id
-from ace_graph.server.schemas import Text
-
-__all__ = ["routes"]
+from ace_graph.server.schemas import Body, Text
 
 routes = APIRouter(
     prefix="/api/playbooks/{playbook_id}",
@@ -45,11 +34,7 @@ RunId = Annotated[Text, Path(min_length=1, max_length=128)]
 Label = Annotated[Text, Field(min_length=1, max_length=128)]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ConsolidateBody(_Body):
+class ConsolidateBody(Body):
     """Which bullets may become one; all of them where nothing is said."""
 
     dry_run: Annotated[bool, Field(strict=True, description="Only say what would be merged.")] = False
@@ -61,13 +46,13 @@ class ConsolidateBody(_Body):
     ] = 0.8
 
 
-class UndoBody(_Body):
+class UndoBody(Body):
     """Which run to take back; the newest one where none is named."""
 
     run_id: Annotated[Text, Field(min_length=1, max_length=128)] | None = None
 
 
-class MergedReply(_Body):
+class MergedReply(Body):
     """Bullets that became one. In a dry run there is no `new_id`."""
 
     ids: list[str]
@@ -75,14 +60,14 @@ class MergedReply(_Body):
     new_id: str | None
 
 
-class RefusedReply(_Body):
+class RefusedReply(Body):
     """Bullets that stay although they are alike, and why."""
 
     ids: list[str]
     why: str
 
 
-class ConsolidationReply(_Body):
+class ConsolidationReply(Body):
     """The report: merged + preserved + untouched = total. No rule can judge the groups in `for_model`."""
 
     run_id: str | None
@@ -98,7 +83,7 @@ class ConsolidationReply(_Body):
     left: int
 
 
-class RunReply(_Body):
+class RunReply(Body):
     """A run that a worker does. `groups` is what it merged so far, `error` why its last attempt failed.
 
     A run that failed too often is `failed`, and waits for an operator.
@@ -110,7 +95,7 @@ class RunReply(_Body):
     error: str | None
 
 
-class UndoneReply(_Body):
+class UndoneReply(Body):
     """What is back, and what is gone."""
 
     run_id: str
@@ -135,11 +120,11 @@ async def consolidate_playbook(
 
     Where the server learns in the background, a worker does it, and the reply is the run to ask for.
     """
-    target, services, etag = edit.target, edit.services, await edit.expected_etag()
+    playbook, services, etag = edit.playbook, edit.services, await edit.expected_etag()
     now, below = services.clock.now(), min(_BELOW, body.keep_above)
     if not body.dry_run and services.settings.consolidates_later(learning_mode(services.settings)):
         work = ConsolidationWork(
-            name=target.ref.name,
+            name=playbook.ref.name,
             kind=body.kind,
             topic=body.topic,
             section=body.section,
@@ -147,7 +132,7 @@ async def consolidate_playbook(
             keep_above=body.keep_above,
             expected_etag=etag,
         )
-        run_id = await enqueue(services.store, edit.learner, work, now=now)
+        run_id = await enqueue(services.store, edit.sender.learner, work, now=now)
         reply = RunReply(run_id=run_id, status="pending", groups=[], error=None)
         where = f"/api/playbooks/{playbook_id}/consolidations/{run_id}"
         return JSONResponse(reply.model_dump(), status_code=202, headers={"Location": where})
@@ -155,27 +140,28 @@ async def consolidate_playbook(
     options = Options(body.kind, body.topic, body.section, below, body.keep_above, batch)
     done = await consolidate(
         services.store,
-        target.ref.name,
-        edit.learner,
+        playbook.ref.name,
+        edit.sender.learner,
         options,
         dry_run=body.dry_run,
         now=now,
         expected_etag=etag,
     )
-    return _reply(done)
+    return ConsolidationReply.of(
+        done, run_id=None if done.dry_run else done.run_id, preserved=len(done.preserved)
+    )
 
 
 @routes.get("/consolidations/{run_id}", responses=error_responses(404))
 async def consolidation_run(
-    target: Place, run_id: RunId, learner: Learner, services: ServicesDep
+    playbook: Place, run_id: RunId, learner: Learner, services: ServicesDep
 ) -> RunReply:
     """What became of a run. One that merged nothing is known until the next run ends."""
-    check_owner(target)
-    found = await run_state(services.store, learner, run_id, target.ref.name, now=services.clock.now())
+    playbook.check_owner()
+    found = await run_state(services.store, learner, run_id, playbook.ref.name, now=services.clock.now())
     if found is None:
         raise RequestRefused(404, "not_found", "there is no such run of a consolidation")
-    groups = [MergedReply(ids=list(each.ids), text=each.text, new_id=each.new_id) for each in found.groups]
-    return RunReply(run_id=found.run_id, status=found.status, groups=groups, error=found.error)
+    return RunReply.of(found)
 
 
 @routes.post(
@@ -189,8 +175,8 @@ async def undo_consolidation(body: UndoBody, edit: OwnEdit) -> UndoneReply:
     try:
         done = await undo(
             edit.services.store,
-            edit.target.ref.name,
-            edit.learner,
+            edit.playbook.ref.name,
+            edit.sender.learner,
             run_id=body.run_id,
             now=edit.services.clock.now(),
             expected_etag=etag,
@@ -199,25 +185,4 @@ async def undo_consolidation(body: UndoBody, edit: OwnEdit) -> UndoneReply:
         raise
     except ChangeRefused as error:
         raise RequestRefused(409, "refused", str(error)) from error
-    return UndoneReply(
-        run_id=done.run_id,
-        version=done.version,
-        restored=list(done.restored),
-        removed=list(done.removed),
-    )
-
-
-def _reply(done: Consolidation) -> ConsolidationReply:
-    return ConsolidationReply(
-        run_id=None if done.dry_run else done.run_id,
-        version=done.version,
-        total=done.total,
-        merged=done.merged,
-        preserved=len(done.preserved),
-        untouched=done.untouched,
-        space_saved_bytes=done.space_saved_bytes,
-        groups=[MergedReply(ids=list(each.ids), text=each.text, new_id=each.new_id) for each in done.groups],
-        refused=[RefusedReply(ids=list(each.ids), why=each.why) for each in done.refused],
-        for_model=[list(ids) for ids in done.for_model],
-        left=done.left,
-    )
+    return UndoneReply.of(done)

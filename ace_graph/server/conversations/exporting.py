@@ -1,7 +1,7 @@
 """Everything stored about a learner as a stream of chunks, serialized off the event loop.
 
 The memory is read at one moment, as a whole; conversations, which may hold hundreds of megabytes, one by one.
-Tool calls and the agent's thoughts are left out.
+Tool calls and the agent's thoughts are left out. The command line writes the same; it needs no FastAPI.
 """
 
 from __future__ import annotations
@@ -12,34 +12,12 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from langchain_core.messages import AnyMessage
 
-from ace_graph.errors import RequestRefused
 from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.memory.stores.export import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.server.conversations.repository import Conversation, Conversations, GivenUpTurn
 
-__all__ = ["Exports", "export_chunks"]
-
 _CHUNK_CHARS = 65_536
 _ROLES = {"human": "user", "ai": "assistant"}
-
-
-class Exports:
-    """The learners whose data this server is exporting."""
-
-    def __init__(self) -> None:
-        self._busy: set[str] = set()
-
-    def acquire(self, learner_id: str) -> None:
-        """Begin an export. Raises RequestRefused (409) while one of this learner is under way."""
-        if learner_id in self._busy:
-            raise RequestRefused(
-                409, "busy", "an export of yours is under way: wait for its end", retry_after=5
-            )
-        self._busy.add(learner_id)
-
-    def release(self, learner_id: str) -> None:
-        """End an export."""
-        self._busy.discard(learner_id)
 
 
 async def export_chunks(found: LearnerExport, conversations: Conversations | None) -> AsyncGenerator[bytes]:
@@ -52,9 +30,9 @@ async def export_chunks(found: LearnerExport, conversations: Conversations | Non
     if conversations is not None:
         separator = "\n"
         given_up = await conversations.given_up(found.learner_id)
-        for each in await conversations.of(found.learner_id):
-            messages = await conversations.database.messages(each.thread_id)
-            piece = await asyncio.to_thread(_conversation_json, separator, each, messages, given_up)
+        for conversation in await conversations.of(found.learner_id):
+            messages = await conversations.database.messages(conversation.thread_id)
+            piece = await asyncio.to_thread(_conversation_json, separator, conversation, messages, given_up)
             del messages  # before the next is read
             yield piece
             separator = ",\n"
@@ -73,7 +51,10 @@ def _next_chunk(pieces: Iterator[str]) -> bytes:
 
 
 def _conversation_json(
-    separator: str, each: Conversation, messages: Sequence[AnyMessage], given_up: Sequence[GivenUpTurn]
+    separator: str,
+    conversation: Conversation,
+    messages: Sequence[AnyMessage],
+    given_up: Sequence[GivenUpTurn],
 ) -> bytes:
     """Return a conversation: its id, date, messages, and the turns that were given up."""
     texts = [
@@ -84,12 +65,12 @@ def _conversation_json(
     ended = [
         {"stream_id": turn.run_id, "reason": turn.reason, "at": turn.at}
         for turn in given_up
-        if turn.conversation_id == each.id
+        if turn.conversation_id == conversation.id
     ]
     document = {
-        "id": each.id,
-        "title": each.title,
-        "created_at": each.created_at,
+        "id": conversation.id,
+        "title": conversation.title,
+        "created_at": conversation.created_at,
         "messages": texts,
         "given_up": ended,
     }

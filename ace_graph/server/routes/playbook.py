@@ -1,0 +1,1074 @@
+"""One playbook over HTTP: its bullets, their curation, its content as a whole, its versions, searches.
+
+Each route is there for every playbook, the own memory too, under /api/playbooks/{playbook_id}; most of them
+also for the own memory under /api/playbook, where a bullet's id comes at once. An unknown playbook and one
+that the learner may not read are the same 404; one that they may read, and not use like this, is 403. For
+`If-Match` and keys see `edit`. A merge of bullets that don't say the same is refused; only the command line
+can force one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Annotated, Literal, Self
+
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
+from fastapi.responses import PlainTextResponse
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, WithJsonSchema, model_validator
+
+from ace_graph.errors import FormatError, NewerFormat, RequestRefused
+from ace_graph.learning.curate_reflections import MAX_REFLECTIONS
+from ace_graph.learning.curate_reflections import curate as curate_reflections
+from ace_graph.memory.bullet import (
+    MAX_CONTENT_CHARS,
+    MAX_CONTEXT_CHARS,
+    MAX_EXAMPLES,
+    Bounded,
+    Bullet,
+    BulletTag,
+    MemoryType,
+    Moment,
+    Polarity,
+    Share,
+)
+from ace_graph.memory.catalogue.entry import MAX_DESCRIPTION_CHARS, PlaybookEntry, Scope, Visibility
+from ace_graph.memory.catalogue.name import DEFAULT
+from ace_graph.memory.commit import Commit, HistoryEntry
+from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Rejection, Revived
+from ace_graph.memory.delta.operations import (
+    Add,
+    Distinguish,
+    Merge,
+    Operation,
+    Pin,
+    Quarantine,
+    Release,
+    Remove,
+    Reset,
+    Supersede,
+    Tag,
+    Unpin,
+    Update,
+)
+from ace_graph.memory.delta.rollback import archived
+from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.formats.registry import FormatName, format_named, read_bullets
+from ace_graph.memory.sharing.asked import not_found
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.turn import TurnStatus
+from ace_graph.memory.views.bullet_filter import BulletFilter, BulletStatus
+from ace_graph.memory.views.diff import diff
+from ace_graph.memory.views.effectiveness import Effectiveness, Metadata
+from ace_graph.memory.views.kinds import BulletKind, fields_of, kind_of
+from ace_graph.memory.views.strategy import StrategyEntry, entry_of
+from ace_graph.off_loop import off_loop
+from ace_graph.playbooks import delete as delete_playbook
+from ace_graph.playbooks.content import rescreen, rescreened
+from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
+from ace_graph.reasoning.explained_search import explain_search
+from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.server.errors import error_responses
+from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.middleware.access_control import does
+from ace_graph.server.routes.edit import (
+    Absent,
+    ChangeReply,
+    Edit,
+    OwnEdit,
+    OwnerEdit,
+    Place,
+    PlaybookEdit,
+    PlaybookId,
+    checked_place,
+    declare_playbook_id,
+    refused,
+    tag_version,
+)
+from ace_graph.server.schemas import Body, Text, VersionName
+
+own = APIRouter(
+    prefix="/api/playbook", tags=["playbook"], route_class=KeyedRoute, dependencies=[does("change")]
+)
+named = APIRouter(
+    prefix="/api/playbooks/{playbook_id}",
+    tags=["playbooks"],
+    route_class=KeyedRoute,
+    dependencies=[does("change"), Depends(declare_playbook_id), Depends(checked_place)],
+)
+
+_READ = error_responses(404)
+_CHANGE = error_responses(404, 408, 409, 412, 413)
+_CHANGE_WITHOUT_BODY = error_responses(404, 408, 409, 412)
+_END = error_responses(404, 409, 412)
+
+_MOST_VERSION = 2_147_483_647
+_OF_A_BULLET = (Put, Archived, Revived)
+_WHY: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+
+BulletId = Annotated[str, Path(min_length=1, max_length=128, examples=["fil-00042"])]
+Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
+Label = Annotated[Text, Field(min_length=1, max_length=128)]
+NewKind = Literal["fact", "preference", "experience", "strategy", "anti_pattern", "observation"]
+TtlDays = Annotated[
+    float,
+    Field(
+        strict=True,
+        ge=0,
+        le=1_000_000,
+        description="Days without a change until no prompt holds it; 0: for good.",
+    ),
+]
+
+
+class PlaybookQuery(Body):
+    """Which bullets."""
+
+    status: Annotated[
+        Literal["active", "quarantined", "all"],
+        Field(description="Quarantined bullets are in no prompt; each says why."),
+    ] = "active"
+    tag: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=64)], ...],
+        Field(max_length=10, description="Only bullets with all of these tags."),
+    ] = ()
+    kind: Annotated[
+        tuple[BulletKind, ...],
+        Field(max_length=7, description="Only memories of one of these kinds; each bullet has one."),
+    ] = ()
+    type: Annotated[
+        tuple[MemoryType, ...], Field(max_length=3, description="Only bullets of one of these memory types.")
+    ] = ()
+
+    words: Annotated[
+        str, Field(max_length=500, description="Only bullets whose text holds all of these words.")
+    ] = ""
+
+    def filter(self) -> BulletFilter:
+        """Return the filter for bullets."""
+        every: tuple[BulletStatus, ...] = ("active", "quarantined")
+        statuses = every if self.status == "all" else (self.status,)
+        kinds = frozenset(self.kind)
+        return BulletFilter(frozenset(statuses), self.tag, frozenset(self.type), self.words, kinds)
+
+
+class StoredBullet(Bullet):
+    """A bullet with its kind, the day on which it was last used in a prompt, and the confidence in it.
+
+    `last_used` is null for one that never was, and for what is in every prompt. `confidence` is from 0 to 1;
+    it follows from the runs behind the bullet, the newer the more.
+    """
+
+    kind: BulletKind
+    last_used: date | None = None
+    confidence: Share
+
+
+class PlaybookReply(Body):
+    """The bullets in order, and what the playbook was worth; `version` is null while nothing is stored."""
+
+    version: int | None
+    bullets: tuple[StoredBullet, ...]
+    effectiveness: Effectiveness = Effectiveness()
+    metadata: Metadata = Metadata()
+
+
+class NewBullet(Body):
+    """A bullet to add. One that says the same as another strengthens that one instead.
+
+    A `kind` decides the type and the polarity, and that of a preference the section as well; without one they
+    follow from the text.
+    """
+
+    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
+    kind: NewKind | None = None
+    section: Annotated[
+        Label, Field(description="Bullets in profile, preferences and misconceptions are in every prompt.")
+    ] = "lessons"
+    topic: Label | None = None
+    context: (
+        Annotated[Text, Field(min_length=1, max_length=MAX_CONTEXT_CHARS, description="When it applies.")]
+        | None
+    ) = None
+    tags: Annotated[tuple[Label, ...], Field(max_length=20)] = ()
+    examples: Annotated[
+        tuple[Label, ...], Field(max_length=MAX_EXAMPLES, description="Trajectories that support it.")
+    ] = ()
+    importance: Annotated[Share, Field(strict=True)] = 0.5
+    pinned: Annotated[bool, Field(strict=True, description="Part of every prompt.")] = False
+    ttl_days: TtlDays = 0
+
+    def operation(self) -> Add:
+        """Return the operation that adds it."""
+        given = Add(
+            ref="new",
+            content=self.content,
+            section=self.section,
+            topic=self.topic,
+            context=self.context,
+            tags=self.tags,
+            examples=self.examples,
+            importance=self.importance,
+            pinned=self.pinned,
+            ttl_days=self.ttl_days or None,
+            sources=("http",),
+        )
+        if self.kind is None:
+            return given
+        fields = fields_of(self.kind)
+        typed = {"memory_type": fields.memory_type, "polarity": fields.polarity}
+        return given.model_copy(update={**typed, "section": fields.section or self.section})
+
+
+class AddedReply(ChangeReply):
+    """The id of the bullet that holds what was added, and what else has changed."""
+
+    id: str
+
+
+class RunReply(Body):
+    """A run that a bullet was learned from, or that followed it."""
+
+    trajectory_id: str
+    task: str
+    agent: str
+    task_type: str | None
+    status: TurnStatus
+    verdict: Verdict
+    score: float | None
+    started_at: Moment
+    completed_at: Moment | None
+
+
+class BulletReply(StrategyEntry):
+    """A bullet as a strategy, with the confidence in it and the runs behind it."""
+
+    version: int
+    kind: BulletKind
+    importance: Share
+    trajectories: list[RunReply]
+    bullet: Bullet
+
+
+class BulletPatch(Body):
+    """The fields to change, at least one."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": [name]} for name in ("content", "pinned", "ttl_days")]}
+    )
+
+    content: Annotated[
+        Text | None,
+        Field(min_length=1, max_length=MAX_CONTENT_CHARS),
+        Bounded,
+        WithJsonSchema(
+            {"type": "string", "minLength": 1, "maxLength": MAX_CONTENT_CHARS, "description": "Its new text."}
+        ),
+    ] = None
+    pinned: Annotated[
+        bool | None,
+        WithJsonSchema({"type": "boolean", "description": "Part of every prompt, and never archived."}),
+    ] = None
+
+    ttl_days: Annotated[
+        TtlDays | None,
+        WithJsonSchema(
+            {
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1_000_000,
+                "description": "Days without a change until no prompt holds it; 0: for good.",
+            }
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        given = self.model_fields_set
+        if not given or any(getattr(self, name) is None for name in given):
+            raise ValueError("must say a new content, pinned or ttl_days")
+        return self
+
+    def operations(self, bullet: Bullet) -> list[Operation]:
+        """Return the operations that make the bullet so."""
+        wanted: list[Operation] = []
+        if self.content is not None and self.content != bullet.content:
+            wanted.append(Update(bullet_id=bullet.id, content=self.content))
+        if self.ttl_days is not None and (self.ttl_days or None) != bullet.ttl_days:
+            wanted.append(Update(bullet_id=bullet.id, ttl_days=self.ttl_days or "never"))
+        if self.pinned is not None and self.pinned != bullet.pinned:
+            wanted.append(Pin(bullet_id=bullet.id) if self.pinned else Unpin(bullet_id=bullet.id))
+        return wanted
+
+
+async def _no_bullet() -> None:
+    """Keep a name apart from ids of bullets."""
+    raise HTTPException(405)
+
+
+for _name in ("archived", "diff", "history", "merge", "rollback", "search", "versions"):
+    own.add_api_route(f"/{_name}", _no_bullet, methods=["PATCH", "DELETE"], include_in_schema=False)
+
+
+@named.get("/bullets", responses=_READ)
+@own.get("", responses=error_responses())
+async def show(
+    learner: Learner,
+    services: ServicesDep,
+    playbook: Place,
+    query: Annotated[PlaybookQuery, Query()],
+    response: Response,
+) -> PlaybookReply:
+    """Return the bullets in their order, all of them or those that are wanted."""
+    wanted = query.filter()
+
+    def chosen(snapshot: Snapshot) -> list[Bullet]:
+        return [bullet for bullet in snapshot.playbook.bullets() if wanted.passes(bullet)]
+
+    found = await read_worth(services.store, playbook, learner, chosen)
+    snapshot, evidence, now = found.snapshot, found.evidence, services.clock.now()
+    tag_version(response, snapshot.version)
+    return PlaybookReply(
+        version=None if snapshot.absent else snapshot.version.n,
+        bullets=tuple(
+            StoredBullet(
+                **bullet.model_dump(),
+                kind=kind_of(bullet),
+                last_used=None if bullet.core else snapshot.access.last_used(bullet.id),
+                confidence=round(evidence.confidence(bullet, now), 4),
+            )
+            for bullet in chosen(snapshot)
+        ),
+        effectiveness=found.effectiveness,
+        metadata=found.metadata,
+    )
+
+
+@named.post("/bullets", status_code=201, responses=_CHANGE)
+@own.post("", status_code=201, responses=_CHANGE)
+async def add(body: NewBullet, edit: PlaybookEdit) -> AddedReply:
+    """Add a bullet, or strengthen the one that says the same."""
+    done = await edit.make("added over HTTP", lambda _: [body.operation()])
+    return AddedReply(**edit.reply(done).model_dump(), id=done.report.refs["new"])
+
+
+@named.get("/bullets/{bullet_id}", name="get", responses=_READ)
+async def get_bullet(
+    bullet_id: BulletId, learner: Learner, services: ServicesDep, playbook: Place
+) -> BulletReply:
+    """Return a bullet, or the one that it was merged into, with the runs behind it."""
+
+    def chosen(snapshot: Snapshot) -> list[Bullet]:
+        return [_bullet(snapshot, snapshot.playbook.aliases.get(bullet_id, bullet_id))]
+
+    found = await read_worth(services.store, playbook, learner, chosen)
+    (bullet,) = chosen(found.snapshot)
+    return BulletReply(
+        **entry_of(bullet, found.evidence, services.clock.now()).model_dump(),
+        version=found.snapshot.version.n,
+        kind=kind_of(bullet),
+        importance=bullet.importance,
+        trajectories=[RunReply.of(turn, trajectory_id=turn.turn_id) for turn in found.turns],
+        bullet=bullet,
+    )
+
+
+@named.patch("/bullets/{bullet_id}", responses=_CHANGE)
+@own.patch("/{bullet_id}", responses=_CHANGE)
+async def change(bullet_id: BulletId, patch: BulletPatch, edit: PlaybookEdit) -> ChangeReply:
+    """Change a bullet's text or time to live, pin it or unpin it. Its votes stay."""
+    done = await edit.make("changed over HTTP", lambda base: patch.operations(_bullet(base, bullet_id)))
+    return edit.reply(done)
+
+
+@named.delete("/bullets/{bullet_id}", responses=_END)
+@own.delete("/{bullet_id}", responses=_END)
+async def remove(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
+    """Remove a bullet. It can be restored while the history holds it."""
+    return await edit.apply("removed over HTTP", Remove(bullet_id=bullet_id))
+
+
+class MergeBody(Body):
+    """Bullets that say the same."""
+
+    ids: Annotated[list[Id], Field(min_length=2, max_length=20, description="Two bullets or more.")]
+    content: (
+        Annotated[
+            Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="The new text."), Bounded
+        ]
+        | None
+    ) = None
+
+
+class DistinctBody(Body):
+    """Bullets that say different things."""
+
+    ids: Annotated[list[Id], Field(min_length=2, max_length=20, description="Two bullets or more.")]
+
+
+class SupersedeBody(Body):
+    """What takes the bullet's place."""
+
+    by: Annotated[Id, Field(description="The bullet that corrects it.")]
+
+
+class TagBody(Body):
+    """One vote."""
+
+    tag: Annotated[BulletTag, Field(description="The counter that goes up by one.")]
+
+
+class QuarantineBody(Body):
+    """Why no prompt may hold it."""
+
+    why: Annotated[Text, Field(min_length=1, max_length=256)]
+
+
+@named.post("/merge", responses=_CHANGE)
+@own.post("/merge", responses=_CHANGE)
+async def merge(body: MergeBody, edit: PlaybookEdit) -> ChangeReply:
+    """Make one bullet of several that say the same. Others are refused."""
+    return await edit.apply("merged over HTTP", Merge(bullet_ids=tuple(body.ids), content=body.content))
+
+
+@named.post("/distinct", responses=_CHANGE)
+async def distinct(body: DistinctBody, edit: OwnEdit) -> ChangeReply:
+    """Say that bullets mean different things, so that no consolidation merges them or proposes it."""
+    return await edit.apply("called distinct over HTTP", Distinguish(bullet_ids=tuple(body.ids)))
+
+
+@named.post("/bullets/{bullet_id}/restore", responses=_CHANGE_WITHOUT_BODY)
+@own.post("/{bullet_id}/restore", responses=_CHANGE_WITHOUT_BODY)
+async def restore(bullet_id: BulletId, edit: OwnEdit) -> ChangeReply:
+    """Bring back a bullet that was removed, merged away, replaced or archived, as it was."""
+
+    async def bring_back(base: Snapshot) -> Commit:
+        history = await edit.playbook.store.history(edit.playbook.key)
+        here = base.playbook.get_bullet(bullet_id) is not None
+        if not here and all(left.bullet.id != bullet_id for left in archived(history, base.playbook)):
+            raise RequestRefused(404, "not_found", "your history holds no such bullet")
+        change = edit.change("restored over HTTP", base)
+        return await edit.playbook.restore_bullet(base, bullet_id, change, refused)
+
+    return edit.reply(await edit.once(bring_back))
+
+
+@named.post("/bullets/{bullet_id}/supersede", responses=_CHANGE)
+@own.post("/{bullet_id}/supersede", responses=_CHANGE)
+async def supersede(bullet_id: BulletId, body: SupersedeBody, edit: PlaybookEdit) -> ChangeReply:
+    """Archive a bullet because another one corrects it."""
+    return await edit.apply("superseded over HTTP", Supersede(bullet_id=bullet_id, by=body.by))
+
+
+@named.post("/bullets/{bullet_id}/tag", responses=_CHANGE)
+@own.post("/{bullet_id}/tag", responses=_CHANGE)
+async def tag(bullet_id: BulletId, body: TagBody, edit: PlaybookEdit) -> ChangeReply:
+    """Vote on a bullet, apart from any turn. What does more harm than good is not shown."""
+    return await edit.apply("tagged over HTTP", Tag(bullet_id=bullet_id, tag=body.tag))
+
+
+@named.post("/bullets/{bullet_id}/quarantine", responses=_CHANGE)
+@own.post("/{bullet_id}/quarantine", responses=_CHANGE)
+async def quarantine(bullet_id: BulletId, body: QuarantineBody, edit: PlaybookEdit) -> ChangeReply:
+    """Keep a bullet out of every prompt."""
+    return await edit.apply("quarantined over HTTP", Quarantine(bullet_id=bullet_id, why=body.why))
+
+
+@named.post("/bullets/{bullet_id}/release", responses=_CHANGE_WITHOUT_BODY)
+@own.post("/{bullet_id}/release", responses=_CHANGE_WITHOUT_BODY)
+async def release(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
+    """Let a bullet out of quarantine, into prompts. Read it first: `?status=quarantined`."""
+    return await edit.apply("released over HTTP", Release(bullet_id=bullet_id))
+
+
+def _bullet(base: Snapshot, bullet_id: str) -> Bullet:
+    found = base.playbook.get_bullet(bullet_id)
+    if found is None:
+        raise _no_such_bullet()
+    return found
+
+
+def _no_such_bullet() -> RequestRefused:
+    return RequestRefused(404, "not_found", "there is no such bullet in your playbook")
+
+
+class BulletBody(Body):
+    """A bullet to add. One that is there already, with the same fields, stays as it is, votes and all."""
+
+    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
+    id: Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])] | None = None
+    section: Annotated[Text, Field(min_length=1, max_length=128)] | None = None
+    memory_type: MemoryType | None = None
+    polarity: Polarity | None = None
+    topic: Annotated[Text, Field(min_length=1, max_length=128)] | None = None
+
+    def add(self) -> Add:
+        """Return the operation that adds it."""
+        return Add(**self.model_dump(exclude_none=True))
+
+
+MOST_BULLETS = 1_000
+
+
+class AboutPatch(Body):
+    """The fields to change, at least one."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["description"]}, {"required": ["scope"]}]}
+    )
+
+    description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] | Absent = None
+    scope: Scope | Absent = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        given = self.model_fields_set
+        if not given or any(getattr(self, name) is None for name in given):
+            raise ValueError("must say a description or a scope")
+        return self
+
+
+class UpdateBody(Body):
+    """The new content, or with `merge` what is added to it."""
+
+    bullets: Annotated[tuple[BulletBody, ...], Field(max_length=MOST_BULLETS)]
+    merge: Annotated[bool, Field(strict=True, description="Add to what is there, replace nothing.")] = False
+    increment_version: Annotated[
+        bool, Field(strict=True, description="False: an amendment, the version keeps its label.")
+    ] = True
+    reason: Annotated[Text, Field(max_length=500)] = ""
+
+
+class EntryReply(Body):
+    """A playbook without its content. `label` is the version for people; the host's have no owner."""
+
+    playbook_id: str
+    owner: str | None
+    name: str
+    description: str
+    scope: Scope
+    visibility: Visibility
+    version: int
+    label: str
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def about(cls, entry: PlaybookEntry, **more: object) -> Self:
+        """Return the reply for an entry."""
+        return cls.of(entry, version=entry.version.n, label=str(entry.version.label), **more)
+
+
+class ContentReply(EntryReply):
+    """A playbook with its bullets."""
+
+    bullets: tuple[Bullet, ...]
+
+
+class WrittenReply(Body):
+    """The version after a change, what was refused of the content, and what was kept out of prompts."""
+
+    playbook_id: str
+    version: int
+    label: str
+    refused: list[Rejection]
+    quarantined: list[str]
+
+    @classmethod
+    def about(cls, playbook_id: str, edit: Edit, done: Commit, refused: Sequence[Rejection] = ()) -> Self:
+        """Return the reply to a change, under the ETag of the version after it."""
+        tag_version(edit.response, done.version)
+        more = {"version": done.version.n, "label": str(done.version.label), "refused": refused}
+        return cls.of(done.report, playbook_id=playbook_id, **more)
+
+
+class ImportBody(Body):
+    """The text of a file in one of the formats; `auto` finds out which."""
+
+    text: Annotated[Text, Field(min_length=1)]
+    format: Literal[FormatName, "auto"] = "auto"
+
+
+class RefusalReply(Body):
+    """A bullet of the file that was not taken, and why."""
+
+    what: str
+    why: str
+
+
+class ImportReply(Body):
+    """What became of each bullet: read = kept + merged + refused.
+
+    `renamed` asked for an id and got another. `core` are always candidates for the prompt, `quarantined` are
+    in no prompt, `displaced` were there before and made room or were replaced. `left_out` counts the fields
+    that have no place in a bullet.
+    """
+
+    version: int | None
+    read: int
+    kept: int
+    merged: int
+    refused: list[RefusalReply]
+    renamed: int
+    core: list[str]
+    quarantined: list[str]
+    displaced: list[str]
+    left_out: dict[str, int]
+
+
+class RescreenBody(Body):
+    """Whether to change anything."""
+
+    dry_run: Annotated[bool, Field(strict=True, description="Say what would move, change nothing.")] = False
+
+
+class RescreenReply(Body):
+    """What was kept back, each with the reason, and what was released."""
+
+    version: int
+    quarantined: dict[str, str]
+    released: list[str]
+
+
+class CurateBody(Body):
+    """The ids of reflections, as trajectories have them."""
+
+    reflections: Annotated[
+        list[Annotated[Text, Field(min_length=1, max_length=128)]],
+        Field(min_length=1, max_length=MAX_REFLECTIONS),
+    ]
+
+
+class BulletTextReply(Body):
+    """A bullet's id and its text."""
+
+    id: str
+    text: str
+
+
+class CuratedReply(Body):
+    """The difference that curating made. `by_rules`: the model curator failed, so the rules have decided."""
+
+    playbook_id: str
+    status: Literal["curated", "unchanged", "repeated"]
+    version: int
+    label: str
+    added: list[BulletTextReply]
+    updated: list[BulletTextReply]
+    removed: list[BulletTextReply]
+    refused: list[Rejection]
+    by_rules: bool
+
+
+@named.get("", responses=_READ)
+async def get(playbook: Place, response: Response) -> ContentReply:
+    """Return a playbook with its bullets; one of the learner's own with those in quarantine, too."""
+    found = await playbook.read()
+    tag_version(response, found.entry.version)
+    return ContentReply.about(found.entry, bullets=found.playbook.bullets())
+
+
+@named.put("", responses=_CHANGE)
+async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) -> WrittenReply:
+    """Replace the content in one version, or with `merge` add to it. The version before can be restored.
+
+    In somebody else's playbook what the learner does not see stays.
+    """
+    reason = body.reason or ("added over HTTP" if body.merge else "replaced over HTTP")
+    kept = list[Rejection]()
+
+    async def write(base: Snapshot) -> Commit:
+        change = replace(edit.change(reason, base), keeps_label=not body.increment_version)
+        adds = [bullet.add() for bullet in body.bullets]
+        done = await edit.playbook.write(adds, merge=body.merge, change=change)
+        kept.extend(done.refused)
+        return done.commit
+
+    return WrittenReply.about(playbook_id, edit, await edit.once(write), kept)
+
+
+@named.patch("", responses=_CHANGE, dependencies=[does("own")])
+async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
+    """Give a named playbook another description or scope. That makes no version."""
+    version = (await edit.load()).version
+    entry = await edit.playbook.edit_fields(body.description, body.scope)
+    tag_version(edit.response, version)
+    return EntryReply.about(replace(entry, version=version))
+
+
+@named.delete("", status_code=204, responses=_END, dependencies=[does("own")])
+async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
+    """Delete a named playbook for good. The own memory is deleted with the learner only."""
+    etag = await edit.expected_etag()
+    key, user = DEFAULT if edit.playbook.entry is None else edit.playbook.key, edit.sender.user
+    if not await delete_playbook(edit.services.store, key, user=user, expected_etag=etag):
+        raise not_found(playbook_id)
+
+
+@named.get("/stats", responses=_READ)
+async def stats(learner: Learner, services: ServicesDep, playbook: Place) -> PlaybookFigures:
+    """Return counts, votes, strength and confidence; how often the playbook was used, and its worth."""
+    return figures_of(await read_worth(services.store, playbook, learner), services.clock.now())
+
+
+@named.get(
+    "/export",
+    response_class=Response,
+    responses={
+        **_READ,
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The file."},
+    },
+)
+async def export(
+    playbook: Place,
+    file_format: Annotated[FormatName, Query(alias="format", description="The format of the file.")] = "json",
+) -> PlainTextResponse:
+    """Return the bullets as a file, which `import` reads."""
+    found = await playbook.load()
+    response = PlainTextResponse(await off_loop(format_named(file_format).write, found.playbook))
+    tag_version(response, found.version)
+    return response
+
+
+@named.post("/import", responses=_CHANGE)
+async def import_(body: ImportBody, edit: PlaybookEdit) -> ImportReply:
+    """Add the bullets of a file; what is known already is merged. It is an error when none is taken."""
+    try:
+        reading = await off_loop(read_bullets, body.text, body.format)
+    except (FormatError, NewerFormat) as error:
+        raise RequestRefused(409, "unreadable", f"the file can't be read: {error}"[:300]) from error
+    base = await edit.load()
+    change = edit.change("imported over HTTP", base)
+    outcome, after = await edit.playbook.import_bullets(base, reading, change)
+    if outcome.read and len(outcome.refused) == outcome.read:
+        why = outcome.refused[0].why
+        raise RequestRefused(409, "refused", f"every bullet was refused: {why}"[:300])
+    tag_version(edit.response, after.version)
+    return ImportReply.of(
+        outcome, version=None if after.absent else after.version.n, left_out=dict(outcome.left_out)
+    )
+
+
+@named.post("/clear", responses=_CHANGE_WITHOUT_BODY)
+async def clear(edit: PlaybookEdit) -> ChangeReply:
+    """Archive all bullets. A rollback brings them back."""
+
+    def everything(base: Snapshot) -> list[Operation]:
+        if base.absent:
+            raise RequestRefused(409, "refused", "nothing is stored yet")
+        return [Reset()]
+
+    return edit.reply(await edit.make("cleared over HTTP", everything))
+
+
+@named.post("/rescreen", responses=_CHANGE)
+async def screen_again(body: RescreenBody, edit: OwnEdit) -> RescreenReply:
+    """Screen all bullets again by the present rules. What a person has decided stays."""
+    if (before := await edit.made_before()) is not None:
+        done = rescreened(before)
+    else:
+        base, store, key = await edit.load(), edit.playbook.store, edit.playbook.key
+        done = await rescreen(store, key, base, edit.change("", base), dry_run=body.dry_run)
+    return RescreenReply(version=done.version, quarantined=done.kept_back, released=list(done.released))
+
+
+@named.post("/curate", responses=_CHANGE)
+async def curate(playbook_id: PlaybookId, body: CurateBody, edit: OwnEdit) -> CuratedReply:
+    """Take what reflections found into a playbook, in one version. The same ones again change nothing."""
+    done = await curate_reflections(
+        edit.services.store,
+        edit.sender.learner,
+        body.reflections,
+        edit.playbook.ref.name,
+        resources=edit.services.resources,
+        author=edit.sender.author,
+        clock=edit.services.clock.now,
+        expected_etag=await edit.expected_etag(),
+    )
+    tag_version(edit.response, done.version)
+    return CuratedReply.of(
+        done,
+        playbook_id=playbook_id,
+        version=done.version.n,
+        label=str(done.version.label),
+        by_rules=done.problem is not None,
+    )
+
+
+class VersionReply(Body):
+    """One version; without `readable` its content was dropped."""
+
+    version: int
+    label: str
+    at: datetime
+    author: str
+    reason: str
+    readable: bool
+
+
+class VersionsReply(Body):
+    """The versions, the newest first."""
+
+    versions: list[VersionReply]
+
+
+class HistoryQuery(Body):
+    """Which page of the history."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    before: (
+        Annotated[int, Field(ge=0, le=_MOST_VERSION, description="`next` of the page before.")] | Absent
+    ) = None
+
+
+class HistoryEntryReply(Body):
+    """A version: who made it, when and why, and what it changed, in ids.
+
+    `texts` holds what these bullets said in this version; it is empty where the history was compacted.
+    """
+
+    version: int
+    label: str
+    at: Moment
+    author: str
+    reason: str
+    source: str
+    added: tuple[str, ...]
+    reinforced: tuple[str, ...]
+    updated: tuple[str, ...]
+    tagged: tuple[str, ...]
+    merged: tuple[Merged, ...]
+    superseded: tuple[Merged, ...]
+    removed: tuple[str, ...]
+    pruned: tuple[Pruned, ...]
+    restored: tuple[str, ...]
+    quarantined: tuple[str, ...]
+    released: tuple[str, ...]
+    texts: dict[str, str]
+
+
+class HistoryReply(Body):
+    """The newest first. `oldest` is the oldest version to go back to; `next` is null at the end."""
+
+    oldest: int
+    versions: list[HistoryEntryReply]
+    next: int | None
+
+
+class DiffQuery(Body):
+    """Which two versions, by number or by label; 0 is the empty playbook."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    before: Annotated[VersionName, Field(alias="from")]
+    after: Annotated[VersionName, Field(alias="to")]
+
+
+class ChangedReply(Body):
+    """A bullet that is in both versions, with other fields."""
+
+    before: Bullet
+    after: Bullet
+
+
+class DiffReply(Body):
+    """What only the second version has, what only the first one has, and what changed."""
+
+    added: tuple[Bullet, ...]
+    removed: tuple[Bullet, ...]
+    changed: tuple[ChangedReply, ...]
+
+
+class LeftReply(Body):
+    """In which version a bullet left, when and why; `into` is what it was merged into or replaced by."""
+
+    version: int
+    at: Moment
+    why: str
+    into: str | None
+
+
+class ArchivedReply(Bullet):
+    """A bullet that is no longer in the playbook."""
+
+    left: LeftReply
+
+
+class ArchiveReply(Body):
+    """The latest first."""
+
+    bullets: list[ArchivedReply]
+
+
+class RollbackBody(Body):
+    """Where to go back to."""
+
+    version: Annotated[VersionName, Field(description="A version that is kept, by its number or its label.")]
+
+
+@named.get("/versions", responses=_READ)
+@own.get("/versions", responses=_READ)
+async def versions(playbook: Place) -> VersionsReply:
+    """Return all versions, the newest first: number, label, author, time and reason."""
+    found = await playbook.list_versions()
+    return VersionsReply(
+        versions=[VersionReply.of(version, version=version.n, label=str(version.label)) for version in found]
+    )
+
+
+@named.get("/history", responses=_READ)
+@own.get("/history", responses=error_responses())
+async def history(playbook: Place, query: Annotated[HistoryQuery, Query()]) -> HistoryReply:
+    """Return the changes of the content, the newest first: who changed what, and why."""
+    kept = await playbook.store.history(playbook.key)
+    changes = [entry for entry in reversed(kept.entries) if entry.effect is None or entry.effect.changes]
+    wanted = [entry for entry in changes if query.before is None or entry.n < query.before]
+    page = wanted[: query.limit]
+    following = page[-1].n if len(wanted) > len(page) else None
+    return HistoryReply(
+        oldest=kept.base_n, versions=[_history_entry(entry) for entry in page], next=following
+    )
+
+
+@named.get("/diff", responses=_READ)
+@own.get("/diff", responses=_READ)
+async def differences(playbook: Place, query: Annotated[DiffQuery, Query()]) -> DiffReply:
+    """Return what came, went and changed between two versions."""
+    before = await playbook.content_at(await playbook.version_number(query.before))
+    after = await playbook.content_at(await playbook.version_number(query.after))
+    found = diff(before, after)
+    return DiffReply.of(found, changed=found.updated)
+
+
+@named.get("/archived", responses=_READ)
+@own.get("/archived", responses=error_responses())
+async def archive(
+    playbook: Place, limit: Annotated[int, Query(ge=1, le=1_000, description="At most so many.")] = 100
+) -> ArchiveReply:
+    """Return the bullets that have left the playbook and are not back: since when, and why."""
+    found = (await playbook.archived_bullets())[:limit]
+    return ArchiveReply(
+        bullets=[
+            ArchivedReply(**gone.bullet.model_dump(), left=LeftReply.of(gone, version=gone.n))
+            for gone in found
+        ]
+    )
+
+
+@named.post("/rollback", name="rollback", responses=_CHANGE)
+async def rollback(playbook_id: PlaybookId, body: RollbackBody, edit: OwnEdit) -> WrittenReply:
+    """Go back to a version. That is a new major version, and can be undone too."""
+    return WrittenReply.about(playbook_id, edit, await go_back(edit, body.version))
+
+
+@own.post("/rollback", name="rollback", responses=_CHANGE)
+async def rollback_own(body: RollbackBody, edit: OwnEdit) -> ChangeReply:
+    """Go back to an earlier version, votes and all. That is a new version, and can be undone too."""
+    return edit.reply(await go_back(edit, body.version))
+
+
+async def go_back(edit: Edit, version: int | str) -> Commit:
+    """Roll the playbook back to a version."""
+
+    async def back(base: Snapshot) -> Commit:
+        n = await edit.playbook.version_number(version)
+        if n == base.version.n:
+            raise RequestRefused(409, "refused", f"the playbook is at version {version} already")
+        return await edit.playbook.restore(n, edit.change(f"rolled back to {version} over HTTP", base))
+
+    return await edit.once(back)
+
+
+def _history_entry(entry: HistoryEntry) -> HistoryEntryReply:
+    changes = () if entry.effect is None else entry.effect.changes
+    return HistoryEntryReply.of(
+        entry,
+        version=entry.n,
+        label=str(entry.label),
+        **entry.report.model_dump(exclude={"refs", "rejected"}),
+        texts={each.bullet.id: each.bullet.content for each in changes if isinstance(each, _OF_A_BULLET)},
+    )
+
+
+class SearchQuery(Body):
+    """What is searched for, and whether each bullet comes with the reason why it is shown or not."""
+
+    words: Annotated[
+        Text,
+        Field(min_length=1, max_length=4_000, description="Words; with `explain` the question of a turn."),
+    ]
+    explain: Annotated[
+        Literal["true", "false"],
+        Field(description="true: every bullet, and why a turn with this question would be shown it or not."),
+    ] = "false"
+    id: Annotated[Text, Field(min_length=1, max_length=128, description="This bullet only.")] | Absent = None
+    type: Annotated[
+        tuple[MemoryType, ...], Field(max_length=3, description="Only bullets of one of these memory types.")
+    ] = ()
+    limit: Annotated[int, Field(ge=1, le=1_000, description="At most so many.")] = 100
+
+
+class FoundReply(Body):
+    """A bullet. `shown`, `why` and `reason` (the same in words) are null without `explain`."""
+
+    id: str
+    content: str
+    shown: bool | None = None
+    why: dict[str, JsonValue] | None = None
+    reason: str | None = None
+
+
+class SearchReply(Body):
+    """The bullets, those that are shown first; `left` counts those beyond the limit.
+
+    `words_only` says why embeddings had no part, where they could have had one.
+    """
+
+    version: int | None
+    bullets: list[FoundReply]
+    left: int
+    words_only: str | None = None
+
+
+@named.get("/search", responses=_READ)
+@own.get("/search", responses=_READ)
+async def search(
+    playbook: Place,
+    learner: Learner,
+    services: ServicesDep,
+    query: Annotated[SearchQuery, Query()],
+    response: Response,
+) -> SearchReply:
+    """Return the bullets that hold all of the words, or with `explain` why a turn would be shown each one."""
+    words_only: str | None = None
+    if query.explain == "false":
+        snapshot = await playbook.load()
+        wanted = BulletFilter(memory_types=frozenset(query.type), words=query.words)
+        bullets = [
+            FoundReply(id=bullet.id, content=bullet.content)
+            for bullet in snapshot.playbook.bullets()
+            if wanted.passes(bullet) and query.id in (None, bullet.id)
+        ]
+    else:
+        found = await explain_search(
+            playbook,
+            learner,
+            query.words,
+            services.store.policy,
+            now=services.clock.now(),
+            meaning=services.resources.meaning,
+            bullet_id=query.id,
+            memory_types=query.type,
+        )
+        if query.id is not None and not found.reasons:
+            raise _no_such_bullet()
+        snapshot, words_only = found.snapshot, found.words_only
+        bullets = [FoundReply.of(each, why=_WHY.validate_python(each.why)) for each in found.bullets()]
+    tag_version(response, snapshot.version)
+    return SearchReply(
+        version=None if snapshot.absent else snapshot.version.n,
+        bullets=bullets[: query.limit],
+        left=max(0, len(bullets) - query.limit),
+        words_only=words_only,
+    )

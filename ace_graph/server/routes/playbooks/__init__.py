@@ -1,1 +1,0 @@
-"""The HTTP routes of playbooks: the own memory, named ones, and those that are shared."""
