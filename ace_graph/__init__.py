@@ -7,7 +7,6 @@ Names are resolved when they are used (PEP 562), so importing this package costs
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
         start_trajectory,
     )
 
-    # The names of 0.1.
-    Reported, Told = TaskResult, Completion
-
 __all__ = [
     "ACEContext",
     "ACEGraph",
@@ -57,11 +53,9 @@ __all__ = [
     "PlaybookRetriever",
     "PlaybookStoreView",
     "Policy",
-    "Reported",
     "Settings",
     "Store",
     "TaskResult",
-    "Told",
     "TurnRecord",
     "Worker",
     "apply",
@@ -116,21 +110,10 @@ _HOMES = {
     "give_feedback": "ace_graph.trajectories.feedback",
 }
 
-_RENAMED = {"Reported": "TaskResult", "Told": "Completion"}
-"""Names of 0.1 and what they are called now; they go with 0.3."""
-
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in _RENAMED:
-        new = _RENAMED[name]
-        warnings.warn(
-            f"ace_graph.{name} is now ace_graph.{new}; this name goes with 0.3",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        name = new
     return getattr(import_module(_HOMES.get(name, "ace_graph.memory")), name)
 
 

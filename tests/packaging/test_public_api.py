@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-import warnings
 from importlib.metadata import version
 
 import pytest
@@ -26,9 +25,7 @@ def test_the_names_that_readme_and_contract_use_are_public() -> None:
 
 @pytest.mark.parametrize("name", ace_graph.__all__)
 def test_every_public_name_resolves_and_is_documented(name: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the names of 0.1
-        value: object = getattr(ace_graph, name)
+    value: object = getattr(ace_graph, name)
     if inspect.isclass(value) or inspect.isroutine(value):
         assert (value.__doc__ or "").strip(), f"{name} has no docstring"
 
@@ -36,12 +33,6 @@ def test_every_public_name_resolves_and_is_documented(name: str) -> None:
 @pytest.mark.parametrize("name", ace_graph.__all__)
 def test_every_public_name_is_listed_by_dir(name: str) -> None:
     assert name in dir(ace_graph)
-
-
-def test_the_names_of_0_1_warn_and_give_the_new_classes() -> None:
-    for old, new in (("Reported", "TaskResult"), ("Told", "Completion")):
-        with pytest.warns(DeprecationWarning, match=f"ace_graph.{old} is now ace_graph.{new}"):
-            assert getattr(ace_graph, old) is getattr(ace_graph, new)
 
 
 def test_an_unknown_name_is_an_attribute_error_that_names_it() -> None:
