@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from babel.messages.mofile import write_mo
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
 
 from dev.translations import LANGUAGES, PAGE, found_texts
@@ -115,6 +115,10 @@ def test_every_text_is_translated_and_the_catalogue_is_compiled(language: str) -
         written = read_po(opened, locale=language)
     wanted = {str(message.id) for message in found_texts() if message.id}
     assert wanted == {str(message.id) for message in written if message.id and message.string}
-    compiled = BytesIO()
-    write_mo(compiled, written)
-    assert (folder / "page.mo").read_bytes() == compiled.getvalue()
+    with (folder / "page.mo").open("rb") as opened:
+        compiled = read_mo(opened)  # without its header, which names the version of Babel
+    assert _strings(compiled) == _strings(written)
+
+
+def _strings(catalog: Catalog) -> dict[object, object]:
+    return {message.id: message.string for message in catalog if message.id and message.string}
