@@ -15,8 +15,6 @@ from psycopg_pool import PoolTimeout
 
 from ace_graph.errors import CommitContention, StoreAuthError, StoreError, StoreUnavailable, StoreUrlError
 
-__all__ = ["Address", "checked_address", "is_lost", "is_retryable", "translated"]
-
 _SCHEMES = ("postgresql", "postgres")
 _FORM = "is like postgresql://user:password@host:5432/database"
 _LOST = ("57P01", "57P02", "57P03")  # the server shuts down, crashed, or starts

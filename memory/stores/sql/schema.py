@@ -173,7 +173,6 @@ _SHARED = {
 _DUTIES = "CREATE TABLE ace_memory_duties (name TEXT PRIMARY KEY, began_at DOUBLE PRECISION NOT NULL)"
 _INDEXES = (
     "CREATE INDEX ace_deltas_by_version ON ace_deltas (user_id, version) WHERE content_changed",
-    "CREATE INDEX ace_deltas_in_order ON ace_deltas (user_id, seq)",
     "CREATE INDEX ace_deltas_by_age ON ace_deltas (user_id, at)",
     "CREATE INDEX ace_turns_in_order ON ace_turns (user_id, seq)",
     "CREATE INDEX ace_turns_by_turn ON ace_turns (user_id, turn_id, seq)",

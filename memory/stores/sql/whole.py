@@ -75,7 +75,8 @@ async def read_whole(tables: Tables, key: str) -> WholeMemory | None:
 
 def _delta_of(row: Row) -> WholeDelta:
     op_id, n, changed, at, *rest, major, minor = row
-    return WholeDelta(op_id, n, bool(changed), datetime.fromisoformat(at), *rest, Label(major, minor))
+    when = datetime.fromisoformat(at)
+    return WholeDelta._make((op_id, n, bool(changed), when, *rest, Label(major, minor)))
 
 
 async def put_whole(tables: Tables, key: str, memory: WholeMemory, held: WholeMemory | None) -> bool:
