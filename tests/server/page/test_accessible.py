@@ -120,5 +120,12 @@ def test_every_text_is_translated_and_the_catalogue_is_compiled(language: str) -
     assert _strings(compiled) == _strings(written)
 
 
-def _strings(catalog: Catalog) -> dict[object, object]:
-    return {message.id: message.string for message in catalog if message.id and message.string}
+def _strings(catalog: Catalog) -> dict[str, tuple[str, ...]]:
+    """Return the translations of each text, one or those of its plural."""
+    return {
+        message.id if isinstance(message.id, str) else message.id[0]: (message.string,)
+        if isinstance(message.string, str)
+        else tuple(message.string)
+        for message in catalog
+        if message.id and message.string
+    }
