@@ -1,13 +1,14 @@
 """The rooms of the package, the imports between them, and the picture of both in docs/architecture.md.
 
-A room is a folder or a file directly inside `ace_graph`; `memory` and `nodes` count as folders of it. An arrow
-is an import from one room into another, imports under TYPE_CHECKING left out. `python -m dev.rooms` prints the
-picture.
+A room is a folder or a file directly inside `ace_graph`; `memory` and `nodes` count as folders of it. An
+arrow is an import from one room into another, but for those under TYPE_CHECKING. `python -m dev.rooms` prints
+the picture.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -75,4 +76,4 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print(picture())
+    sys.stdout.write(f"{picture()}\n")
