@@ -8,7 +8,6 @@ Needs the extra `server`. Names are imported when they are first used (PEP 562).
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -17,21 +16,16 @@ if TYPE_CHECKING:
     from ace_graph.server.lifespan import Overrides
     from ace_graph.server.mounting import mount_page
 
-    Brought = Overrides  # for programs written for 0.1
-
 __all__ = ["Overrides", "create_app", "mount_page"]
 
-_MODULES = {"Overrides": "lifespan", "create_app": "app", "mount_page": "mounting"}
-_RENAMED = {"Brought": "Overrides"}
-"""Old public names; they go with version 0.3."""
+_HOMES = {
+    "Overrides": "ace_graph.server.lifespan",
+    "create_app": "ace_graph.server.app",
+    "mount_page": "ace_graph.server.mounting",
+}
 
 
 def __getattr__(name: str) -> object:
-    new = _RENAMED.get(name, name)
-    if new not in __all__:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if new != name:
-        warnings.warn(
-            f"ace_graph.server.{name} is now {new}; this name goes with 0.3", DeprecationWarning, stacklevel=2
-        )
-    return getattr(import_module(f"{__name__}.{_MODULES[new]}"), new)
+    return getattr(import_module(_HOMES[name]), name)

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, cast
 
@@ -48,24 +47,11 @@ Task = Callable[..., Any]
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What a task may return to say how it went: its result, its status, and what else is known of it.
-
-    `told` is the old name of `completion`, until 0.3.
-    """
+    """What a task may return to say how it went: its result, its status, and what else is known of it."""
 
     result: Any  # the host's own
     status: TurnStatus
     completion: Completion = field(default_factory=Completion)
-    told: InitVar[Completion | None] = None
-
-    def __post_init__(self, told: Completion | None) -> None:
-        if told is not None:
-            warnings.warn(
-                "TaskResult(told=...) is now completion=...; told goes with 0.3",
-                DeprecationWarning,
-                stacklevel=3,
-            )
-            object.__setattr__(self, "completion", told)
 
 
 @dataclass(frozen=True)

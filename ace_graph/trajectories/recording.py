@@ -11,7 +11,6 @@ outcome are refused. The graph records its own turns without this module.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -162,23 +161,15 @@ async def complete_trajectory(
     *,
     tracing: Tracing | None = None,
     clock: Callable[[], datetime] = utc_now,
-    told: Completion | None = None,
 ) -> str | None:
     """Store the outcome, with the votes and the work for a worker, in one transaction.
 
     `tracing` says whether its steps are kept; without one the environment does (ACE_TRACE_SAMPLE,
-    ACE_TRACE_FAILURES). `told` is the old name of `completion`. Returns the pending id, None where nothing is
+    ACE_TRACE_FAILURES). Returns the pending id, None where nothing is
     left to learn. Raises UsageError for a status other than success, failure or partial and for a score out
     of [0, 1]; TrajectoryNotFound; TrajectoryClosed when it is complete already: the first outcome stays;
     ConfigurationError.
     """
-    if told is not None:
-        warnings.warn(
-            "complete_trajectory(told=...) is now completion=...; told goes with 0.3",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        completion = told
     if status not in _STATUSES:
         raise UsageError(f"{str(status)[:40]!r} is not an outcome: use one of {', '.join(_STATUSES)}")
     kept = tracing or Settings.load().tracing
