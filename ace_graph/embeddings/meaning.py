@@ -16,16 +16,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from operator import ne
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from langchain_core.embeddings import Embeddings
 
-from ace_graph.embeddings.matrix import Matrix, centred, quantised
 from ace_graph.embeddings.rows import Rows
 from ace_graph.embeddings.static_vectors import FEW, StaticVectors
 from ace_graph.embeddings.stored_rows import Life, StoredRows
 from ace_graph.errors import AceError
 from ace_graph.memory.playbook import Playbook
+
+if TYPE_CHECKING:
+    from ace_graph.embeddings.matrix import Matrix
 
 __all__ = ["NEAREST", "PATIENCE", "Meaning", "Similarities", "few_of"]
 
@@ -189,9 +191,9 @@ class Meaning:
                 return self._keep(key, hashes, held.matrix.changed(changes.removed, rows))
         rows = await self._rows_of(place, hashes)
         if self._matrices and len(rows) <= _AT_ONCE:
-            return self._keep(key, hashes, centred(rows, few_of(self._embeddings)))
+            return self._keep(key, hashes, _matrix_of(rows, few_of(self._embeddings)))
         # the first one imports numpy
-        matrix = await asyncio.to_thread(centred, rows, few_of(self._embeddings))
+        matrix = await asyncio.to_thread(_matrix_of, rows, few_of(self._embeddings))
         return self._keep(key, hashes, matrix)
 
     async def _rows_of(self, place: _Place, hashes: Mapping[str, tuple[str, ...]]) -> dict[str, bytes]:
@@ -280,6 +282,8 @@ class Meaning:
             raise _WrongVectors(f"{len(vectors)} vectors for {len(texts)} texts")
         for vector in vectors:
             self._check_size(vector)
+        from ace_graph.embeddings.matrix import quantised  # loads numpy
+
         rows = dict(zip(texts, quantised(vectors), strict=True))
         self._rows.put(rows)
         return rows
@@ -316,6 +320,12 @@ class Meaning:
             logger.warning("[ACE Memory] %s, and they are asked again in %d s", problem, _PAUSE)
         self._problem, self._paused_until = problem, self._monotonic() + _PAUSE
         return Similarities(problem=problem)
+
+
+def _matrix_of(rows: Mapping[str, bytes], few: int) -> Matrix:
+    from ace_graph.embeddings.matrix import Matrix  # loads numpy
+
+    return Matrix.of(rows, few)
 
 
 def few_of(embeddings: Embeddings) -> int:

@@ -1,11 +1,10 @@
-"""The rows of a playbook: centred, quantised, and the same with numpy and without."""
+"""The rows of a playbook, centred and quantised."""
 
 from __future__ import annotations
 
 import math
-import sys
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import mul
 from random import Random
 
@@ -13,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.embeddings.matrix import Matrix, centred, quantised
-from ace_graph.embeddings.matrix_arrays import Arrays
-from ace_graph.embeddings.matrix_lists import Lists
+from ace_graph.embeddings.matrix import Matrix, quantised
 
 Vectors = list[list[float]]
 NUMBERS = st.floats(-1e3, 1e3, width=32)
@@ -26,18 +23,7 @@ VECTORS: st.SearchStrategy[Vectors] = st.lists(
 
 def _nearest(vectors: Vectors, question: Sequence[float], limit: int) -> Mapping[str, float]:
     rows = quantised(vectors)
-    return centred({str(n): row for n, row in enumerate(rows)}).nearest(question, limit)
-
-
-@given(VECTORS, st.lists(NUMBERS, min_size=3, max_size=3))
-def test_without_numpy_the_result_is_the_same(vectors: Vectors, question: list[float]) -> None:
-    with_it = _nearest(vectors, question, 100)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delitem(sys.modules, "ace_graph.embeddings.matrix_arrays", raising=False)
-        patch.setitem(sys.modules, "numpy", None)
-        without = _nearest(vectors, question, 100)
-    for key in with_it.keys() | without.keys():
-        assert with_it.get(key, 0.0) == pytest.approx(without.get(key, 0.0), abs=1e-3)
+    return Matrix.of({str(n): row for n, row in enumerate(rows)}).nearest(question, limit)
 
 
 STEPS = st.lists(
@@ -47,16 +33,15 @@ STEPS = st.lists(
 """What is removed and what is added (or replaced) in each step."""
 
 
-@given(VECTORS, STEPS, st.lists(NUMBERS, min_size=3, max_size=3), st.booleans())
+@given(VECTORS, STEPS, st.lists(NUMBERS, min_size=3, max_size=3))
 def test_a_changed_matrix_finds_what_a_new_one_finds(
-    vectors: Vectors, steps: list[tuple[set[int], list[int]]], question: list[float], numpy: bool
+    vectors: Vectors, steps: list[tuple[set[int], list[int]]], question: list[float]
 ) -> None:
     """Also from a version that others were made of, and each version finds the same again afterwards."""
     made = quantised(vectors)
-    kinds: list[Callable[[Mapping[str, bytes], int], Matrix]] = [Lists.of, Arrays.of]
-    of, few = kinds[numpy], 20
+    few = 20
     rows = {f"{n}": row for n, row in enumerate(made)}
-    versions: list[tuple[Mapping[str, bytes], Matrix]] = [(rows, of(rows, few))]
+    versions: list[tuple[Mapping[str, bytes], Matrix]] = [(rows, Matrix.of(rows, few))]
     for n, (gone, new) in enumerate(steps):
         before, matrix = versions[-1 if n % 3 else 0]
         added = {f"{key}": made[(key + n) % len(made)] for key in new}
@@ -65,21 +50,18 @@ def test_a_changed_matrix_finds_what_a_new_one_finds(
         versions.append((after, matrix.changed(removed, added)))
     for expected, matrix in versions:
         found = matrix.nearest(question, 100)
-        whole = of(expected, few).nearest(question, 100) if expected else dict[str, float]()
+        whole = Matrix.of(expected, few).nearest(question, 100) if expected else dict[str, float]()
         assert len(matrix) == len(expected)
         for key in found.keys() | whole.keys():
             assert found.get(key, 0.0) == pytest.approx(whole.get(key, 0.0), abs=1e-3)
 
 
-@pytest.mark.parametrize("of", [Lists.of, Arrays.of])
-def test_after_many_changes_the_cosines_are_those_of_centred_rows(
-    of: Callable[[Mapping[str, bytes], int], Matrix],
-) -> None:
+def test_after_many_changes_the_cosines_are_those_of_centred_rows() -> None:
     random = Random(7)
     vectors = [[1.0 + random.gauss(0, 1) for _ in range(16)] for _ in range(400)]
     rows = {str(n): row for n, row in enumerate(quantised(vectors))}
     kept = dict(list(rows.items())[300:])
-    matrix = of(dict(list(rows.items())[:100]), 20)
+    matrix = Matrix.of(dict(list(rows.items())[:100]), 20)
     for n in range(300):
         matrix = matrix.changed([str(n)], {str(n + 100): rows[str(n + 100)]})
     question = vectors[350]

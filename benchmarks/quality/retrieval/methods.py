@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from langchain_core.embeddings import Embeddings
 
-from ace_graph.embeddings.matrix import Matrix, centred, quantised
+from ace_graph.embeddings.matrix import Matrix, quantised
 from ace_graph.embeddings.meaning import NEAREST, few_of
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.classify import infer_topic
@@ -94,7 +94,7 @@ def semantic_ways(embeddings: Embeddings) -> dict[str, Way]:
             bullets = case.playbook.bullets()
             rows = quantised(embeddings.embed_documents([b.content for b in bullets]))
             by_id = {b.id: row for b, row in zip(bullets, rows, strict=True)}
-            held = case.playbook, centred(by_id, few_of(embeddings))
+            held = case.playbook, Matrix.of(by_id, few_of(embeddings))
             matrices[case.name] = held
         return held[1].nearest(embeddings.embed_query(question.text), limit)
 
