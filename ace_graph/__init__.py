@@ -11,31 +11,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ace_graph.background.learn_pending import PendingOutcome, learn_pending
-    from ace_graph.background.worker import Worker, build_worker
-    from ace_graph.context import ACEContext
-    from ace_graph.errors import AceError
+    from ace_graph.agent.context import ACEContext
+    from ace_graph.agent.retriever import PlaybookRetriever, PlaybookStoreView
+    from ace_graph.agent.state import ACEInput, ACEOutput
+    from ace_graph.base.errors import AceError
+    from ace_graph.base.settings import Settings
     from ace_graph.graph import ACEGraph, build_ace_graph, make_graph
-    from ace_graph.learning.batch_reflection import batch_reflect
+    from ace_graph.learning.batch_reflection import batch_reflect, extract_patterns
     from ace_graph.learning.curate_reflections import curate
-    from ace_graph.learning.recurring import extract_patterns
+    from ace_graph.learning.execution import TaskResult, execute_with_learning
+    from ace_graph.learning.trajectories import Completion, complete_trajectory, log_step, start_trajectory
+    from ace_graph.learning.trajectory_feedback import give_feedback
+    from ace_graph.learning.worker import PendingOutcome, Worker, build_worker, learn_pending
     from ace_graph.memory import Bullet, Delta, Effect, Evidence, Playbook, Policy, TurnRecord, apply, resolve
     from ace_graph.memory.stores.base import Store
-    from ace_graph.memory.stores.memories import memories, remember
-    from ace_graph.memory.stores.unsaved import commit_unsaved
-    from ace_graph.reasoning.playbook_retriever import PlaybookRetriever
-    from ace_graph.reasoning.store_view import PlaybookStoreView
-    from ace_graph.settings import Settings
-    from ace_graph.state import ACEInput, ACEOutput
+    from ace_graph.memory.stores.memories import commit_unsaved, memories, remember
     from ace_graph.stores import open_store
-    from ace_graph.trajectories.execution import TaskResult, execute_with_learning
-    from ace_graph.trajectories.feedback import give_feedback
-    from ace_graph.trajectories.recording import (
-        Completion,
-        complete_trajectory,
-        log_step,
-        start_trajectory,
-    )
 
 __all__ = [
     "ACEContext",
@@ -79,35 +70,35 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ACEContext": "ace_graph.context",
-    "AceError": "ace_graph.errors",
+    "ACEContext": "ace_graph.agent.context",
+    "AceError": "ace_graph.base.errors",
     "ACEGraph": "ace_graph.graph",
-    "ACEInput": "ace_graph.state",
-    "ACEOutput": "ace_graph.state",
+    "ACEInput": "ace_graph.agent.state",
+    "ACEOutput": "ace_graph.agent.state",
     "build_ace_graph": "ace_graph.graph",
     "make_graph": "ace_graph.graph",
-    "PlaybookRetriever": "ace_graph.reasoning.playbook_retriever",
-    "PlaybookStoreView": "ace_graph.reasoning.store_view",
-    "Settings": "ace_graph.settings",
+    "PlaybookRetriever": "ace_graph.agent.retriever",
+    "PlaybookStoreView": "ace_graph.agent.retriever",
+    "Settings": "ace_graph.base.settings",
     "Store": "ace_graph.memory.stores.base",
-    "commit_unsaved": "ace_graph.memory.stores.unsaved",
+    "commit_unsaved": "ace_graph.memory.stores.memories",
     "memories": "ace_graph.memory.stores.memories",
     "remember": "ace_graph.memory.stores.memories",
     "open_store": "ace_graph.stores",
-    "PendingOutcome": "ace_graph.background.learn_pending",
-    "learn_pending": "ace_graph.background.learn_pending",
-    "Worker": "ace_graph.background.worker",
-    "build_worker": "ace_graph.background.worker",
+    "PendingOutcome": "ace_graph.learning.worker",
+    "learn_pending": "ace_graph.learning.worker",
+    "Worker": "ace_graph.learning.worker",
+    "build_worker": "ace_graph.learning.worker",
     "batch_reflect": "ace_graph.learning.batch_reflection",
     "curate": "ace_graph.learning.curate_reflections",
-    "extract_patterns": "ace_graph.learning.recurring",
-    "Completion": "ace_graph.trajectories.recording",
-    "start_trajectory": "ace_graph.trajectories.recording",
-    "log_step": "ace_graph.trajectories.recording",
-    "complete_trajectory": "ace_graph.trajectories.recording",
-    "TaskResult": "ace_graph.trajectories.execution",
-    "execute_with_learning": "ace_graph.trajectories.execution",
-    "give_feedback": "ace_graph.trajectories.feedback",
+    "extract_patterns": "ace_graph.learning.batch_reflection",
+    "Completion": "ace_graph.learning.trajectories",
+    "start_trajectory": "ace_graph.learning.trajectories",
+    "log_step": "ace_graph.learning.trajectories",
+    "complete_trajectory": "ace_graph.learning.trajectories",
+    "TaskResult": "ace_graph.learning.execution",
+    "execute_with_learning": "ace_graph.learning.execution",
+    "give_feedback": "ace_graph.learning.trajectory_feedback",
 }
 
 

@@ -21,15 +21,14 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from ace_graph.build_resources import build_resources, offline_fallback
-from ace_graph.context import ACEContext, LearningMode, check_names
+from ace_graph.agent.context import ACEContext, LearningMode, check_names
+from ace_graph.agent.resources import Evaluator, ModelRouter, Resources, build_resources, offline_fallback
+from ace_graph.agent.runtime import bind
+from ace_graph.agent.state import ACEInput, ACEOutput, ACEState
+from ace_graph.base.settings import Settings, export_others
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.resources import Evaluator, ModelRouter, Resources
-from ace_graph.runtime import bind
-from ace_graph.settings import Settings, export_others
-from ace_graph.state import ACEInput, ACEOutput, ACEState
 
 if TYPE_CHECKING:
     from langgraph_sdk.runtime import ServerRuntime  # the server finds it by its name

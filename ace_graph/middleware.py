@@ -25,11 +25,16 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from typing_extensions import TypedDict  # pydantic refuses the one of typing before Python 3.12
 
-from ace_graph.context import ACEContext, LearningMode
-from ace_graph.errors import InvalidContext, how_to_install
-from ace_graph.host_agents.functions import build_memory
-from ace_graph.host_agents.host_context import context_of
-from ace_graph.host_agents.turn import (
+from ace_graph.agent.context import ACEContext, LearningMode
+from ace_graph.agent.reasoning.prompt import last_question
+from ace_graph.agent.reasoning.recall import load_memory
+from ace_graph.agent.resources import Resources
+from ace_graph.agent.runtime import Run, logger, run_for
+from ace_graph.agent.state import Learning, Memory, Turn, UsageJSON
+from ace_graph.base.errors import InvalidContext, how_to_install
+from ace_graph.base.portal import portal
+from ace_graph.hosts.functions import build_memory, context_of
+from ace_graph.hosts.turn import (
     Answered,
     Recall,
     answered_by,
@@ -40,12 +45,6 @@ from ace_graph.host_agents.turn import (
 )
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.stores.base import Store
-from ace_graph.portal import portal
-from ace_graph.reasoning.prompt import last_question
-from ace_graph.reasoning.recall import load_memory
-from ace_graph.resources import Resources
-from ace_graph.runtime import Run, logger, run_for
-from ace_graph.state import Learning, Memory, Turn, UsageJSON
 
 try:
     from langchain.agents.middleware.types import (

@@ -8,16 +8,17 @@ from datetime import timedelta
 from functools import partial
 from statistics import mean
 
-from ace_graph.embeddings.meaning import Meaning
-from ace_graph.embeddings.static_vectors import find_static_vectors
+from ace_graph.agent.embeddings.meaning import Meaning
+from ace_graph.agent.embeddings.static_vectors import find_static_vectors
+from ace_graph.agent.reasoning.recall import format_context
 from ace_graph.memory import Access, Playbook, Policy, Snapshot, apply, resolve
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Tag
-from ace_graph.memory.retrieval.retrieve import estimate_tokens, retrieve
+from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.search.index import Index
+from ace_graph.memory.search.tokenize import estimate_tokens
 from ace_graph.memory.serialization import dump_access, dump_playbook, load_access, load_playbook
-from ace_graph.reasoning.recall import format_context
 from benchmarks.available_stores import ROOMY
 from benchmarks.corpus import START, bullets, lessons, questions
 from benchmarks.goals import Goal

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, ACEGraph, build_ace_graph
+from ace_graph.base.settings import Settings
 from ace_graph.memory.stores.base import Store
-from ace_graph.settings import Settings
 from benchmarks.stub import LESSON, StubModel
 
 __all__ = ["Learner", "with_graph"]

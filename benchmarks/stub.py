@@ -19,9 +19,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from ace_graph.context import ACEContext
+from ace_graph.agent.context import ACEContext
+from ace_graph.agent.models.local import LocalModel, ModelCall
 from ace_graph.learning.reflection import Reflection
-from ace_graph.models.local import LocalModel, ModelCall
 
 __all__ = ["LESSON", "BareGraph", "StubModel", "bare_graph"]
 

@@ -13,7 +13,7 @@ from functools import partial
 
 from langchain_core.messages import HumanMessage
 
-from ace_graph.embeddings.static_vectors import find_static_vectors
+from ace_graph.agent.embeddings.static_vectors import find_static_vectors
 from ace_graph.memory.policy import Policy
 from benchmarks.available_stores import ROOMY, Place, Places, seeded
 from benchmarks.corpus import lessons, questions

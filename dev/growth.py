@@ -28,15 +28,15 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from ace_graph import execute_with_learning
-from ace_graph.errors import CommitTooOld
+from ace_graph.agent.offline_tutor import OfflineTutor
+from ace_graph.base.errors import CommitTooOld
+from ace_graph.base.settings import Settings
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.stores.base import CleanableStore
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.offline_tutor import OfflineTutor
 from ace_graph.server import Overrides, create_app
 from ace_graph.server.conversations.cleaning import count_conversations
-from ace_graph.server.dependencies import Services
-from ace_graph.settings import Settings
+from ace_graph.server.services import Services
 from ace_graph.testing.invariants import check
 
 SECRET = "a secret of a long run, long enough for HS256"  # noqa: S105  of this run only

@@ -18,8 +18,8 @@ import httpx
 import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
+from ace_graph.base.settings import Settings
 from ace_graph.server import create_app
-from ace_graph.settings import Settings
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 WIDTH, HEIGHT = 1280, 860

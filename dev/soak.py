@@ -25,7 +25,7 @@ from uuid import uuid4
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, ACEGraph, Store, build_ace_graph, open_store
-from ace_graph.offline_tutor import OfflineTutor
+from ace_graph.agent.offline_tutor import OfflineTutor
 from ace_graph.testing.invariants import problems
 
 FACTS = ("my sister is called Mina", "the exam is about fractions", "I play the cello", "our cat is grey")

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 
 from ace_graph import execute_with_learning, open_store
+from ace_graph.learning.execution import RunningTrajectory
 from ace_graph.testing import ScriptedModel
-from ace_graph.trajectories.execution import RunningTrajectory
 
 LESSON = "When fetching invoices, wait as long as Retry-After says between two pages"
 REPLIES = [f'{{"lessons": [{{"content": "{LESSON}", "section": "api"}}]}}', '{"lessons": []}']

@@ -12,8 +12,9 @@ import asyncio
 import json
 
 from ace_graph import Store, open_store, playbooks
-from ace_graph.consolidation import Consolidation, consolidate, model_writer, undo
-from ace_graph.prompts import Prompts
+from ace_graph.base.prompts import Prompts
+from ace_graph.learning.consolidation_writer import model_writer
+from ace_graph.playbooks.consolidation import Consolidation, consolidate, undo
 from ace_graph.testing import ScriptedModel
 
 BOT = "bot"

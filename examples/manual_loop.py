@@ -21,9 +21,9 @@ from ace_graph import (
     playbooks,
     start_trajectory,
 )
+from ace_graph.learning.trajectories import get_trajectory
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.testing import ScriptedModel
-from ace_graph.trajectories.recording import get_trajectory
 
 BOT = "bot"
 LESSON = "Ask for at most 200 rows of the export at once: the gateway cuts off after 30 seconds"

@@ -12,7 +12,7 @@ from agents.items import TResponseStreamEvent
 from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
 from ace_graph import ACEContext
-from ace_graph.host_agents import build_memory, learn, recall
+from ace_graph.hosts import build_memory, learn, recall
 
 ADA = ACEContext(learner_id="ada", reflect_when="never")
 

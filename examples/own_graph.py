@@ -11,7 +11,7 @@ from langgraph.graph import END, START, StateGraph, add_messages
 from typing_extensions import TypedDict
 
 from ace_graph import ACEContext
-from ace_graph.host_agents import Recall, build_memory, learn, recall
+from ace_graph.hosts import Recall, build_memory, learn, recall
 
 ADA = ACEContext(learner_id="ada", reflect_when="never")
 memory = build_memory("memory://")

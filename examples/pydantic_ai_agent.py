@@ -9,7 +9,7 @@ from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from ace_graph import ACEContext
-from ace_graph.host_agents import build_memory, learn, recall
+from ace_graph.hosts import build_memory, learn, recall
 
 ADA = ACEContext(learner_id="ada", reflect_when="never")
 

@@ -13,7 +13,7 @@ import asyncio
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from ace_graph import ACEContext, Store, build_ace_graph, open_store, playbooks
-from ace_graph.errors import PlaybookForbidden, PlaybookNotFound
+from ace_graph.base.errors import PlaybookForbidden, PlaybookNotFound
 from ace_graph.testing import ScriptedModel
 
 ADVICE = "Give the total of an order in cents, as a whole number"

@@ -13,10 +13,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
-from ace_graph.memory.clock import utc_now
-from ace_graph.memory.search.normal_form import is_within, normal_form
+from ace_graph.base.clock import utc_now
+from ace_graph.base.text import clean_line, encodable
 from ace_graph.memory.search.source_words import MAX_SOURCE_WORDS, MAX_WORD_CHARS
-from ace_graph.memory.text import clean_line, encodable
+from ace_graph.memory.search.tokenize import is_within, normal_form
 
 __all__ = [
     "AVOID",

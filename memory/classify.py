@@ -13,9 +13,8 @@ from itertools import dropwhile
 
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.search.tokenize import fold
-from ace_graph.memory.similarity.lexicon import lexicon
-from ace_graph.memory.similarity.normalize import normalized_tokens
-from ace_graph.memory.similarity.statement import statement_of
+from ace_graph.memory.similarity.claim import lexicon, normalized_tokens
+from ace_graph.memory.similarity.paraphrase import statement_of
 
 __all__ = ["infer_memory_type", "infer_topic"]
 

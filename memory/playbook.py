@@ -12,30 +12,19 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from math import sqrt
+from statistics import NormalDist
 from types import MappingProxyType
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from ace_graph.base.clock import utc_now
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.clock import utc_now
 from ace_graph.memory.decay import DecayGroups, regrouped
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.search.index import Index
-from ace_graph.memory.search.normal_form import normal_form
-
-__all__ = [
-    "BaseVotes",
-    "Consolidations",
-    "Lineage",
-    "Playbook",
-    "PlaybookStats",
-    "RecentInsight",
-    "Vote",
-    "lineage_of",
-    "mint_id",
-]
-
+from ace_graph.memory.search.tokenize import normal_form
 
 _LETTERS = re.compile(r"[a-z]")
 
@@ -300,3 +289,30 @@ def lineage_of(playbook: Playbook, bullet_id: str) -> Lineage | None:
         replaced=tuple(old for old, new in playbook.tombstones.items() if new == bullet.id),
         absorbed=tuple(old for old, new in playbook.aliases.items() if new == bullet.id),
     )
+
+
+# The interval of a share: how far the true rate may be from the observed one.
+#
+# Source: Wilson (1927), "Probable inference, the law of succession, and statistical inference".
+
+
+Z_95 = NormalDist().inv_cdf(0.975)
+"""The two-sided quantile of a 95 % interval, 1.96."""
+
+
+class Interval(NamedTuple):
+    """An interval; both ends belong to it."""
+
+    low: float
+    high: float
+
+
+def wilson_interval(successes: float, total: float, z: float = Z_95) -> Interval:
+    """Return the interval of the rate `successes / total`; without any observation it is [0, 1]."""
+    if total <= 0:
+        return Interval(0.0, 1.0)
+    share = successes / total
+    centre = (share + z**2 / (2 * total)) / (1 + z**2 / total)
+    half = z * sqrt(share * (1 - share) / total + z**2 / (4 * total**2)) / (1 + z**2 / total)
+    low = 0.0 if successes <= 0 else max(0.0, centre - half)
+    return Interval(low, 1.0 if successes >= total else min(1.0, centre + half))

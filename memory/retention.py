@@ -13,25 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from ace_graph.base.retention import Cutoffs
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.retention import Cutoffs
-
-__all__ = [
-    "FAILED",
-    "START",
-    "Cleaned",
-    "Fate",
-    "Place",
-    "References",
-    "fate",
-    "last_moment",
-    "named_turns",
-]
 
 FAILED = frozenset({"failure", "partial"})
 """The outcomes of a turn that count as a failure, here and where steps are sampled."""
-
 Fate = Literal["stays", "unreflected", "loses steps", "goes"]
 Part = Literal["steps", "turns", "deltas"]
 
@@ -49,7 +36,7 @@ class References:
 
 
 @dataclass(frozen=True)
-class Place:
+class CleaningPlace:
     """Where a cleaning continues: in this part of it, after the row `seq` with the time `at`."""
 
     part: Part = "steps"
@@ -57,7 +44,7 @@ class Place:
     seq: int = 0
 
 
-START = Place()
+START = CleaningPlace()
 
 
 @dataclass(frozen=True)
@@ -72,7 +59,7 @@ class Cleaned:
     turns: int = 0
     deltas: int = 0
     unreflected: int = 0
-    next: Place | None = None
+    next: CleaningPlace | None = None
 
     def __add__(self, later: Cleaned) -> Cleaned:
         return replace(

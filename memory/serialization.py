@@ -15,16 +15,16 @@ from typing import Annotated, Final, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from ace_graph.errors import CorruptPayload, NewerFormat
-from ace_graph.memory.asked import Asked
+from ace_graph.base.errors import CorruptPayload, NewerFormat
+from ace_graph.memory.access import QuestionTerms
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.catalogue.usage import PlaybookUsage, recounted_usage
 from ace_graph.memory.delta.effect import Archived, Change, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, Vote
 from ace_graph.memory.snapshot import Access, ConsolidationNote
 from ace_graph.memory.trust import Trial
 from ace_graph.memory.turn import RecentTurn, Step, TurnRecord
+from ace_graph.memory.usage import PlaybookUsage, recounted_usage
 
 __all__ = [
     "FORMAT",
@@ -242,7 +242,7 @@ def load_access(text: str | None) -> Access:
         usage,
         stored.analyzed,
         stored.consolidation,
-        Asked(stored.questions, MappingProxyType(stored.asked)),
+        QuestionTerms(stored.questions, MappingProxyType(stored.asked)),
     )
 
 

@@ -18,25 +18,41 @@ from datetime import date, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ace_graph.memory.asked import Asked, asked_terms
-from ace_graph.memory.catalogue.label import Label
-from ace_graph.memory.catalogue.usage import OWN_PLAYBOOK, PlaybookUsage, TurnChange, recounted_usage
-from ace_graph.memory.delta.stamps import Stamps, Touches, after_touches, moved_stamps
-from ace_graph.memory.delta.uses import Uses
+from ace_graph.memory.access import (
+    QuestionTerms,
+    Stamps,
+    Touches,
+    Uses,
+    after_touches,
+    asked_terms,
+    moved_stamps,
+)
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.trust import Trial, counted, pooled
 from ace_graph.memory.turn import RecentTurn, TurnRecord
+from ace_graph.memory.usage import OWN_PLAYBOOK, PlaybookUsage, TurnChange, recounted_usage
 
-__all__ = [
-    "RECENT_TURNS_KEPT",
-    "Access",
-    "ConsolidationNote",
-    "Snapshot",
-    "Version",
-    "touch",
-    "touches_of",
-]
+# The label of a version for people: `major.minor`, beside the number that counts every change.
+#
+# The first content is 1.0. Replacing or rolling back a playbook raises the major number, any other change
+# the minor one. An amendment changes the content and keeps the label.
+
+
+class Label(NamedTuple):
+    """Prints as `2.5`. A playbook without any content yet has 0.0."""
+
+    major: int = 0
+    minor: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+    def after(self, *, replaced: bool) -> Label:
+        """Return the label of the version after this one; `replaced`: it does not build on this one."""
+        if replaced or not self.major:
+            return Label(self.major + 1, 0)
+        return Label(self.major, self.minor + 1)
 
 
 RECENT_TURNS_KEPT = 20
@@ -73,7 +89,7 @@ class Access:
     usage: Mapping[str, PlaybookUsage] = field(default_factory=lambda: MappingProxyType({}))
     analyzed: int = 0
     consolidation: ConsolidationNote = ConsolidationNote()  # noqa: RUF009  a named tuple
-    asked: Asked = Asked()  # noqa: RUF009  a frozen value
+    asked: QuestionTerms = QuestionTerms()  # noqa: RUF009  a frozen value
     mark: str = field(default="", compare=False)
 
     @property

@@ -12,10 +12,10 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from ace_graph.errors import TrajectoryClosed
+from ace_graph.base.errors import TrajectoryClosed
+from ace_graph.base.retention import Tracing
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, strongest, verdict_of
 from ace_graph.memory.turn import GRAPH_AGENT, Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
-from ace_graph.retention import Tracing
 
 __all__ = [
     "MAX_STEPS",

@@ -21,8 +21,8 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.catalogue.foreign import is_foreign
-from ace_graph.memory.statistics import Z_95, wilson_interval
+from ace_graph.memory.foreign import is_foreign
+from ace_graph.memory.playbook import Z_95, wilson_interval
 from ace_graph.memory.turn import Arm, RecentTurn
 
 __all__ = ["Lift", "Trial", "arm_of", "counted", "lift", "pooled", "proven", "share_withheld"]

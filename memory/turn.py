@@ -15,30 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from ace_graph.memory.bullet import MemoryType, Moment, Polarity, Share, Text
 from ace_graph.memory.evidence import Evidence, Verdict
 
-__all__ = [
-    "GRAPH_AGENT",
-    "MAX_STEP_CHARS",
-    "MAX_TASK_CHARS",
-    "Arm",
-    "FeedbackKind",
-    "Metadata",
-    "PlaybookRead",
-    "RecentTurn",
-    "ReflectedLesson",
-    "Replay",
-    "Share",
-    "Step",
-    "StepKind",
-    "TurnFeedback",
-    "TurnRecord",
-    "TurnReflection",
-    "TurnStatus",
-    "answer_hash",
-]
-
-
 MAX_STEP_CHARS = 1_000
-
 StepKind = Literal["decision", "action", "observation"]
 FeedbackKind = Literal["human", "monitoring", "ab_test", "production"]
 Metadata = dict[str, JsonValue]
@@ -148,13 +125,10 @@ class TurnFeedback(BaseModel):
 MAX_TASK_CHARS = 2_000
 GRAPH_AGENT = "ace_graph"
 """The agent of the graph's own turns."""
-
 Arm = Literal["with", "without"]
 """Whether a turn showed its unproven bullets or withheld them (trust.py)."""
-
 Replay = Literal["kept", "refused"]
 """What came of trying a failed turn's lessons on its question again (reasoning/replay.py)."""
-
 TurnStatus = Literal["in_progress", "success", "failure", "partial"]
 Amount = Annotated[int, Field(ge=0)]
 Ids = tuple[Text, ...]

@@ -13,9 +13,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from ace_graph.errors import UsageError
-from ace_graph.memory.search.token_count import estimate_tokens
-from ace_graph.memory.search.tokenize import count_spaceless, terms
+from ace_graph.base.errors import UsageError
+from ace_graph.memory.search.tokenize import count_spaceless, estimate_tokens, terms
 
 __all__ = [
     "MAX_TOOL_RESULT_CHARS",

@@ -12,24 +12,22 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from ace_graph.background.learn_pending import consolidate_at_once
-from ace_graph.errors import StoreError
+from ace_graph.agent.models.call import add_usage, total_usage
+from ace_graph.agent.reasoning.attempt import AnswerAgain, answer_again
+from ace_graph.agent.reasoning.recall import ensure_memory
+from ace_graph.agent.runtime import Run, logger
+from ace_graph.agent.state import ACEState, LearningUpdate
+from ace_graph.base.errors import StoreError
+from ace_graph.base.off_loop import run_off_loop
 from ace_graph.learning.feedback import JudgedTurn
-from ace_graph.learning.pipeline import LearningResult, defer, learn_now
-from ace_graph.learning.report import committed, failed, skipped
+from ace_graph.learning.pipeline import LearningResult, committed, defer, failed, learn_now, skipped
 from ace_graph.learning.tasks import tasks_of
 from ace_graph.learning.turn_record import make_record
-from ace_graph.memory.commit import operation_id
+from ace_graph.learning.worker import consolidate_at_once
+from ace_graph.memory.commit import Amend, operation_id
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Amend
 from ace_graph.memory.stores.base import commit_turn, keeps_pending
 from ace_graph.memory.trajectory import with_feedback
-from ace_graph.models.usage import add_usage, total_usage
-from ace_graph.off_loop import read_text
-from ace_graph.reasoning.attempt import AnswerAgain, answer_again
-from ace_graph.reasoning.recall import ensure_memory
-from ace_graph.runtime import Run, logger
-from ace_graph.state import ACEState, LearningUpdate
 
 __all__ = ["ace_learning", "learn_from_turn"]
 
@@ -60,7 +58,7 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
     op_ids = partial(operation_id, turn_id, attempt["attempt_id"])
     text_length = len(state["turn"]["question"]) + len(attempt["answer"])
 
-    tasks = await read_text(text_length, tasks_of, state, attempt, base, run)
+    tasks = await run_off_loop(text_length, tasks_of, state, attempt, base, run)
     if run.learning == "background":
         result, pending = await defer(tasks, turn_id, op_ids("learn"), run)
     else:
@@ -78,7 +76,7 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
         origin="turn",
     )
     spent = total_usage(usage)
-    record = await read_text(
+    record = await run_off_loop(
         text_length, make_record, state, attempt, run, spent, result.reflections, result.replay
     )
     newest = run.resources.cache.newest(learner_id, base)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ace_graph.evidence import gather_evidence, to_json
+from ace_graph.agent.evidence import gather_evidence, to_json
+from ace_graph.agent.reasoning.streaming import push_text
+from ace_graph.agent.runtime import Run, logger
+from ace_graph.agent.state import ACEState, Attempt, CriticUpdate, First, Plan, Result
 from ace_graph.memory.evidence import Verdict, verdict_of
-from ace_graph.reasoning.streaming import push_text
-from ace_graph.runtime import Run, logger
-from ace_graph.state import ACEState, Attempt, CriticUpdate, First, Plan, Result
 
 __all__ = ["after_critic", "critic", "wants_revision"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ace_graph.context import ACEContext
+from ace_graph.agent.context import ACEContext
+from ace_graph.agent.runtime import Run
+from ace_graph.agent.state import ACEState, Plan, PlannerUpdate, Turn
+from ace_graph.agent.tools.playbook_tools import PLAYBOOK_TOOLS
+from ace_graph.base.off_loop import run_off_loop
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.window import adaptive_size
-from ace_graph.off_loop import read_text
-from ace_graph.runtime import Run
-from ace_graph.state import ACEState, Plan, PlannerUpdate, Turn
-from ace_graph.tools.playbook_tools import PLAYBOOK_TOOLS
 
 __all__ = ["plan_turn", "planner"]
 
@@ -23,7 +23,7 @@ async def planner(state: ACEState, run: Run) -> PlannerUpdate:
     """Plan this turn."""
     names = list(await run.resources.tools_by_name()) if state["turn"]["mode"] == "react" else []
     turn = state["turn"]
-    return {"plan": await read_text(len(turn["question"]), plan_turn, turn, run.context, names)}
+    return {"plan": await run_off_loop(len(turn["question"]), plan_turn, turn, run.context, names)}
 
 
 def plan_turn(turn: Turn, context: ACEContext, tool_names: Sequence[str]) -> Plan:

@@ -10,12 +10,12 @@ import inspect
 import re
 from collections.abc import Iterable
 
-from ace_graph.errors import InvalidMessage, InvalidMode
-from ace_graph.off_loop import pieces, read_text
-from ace_graph.reasoning.prompt import bounded_context, last_question
-from ace_graph.reasoning.recall import load_memory
-from ace_graph.runtime import Run, log_text, logger
-from ace_graph.state import MODES, ACEState, Mode, RouterUpdate, Turn
+from ace_graph.agent.reasoning.prompt import bounded_context, last_question
+from ace_graph.agent.reasoning.recall import load_memory
+from ace_graph.agent.runtime import Run, log_text, logger
+from ace_graph.agent.state import MODES, ACEState, Mode, RouterUpdate, Turn
+from ace_graph.base.errors import InvalidMessage, InvalidMode
+from ace_graph.base.off_loop import pieces, run_off_loop
 
 __all__ = ["choose_mode", "router"]
 
@@ -114,7 +114,7 @@ def _names_a_tool(parts: Iterable[str], tool_names: Iterable[str]) -> bool:
 async def _chosen(question: str, run: Run) -> Mode:
     if run.resources.mode_router is None:
         names = await run.resources.callers_tool_names()
-        return await read_text(len(question), choose_mode, question, names)
+        return await run_off_loop(len(question), choose_mode, question, names)
     answer = run.resources.mode_router(question)
     return _checked(await answer if inspect.isawaitable(answer) else answer)
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ace_graph.evidence import quotes_truth
+from ace_graph.agent.evidence import quotes_truth
+from ace_graph.agent.models.call import add_usage
+from ace_graph.agent.reasoning.attempt import REASONING, answer_id_of, attempt_of
+from ace_graph.agent.reasoning.prompt import Solution, prompt_for
+from ace_graph.agent.reasoning.react import message_dicts
+from ace_graph.agent.reasoning.recall import Injection, ensure_memory, inject
+from ace_graph.agent.reasoning.streaming import ModelSession
+from ace_graph.agent.runtime import Run
+from ace_graph.agent.state import ACEState, Attempt, FirstAnswer, Result, SolverUpdate
+from ace_graph.base.off_loop import off_loop, run_off_loop
+from ace_graph.base.prompts import data_block
 from ace_graph.learning.statements.notice import notice_of
-from ace_graph.models.usage import add_usage
-from ace_graph.off_loop import off_loop, read_text
-from ace_graph.prompts import data_block
-from ace_graph.reasoning.attempt import REASONING, answer_id_of, attempt_of
-from ace_graph.reasoning.prompt import prompt_for
-from ace_graph.reasoning.recall import Injection, ensure_memory, inject
-from ace_graph.reasoning.solution import Solution
-from ace_graph.reasoning.streaming import ModelSession
-from ace_graph.reasoning.tool_calls import message_dicts
-from ace_graph.runtime import Run
-from ace_graph.state import ACEState, Attempt, FirstAnswer, Result, SolverUpdate
 
 __all__ = ["solver"]
 
@@ -39,7 +38,7 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     if own is None:
         parts = (notice.prompt, _critique(state, earlier, run))
         instructions = "\n\n".join(part for part in parts if part)
-        prompt = await read_text(len(turn["question"]), prompt_for, state, injection, run, instructions)
+        prompt = await run_off_loop(len(turn["question"]), prompt_for, state, injection, run, instructions)
         solution = await REASONING[plan["mode"]](prompt, plan, session)
         solution = replace(solution, answer=solution.answer + asked)
         if session.streamed:

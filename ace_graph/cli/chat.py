@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ace_graph.base.errors import AceError, DailyTokensUsed
 from ace_graph.cli.command import Base, Call, command
 from ace_graph.cli.terminal import console, print_notice
-from ace_graph.errors import AceError, DailyTokensUsed
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
-    from ace_graph.cli.conversation import Conversation
+    from ace_graph.cli.conversation import ChatLoop
 
 _PROMPT = "you> "
 
@@ -136,12 +136,12 @@ def chat(
 
 async def _begin(
     lines: QuestionReader, options: ChatOptions, stack: AsyncExitStack
-) -> tuple[Conversation, str | None]:
+) -> tuple[ChatLoop, str | None]:
     """Return the conversation, once it is open, and the first line."""
 
-    async def opened() -> Conversation:
+    async def opened() -> ChatLoop:
         module = await asyncio.to_thread(import_module, "ace_graph.cli.conversation")
-        conversation: Conversation = await module.open_conversation(options, stack)
+        conversation: ChatLoop = await module.open_conversation(options, stack)
         await conversation.greet()
         return conversation
 
@@ -155,8 +155,8 @@ async def _begin(
 
 async def ask_while_opening(
     ask: Callable[[], Coroutine[Any, Any, str | None]],  # Any: what asyncio yields and sends
-    opened: Callable[[], Coroutine[Any, Any, Conversation]],
-) -> tuple[Conversation, str | None]:
+    opened: Callable[[], Coroutine[Any, Any, ChatLoop]],
+) -> tuple[ChatLoop, str | None]:
     """Ask for the first line and open the conversation meanwhile; what can't be opened ends the asking."""
     asking = asyncio.create_task(ask())
     try:
@@ -168,7 +168,7 @@ async def ask_while_opening(
 
 
 def _loop(
-    conversation: Conversation, first: str | None, lines: QuestionReader, run: Runner, *, debug: bool
+    conversation: ChatLoop, first: str | None, lines: QuestionReader, run: Runner, *, debug: bool
 ) -> bool:
     """Answer one question after the other; return whether one failed."""
     failed, line = False, first

@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpe
 import typer
 from typer.core import TyperGroup
 
+from ace_graph.base.errors import ChangeRefused, UsageError
 from ace_graph.cli.terminal import print_json, print_line
-from ace_graph.errors import ChangeRefused, UsageError
 
 if TYPE_CHECKING:
+    from ace_graph.base.settings import LogLevel, Settings
     from ace_graph.memory.commit import Commit
     from ace_graph.memory.delta.effect import Rejection
     from ace_graph.memory.stores.base import PendingStore
     from ace_graph.playbooks.content import Change
     from ace_graph.playbooks.handle import PlaybookHandle
-    from ace_graph.settings import LogLevel, Settings
 
 DEFAULT_LEARNER = "local"
 DEFAULT_NAME = "default"
@@ -262,7 +262,7 @@ def check_all(on: str | None, *, everybody: bool) -> None:
 
 def by_command(reason: str) -> Change:
     """Return a change that a command makes, now."""
-    from ace_graph.memory.clock import utc_now
+    from ace_graph.base.clock import utc_now
     from ace_graph.playbooks.content import Change
 
     return Change(author=AUTHOR, reason=reason, now=utc_now())

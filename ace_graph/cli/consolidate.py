@@ -11,14 +11,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
+from ace_graph.base.errors import CommitContention, CorruptPayload, NewerFormat, UsageError
+from ace_graph.base.settings import Settings
 from ace_graph.cli.command import DEFAULT_NAME, Call
 from ace_graph.cli.passes import all_learners, run_pass
 from ace_graph.cli.terminal import counted, print_notice
-from ace_graph.consolidation import Consolidation, Options, Undone, Writer, consolidate, undo
-from ace_graph.errors import CommitContention, CorruptPayload, NewerFormat, UsageError
+from ace_graph.memory.consolidation import Options
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.views.kinds import Kind, is_bullet_kind
-from ace_graph.settings import Settings
+from ace_graph.memory.views import Kind, is_bullet_kind
+from ace_graph.playbooks.consolidation import Consolidation, Undone, Writer, consolidate, undo
 
 
 def options_of(
@@ -36,9 +37,9 @@ async def _writer_for(settings: Settings, *, wanted: bool) -> AsyncGenerator[Wri
     if not wanted:
         yield None
         return
-    from ace_graph.consolidation.model_writer import model_writer
-    from ace_graph.models import choose_model, close_model, make_model
-    from ace_graph.prompts import Prompts
+    from ace_graph.agent.models import choose_model, close_model, make_model
+    from ace_graph.base.prompts import Prompts
+    from ace_graph.learning.consolidation_writer import model_writer
 
     choose_model(settings)
     model = make_model(settings)

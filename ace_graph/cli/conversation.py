@@ -17,20 +17,24 @@ from uuid import uuid4
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
-from ace_graph.build_resources import offline_fallback
+from ace_graph.agent.context import ACEContext
+from ace_graph.agent.daily_tokens import DailyTokens
+from ace_graph.agent.models import ModelChoice, choose_model, close_model, make_model
+from ace_graph.agent.models.call import total_usage
+from ace_graph.agent.resources import offline_fallback
+from ace_graph.agent.state import MODES, ACEInput, ACEOutput
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import ChangeRefused, InvalidMode, UsageError
+from ace_graph.base.settings import Settings
 from ace_graph.cli.chat import ChatOptions
 from ace_graph.cli.command import by_command, refused
 from ace_graph.cli.environment import log_content_by_default
 from ace_graph.cli.terminal import WordWrap, console, counted, learning_summary, printable
-from ace_graph.context import ACEContext
-from ace_graph.daily_tokens import DailyTokens
-from ace_graph.errors import ChangeRefused, InvalidMode, UsageError
 from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.learning.curator import judge_bullets
 from ace_graph.learning.feedback import read_feedback
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.catalogue.name import wanted_refs
-from ace_graph.memory.clock import utc_now
+from ace_graph.memory.catalogue import wanted_refs
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Operation, Pin, Remove, Restore, Unpin
 from ace_graph.memory.evidence import Evidence
@@ -38,13 +42,9 @@ from ace_graph.memory.playbook import Lineage, lineage_of
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.memory.stores.change import commit_checked
-from ace_graph.memory.views.bullet_filter import BulletFilter
-from ace_graph.models import ModelChoice, choose_model, close_model, make_model
-from ace_graph.models.usage import total_usage
+from ace_graph.memory.stores.memories import commit_checked
+from ace_graph.memory.views import BulletFilter
 from ace_graph.playbooks.catalogue import get_playbook
-from ace_graph.settings import Settings
-from ace_graph.state import MODES, ACEInput, ACEOutput
 from ace_graph.stores import open_store
 
 
@@ -177,7 +177,6 @@ _GUIDE_HELP = """\
 /playbook pin N        always use it (unpin N: no longer)
 /playbook remove N     throw it away
 /playbook undo         take the last pin or remove back"""
-
 _PAGE = 20
 
 
@@ -324,7 +323,7 @@ _BAD = frozenset({"bad", "wrong", "incorrect", "no", "false", "unhelpful", "👎
 
 
 @dataclass
-class Conversation:
+class ChatLoop:
     """The questions and answers so far, and the `/playbook` commands beside them."""
 
     session: ChatSession
@@ -342,7 +341,7 @@ class Conversation:
         await _greet(self.session)
 
 
-async def open_conversation(options: ChatOptions, stack: AsyncExitStack) -> Conversation:
+async def open_conversation(options: ChatOptions, stack: AsyncExitStack) -> ChatLoop:
     """Return a conversation, whose agent `stack` closes. Raises AceError for what can't work."""
     checked_learner_id(options.call.learner)
     mode = options.mode
@@ -362,7 +361,7 @@ async def open_conversation(options: ChatOptions, stack: AsyncExitStack) -> Conv
     session = ChatSession(await stack.enter_async_context(agent), context, mode)
     for name in options.named:
         await get_playbook(session.agent.store, name, session.learner)
-    return Conversation(session)
+    return ChatLoop(session)
 
 
 async def _greet(conversation: ChatSession) -> None:
@@ -417,7 +416,7 @@ def _write(text: str) -> None:
     sys.stdout.flush()
 
 
-async def _command(chat: Conversation, text: str) -> None:
+async def _command(chat: ChatLoop, text: str) -> None:
     name, _, rest = text.partition(" ")
     good = is_praise(rest, chat.session.last_answer) if name == "/feedback" else None
     if name == "/playbook":

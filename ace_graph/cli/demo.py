@@ -19,15 +19,15 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ace_graph.agent.context import ACEContext
+from ace_graph.base.errors import ConfigurationError
 from ace_graph.cli.command import Call, command
 from ace_graph.cli.terminal import console, counted, learning_summary, printable
-from ace_graph.context import ACEContext
-from ace_graph.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from ace_graph.agent.state import ACEOutput
+    from ace_graph.base.settings import Settings
     from ace_graph.cli.conversation import Agent, ChatSession
-    from ace_graph.settings import Settings
-    from ace_graph.state import ACEOutput
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ace_graph.cli.terminal import printable
-from ace_graph.settings import (
+from ace_graph.base.settings import (
     LogFormat,
     LogLevel,
     Settings,
@@ -23,6 +22,7 @@ from ace_graph.settings import (
     unknown_in_environment,
     unknown_names,
 )
+from ace_graph.cli.terminal import printable
 
 ENV_FILE = Path(".env")
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ace_graph.base.telemetry import audit
 from ace_graph.cli.command import STORE, Call, CommandGroup, command
 from ace_graph.cli.terminal import print_notice, printable
 from ace_graph.memory.stores.listing import ListedLearner, list_learners
-from ace_graph.telemetry import audit
 
 if TYPE_CHECKING:
     from ace_graph.memory.stores.base import Store

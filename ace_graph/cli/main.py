@@ -16,9 +16,9 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_group
 
+from ace_graph.base.errors import AceError, UsageError
 from ace_graph.cli.command import DEBUG, CommandGroup, debugging
 from ace_graph.cli.terminal import print_notice, tolerant_streams
-from ace_graph.errors import AceError, UsageError
 
 _TALK, _KEEP = "Talk and serve", "Look after what is learned"
 _COMMANDS = {

@@ -23,34 +23,40 @@ from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from ace_graph import playbooks
-from ace_graph.adaptation.journal import AdaptationStep
-from ace_graph.adaptation.offline import OfflineAdapter
-from ace_graph.adaptation.online import OnlineAdapter
-from ace_graph.adaptation.options import AdaptationOptions
-from ace_graph.adaptation.options import Progress as AdaptationProgress
-from ace_graph.adaptation.results import Accuracy, AdaptationResult
-from ace_graph.adaptation.samples import Environment, Outcome, Sample
-from ace_graph.build_resources import read_base_playbook
+from ace_graph.agent.context import ACEContext
+from ace_graph.agent.models import choose_model
+from ace_graph.agent.resources import read_base_playbook
+from ace_graph.base.errors import AdaptationError, ClusterError, DatasetError, UsageError
+from ace_graph.base.executors import Executor
+from ace_graph.base.prompts import preview
+from ace_graph.base.settings import Settings, variable_names
 from ace_graph.cli.adapt import CompareOptions, RunOptions
 from ace_graph.cli.command import Call
 from ace_graph.cli.environment import ENV_FILE
 from ace_graph.cli.passes import executor_for
 from ace_graph.cli.terminal import console, counted, print_line, print_notice, printable
-from ace_graph.context import ACEContext
-from ace_graph.errors import AdaptationError, ClusterError, DatasetError, UsageError
-from ace_graph.evaluation.comparison import Comparison, Side, compare
-from ace_graph.evaluation.datasets import RowFile
-from ace_graph.evaluation.reports import Prices, comparison_json, measured_json, report, write_results
-from ace_graph.evaluation.statistics import paired, paired_gain, share_interval
-from ace_graph.evaluation.tasks import Task, task_named
-from ace_graph.executors import Executor
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.models import choose_model
 from ace_graph.playbooks.handle import open_playbook
 from ace_graph.playbooks.versions import VersionOutcome, version_from
-from ace_graph.prompts import preview
-from ace_graph.settings import Settings, variable_names
+from ace_graph.training.datasets import RowFile, Task, task_named
+from ace_graph.training.evaluation import (
+    Comparison,
+    Prices,
+    Side,
+    compare,
+    comparison_json,
+    measured_json,
+    report,
+    write_results,
+)
+from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep
+from ace_graph.training.offline import OfflineAdapter
+from ace_graph.training.online import OnlineAdapter
+from ace_graph.training.options import AdaptationOptions
+from ace_graph.training.options import Progress as AdaptationProgress
+from ace_graph.training.samples import Environment, Outcome, Sample
+from ace_graph.training.statistics import paired, paired_gain, share_interval
 
 Run = Callable[[AdaptationOptions], Awaitable[AdaptationResult]]
 

@@ -9,14 +9,14 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from functools import partial
 from typing import TypeVar
 
-from ace_graph.cleaning.clean_memory import learner_ids
+from ace_graph.base.errors import UsageError
+from ace_graph.base.executors import Executor, open_executor
+from ace_graph.base.settings import Settings
 from ace_graph.cli.terminal import print_notice, progress_bar
-from ace_graph.errors import UsageError
-from ace_graph.executors import Executor, open_executor
-from ace_graph.executors.store_job import StoreJob
+from ace_graph.learning.cleaning import learner_ids
 from ace_graph.memory.stores.base import CleanableStore, PendingStore, can_clean
-from ace_graph.settings import Settings
 from ace_graph.stores import open_store
+from ace_graph.stores.copy_store import StoreJob
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

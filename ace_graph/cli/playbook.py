@@ -19,6 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ace_graph import playbooks
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import ChangeRefused, FormatError, UsageError
 from ace_graph.cli.adapt import CompareOptions
 from ace_graph.cli.command import (
     AUTHOR,
@@ -51,10 +53,8 @@ from ace_graph.cli.terminal import (
     printable,
     progress_bar,
 )
-from ace_graph.errors import ChangeRefused, FormatError, UsageError
 from ace_graph.memory.bullet import AVOID, Bullet, BulletTag, MemoryType
-from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope, Visibility
-from ace_graph.memory.clock import utc_now
+from ace_graph.memory.catalogue import PlaybookEntry, Scope, Visibility
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.operations import (
     Add,
@@ -70,18 +70,24 @@ from ace_graph.memory.delta.operations import (
     Unpin,
     Update,
 )
-from ace_graph.memory.formats.agents import AgentsFormat
-from ace_graph.memory.formats.base import Reading
-from ace_graph.memory.formats.markdown import public_lessons
+from ace_graph.memory.formats.markdown import AgentsFormat, public_lessons
+from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.formats.registry import FORMATS, format_named
 from ace_graph.memory.formats.skill import SkillFormat
-from ace_graph.memory.sharing.outgoing import outgoing_text
-from ace_graph.memory.stores.memories import Memory, memories
+from ace_graph.memory.sharing import outgoing_text
+from ace_graph.memory.stores.memories import MemoryItem, memories
 from ace_graph.memory.stores.playbooks import keeps_playbooks
-from ace_graph.memory.views.bullet_filter import BulletFilter, BulletStatus
-from ace_graph.memory.views.diff import diff as bullet_diff
-from ace_graph.memory.views.kinds import Kind, fields_of, is_bullet_kind, kind_of
-from ace_graph.memory.views.strategy import content_of, entry_of
+from ace_graph.memory.views import (
+    BulletFilter,
+    BulletStatus,
+    Kind,
+    content_of,
+    entry_of,
+    fields_of,
+    is_bullet_kind,
+    kind_of,
+)
+from ace_graph.memory.views import diff as bullet_diff
 from ace_graph.playbooks.content import Change, Rescreened
 from ace_graph.playbooks.content import rescreen as rescreen_bullets
 from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle, Written
@@ -90,16 +96,16 @@ from ace_graph.playbooks.versions import version_from, version_number
 from ace_graph.playbooks.worth import Worth, active_bullets, bullet_named, figures_of, read_worth
 
 if TYPE_CHECKING:
+    from ace_graph.agent.retriever import ExplainedBullet, ExplainedSearch
     from ace_graph.memory.commit import Commit, HistoryEntry
     from ace_graph.memory.delta.rollback import ArchivedBullet
-    from ace_graph.memory.formats.importing import ImportOutcome
+    from ace_graph.memory.formats.registry import ImportOutcome
     from ace_graph.memory.playbook import Playbook
     from ace_graph.memory.policy import Policy
     from ace_graph.memory.snapshot import Snapshot
     from ace_graph.memory.stores.base import PendingStore
     from ace_graph.memory.stores.playbooks import StoredVersion
     from ace_graph.memory.turn import TurnRecord
-    from ace_graph.reasoning.explained_search import ExplainedBullet, ExplainedSearch
 
 _LOOK, _CHANGE, _VERSIONS, _MANY = "Look", "Change", "Versions", "Many runs"
 
@@ -338,7 +344,7 @@ def _show_details(call: Call) -> None:
 def _show_records(call: Call, kind: str, limit: int) -> None:
     """Print memories that are no bullets, trajectories or reflections, the newest first."""
 
-    async def job(store: PendingStore) -> tuple[Snapshot, tuple[Memory, ...]]:
+    async def job(store: PendingStore) -> tuple[Snapshot, tuple[MemoryItem, ...]]:
         return await store.load(call.learner), await memories(store, call.learner, kind, limit)
 
     snapshot, records = call.on_store(job)
@@ -409,8 +415,8 @@ def _explain(call: Call, question: str, memory_types: Collection[MemoryType], bu
 
     Raises UsageError for an unknown bullet.
     """
-    from ace_graph.build_resources import find_meaning
-    from ace_graph.reasoning.explained_search import explain_search
+    from ace_graph.agent.resources import find_meaning
+    from ace_graph.agent.retriever import explain_search
 
     meaning = find_meaning(call.settings(), None)
 
@@ -753,7 +759,7 @@ def merge(
     if len(bullet_ids) < 2:
         raise UsageError("playbook merge takes the ids of two bullets or more")
     if never:
-        from ace_graph.consolidation import distinguish
+        from ace_graph.playbooks.consolidation import distinguish
 
         done = call.on_store(lambda store: distinguish(store, bullet_ids, name=call.name, owner=call.learner))
         call.answer_commit(done, f"{' '.join(bullet_ids)}: never merged with each other")
@@ -1276,8 +1282,8 @@ class _Listed(NamedTuple):
 
 
 async def _listed_playbooks(store: PendingStore) -> AsyncIterator[_Listed]:
-    from ace_graph.cleaning.clean_memory import learner_ids
     from ace_graph.cli.passes import all_learners
+    from ace_graph.learning.cleaning import learner_ids
 
     async for learner in all_learners(store):
         yield _Listed(learner, of_named=False)

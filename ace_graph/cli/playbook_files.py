@@ -7,15 +7,13 @@ import os
 import sys
 from pathlib import Path
 
+from ace_graph.base.errors import FormatError
 from ace_graph.cli.command import DEFAULT_NAME
 from ace_graph.cli.terminal import counted, print_notice
-from ace_graph.errors import FormatError
-from ace_graph.memory.formats.agents import AgentsFormat, with_section
-from ace_graph.memory.formats.base import Reading
-from ace_graph.memory.formats.importing import read_stream, read_text
-from ace_graph.memory.formats.registry import read_bullets
-from ace_graph.memory.formats.skill import SkillFormat, as_skill_name
-from ace_graph.memory.formats.skill_folder import SKILL_FILE, checked_skill_folder
+from ace_graph.memory.formats.markdown import AgentsFormat, with_section
+from ace_graph.memory.formats.reading import Reading
+from ace_graph.memory.formats.registry import read_bullets, read_stream, read_text
+from ace_graph.memory.formats.skill import SKILL_FILE, SkillFormat, as_skill_name, checked_skill_folder
 from ace_graph.memory.playbook import Playbook
 
 _NOTHING = "it holds no lesson that others may see: nothing was written (playbook show lists the bullets)"

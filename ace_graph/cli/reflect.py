@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from ace_graph.base.errors import ModelNotConfigured, UsageError
 from ace_graph.cli.command import AUTHOR, LEARNER, Call, command
 from ace_graph.cli.terminal import counted, learning_summary, print_aside, print_json, print_notice, printable
 from ace_graph.cli.trajectory import as_utc
-from ace_graph.errors import ModelNotConfigured, UsageError
 
 if TYPE_CHECKING:
-    from ace_graph.background.learn_pending import PendingOutcome
+    from ace_graph.agent.resources import Resources
+    from ace_graph.base.settings import Settings
     from ace_graph.learning.batch_reflection import BatchReflection, FoundPattern, NotEnough
     from ace_graph.learning.curate_reflections import BulletText, CuratedReflections
+    from ace_graph.learning.worker import PendingOutcome
     from ace_graph.memory.evidence import Verdict
     from ace_graph.memory.stores.base import PendingStore
-    from ace_graph.resources import Resources
-    from ace_graph.settings import Settings
 
 T = TypeVar("T")
 _MIN_TRAJECTORIES = 5
@@ -96,8 +96,8 @@ def reflect(
 
 def _reflect_on(call: Call, trajectory_id: str) -> int:
     """Learn from one trajectory now; a dead letter is tried again. 1 where it could not be learned from."""
-    from ace_graph.models import choose_model
-    from ace_graph.trajectories.feedback import reflect_on
+    from ace_graph.agent.models import choose_model
+    from ace_graph.learning.trajectory_feedback import reflect_on
 
     settings = call.settings()
     choose_model(settings)
@@ -162,7 +162,7 @@ def _answer_batch(call: Call, common: BatchReflection) -> None:
 
 def judge(call: Call, trajectory_id: str, verdict: str, text: str) -> None:
     """Judge a trajectory; learn from it now where learning is inline and there is a model."""
-    from ace_graph.trajectories.feedback import give_feedback
+    from ace_graph.learning.trajectory_feedback import give_feedback
 
     if verdict not in _VERDICTS:
         raise UsageError(f"{verdict[:40]!r} is no verdict: say good or bad")
@@ -190,8 +190,8 @@ def judge(call: Call, trajectory_id: str, verdict: str, text: str) -> None:
 
 
 def _learned_now(call: Call, settings: Settings, pending_id: str | None) -> PendingOutcome | None:
-    from ace_graph.models import choose_model
-    from ace_graph.trajectories.feedback import reflect_on
+    from ace_graph.agent.models import choose_model
+    from ace_graph.learning.trajectory_feedback import reflect_on
 
     if pending_id is None or settings.learning not in (None, "inline"):
         return None
@@ -206,8 +206,8 @@ def _learned_now(call: Call, settings: Settings, pending_id: str | None) -> Pend
 
 def _with_model(call: Call, settings: Settings, job: Callable[[Resources, PendingStore], Awaitable[T]]) -> T:
     """Run `job` with the resources of learning, among them the model, and the store."""
-    from ace_graph.background.worker import learning_resources
-    from ace_graph.models import close_model, make_model
+    from ace_graph.agent.models import close_model, make_model
+    from ace_graph.learning.worker import learning_resources
 
     async def work(opened: PendingStore) -> T:
         model = make_model(settings)

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Literal, Protocol, cast
 import typer
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from ace_graph.agent.context import ACEContext
+from ace_graph.base.errors import AceError, UsageError
 from ace_graph.cli.command import DEFAULT_LEARNER, Base, Call, command
-from ace_graph.context import ACEContext
-from ace_graph.errors import AceError, UsageError
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from ace_graph.state import ACEInput, ACEOutput
+    from ace_graph.agent.state import ACEInput, ACEOutput
 
 
 class Emit(Protocol):
@@ -89,12 +89,12 @@ def run(call: Call, base: Base = None) -> int:
 
 def _answer(call: Call, base: Path | None, raw: bytes) -> dict[str, object]:
     # Imported while stdout is protected, because importing may print too.
-    from ace_graph.build_resources import offline_fallback
+    from ace_graph.agent.resources import offline_fallback
+    from ace_graph.base.telemetry import shown_learner
     from ace_graph.cli.conversation import open_agent
     from ace_graph.cli.environment import log_content_by_default
     from ace_graph.memory.stores.cache import SnapshotCache
     from ace_graph.stores import open_store
-    from ace_graph.telemetry import shown_learner
 
     settings = call.settings()
     request = parse_request(raw)
@@ -183,7 +183,7 @@ def answer_json(
 
     `temperature` is that of the settings, used when the plan has none.
     """
-    from ace_graph.learning.report import ace_delta
+    from ace_graph.learning.pipeline import ace_delta
 
     plan, learning = out.get("plan"), out.get("learning")
     result = out.get("result")

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
+from ace_graph.base.errors import ConfigurationError, UsageError, how_to_install
 from ace_graph.cli.command import DEFAULT_LEARNER, Base, Call, command
-from ace_graph.errors import ConfigurationError, UsageError, how_to_install
 
 commands = typer.Typer()
 
@@ -83,8 +83,7 @@ def mcp(
     if http and call.learner != DEFAULT_LEARNER:
         raise UsageError("over HTTP the learner is the subject of the token: leave --learner out")
     settings = call.settings("WARNING")  # clients show what a server writes to stderr as problems
-    from ace_graph.mcp_server.run_http import serve_http
-    from ace_graph.mcp_server.run_stdio import serve_stdio
+    from ace_graph.hosts.mcp_server.transports import serve_http, serve_stdio
 
     store = call.store
     asyncio.run(
@@ -113,7 +112,7 @@ def token(
     lasts = _read_duration(expires)
     settings = call.settings("WARNING")
     _check_installed(("jwt",), "server", "tokens need the packages of the web backend")
-    from ace_graph.memory.clock import utc_now
+    from ace_graph.base.clock import utc_now
     from ace_graph.server.auth import make_token
 
     print(make_token(settings, call.learner, utc_now() + lasts, operator=operator))

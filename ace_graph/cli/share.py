@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ace_graph import playbooks
+from ace_graph.base.errors import ChangeRefused
 from ace_graph.cli.command import DEFAULT_LEARNER, LEARNER, STORE, Call, CommandGroup, command
 from ace_graph.cli.playbook import entry_json
 from ace_graph.cli.terminal import counted, print_aside, print_line
-from ace_graph.errors import ChangeRefused
-from ace_graph.memory.sharing.grant import Grant, Granted
+from ace_graph.memory.sharing import Grant, Granted
 from ace_graph.memory.stores.playbooks import naming
 
 if TYPE_CHECKING:
-    from ace_graph.memory.sharing.proposal import Proposal
+    from ace_graph.memory.sharing import Proposal
     from ace_graph.memory.stores.base import Store
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)

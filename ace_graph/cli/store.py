@@ -14,16 +14,16 @@ from typing import Annotated
 
 import typer
 
-from ace_graph.cleaning.clean_memory import CleaningResult, clean_learners
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import ConfigurationError, StoreUnavailable, StoreUrlError, UsageError
 from ace_graph.cli.command import STORE, Call, CommandGroup, command
 from ace_graph.cli.terminal import counted, print_notice, progress_bar
-from ace_graph.copying.check import CheckResult, check_all
-from ace_graph.copying.copy_store import CopyResult, Mode, Problem, Step, copy_store
-from ace_graph.errors import ConfigurationError, StoreUnavailable, StoreUrlError, UsageError
-from ace_graph.memory.clock import utc_now
+from ace_graph.learning.cleaning import CleaningResult, clean_learners
 from ace_graph.memory.stores.base import CleanableStore, PendingStore, Store, can_clean
 from ace_graph.memory.stores.whole import CopyableStore, can_copy
 from ace_graph.stores import open_store, redacted_url
+from ace_graph.stores.check import CheckResult, check_all
+from ace_graph.stores.copy_store import CopyProblem, CopyProgress, CopyResult, Mode, copy_store
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 
@@ -107,7 +107,7 @@ def _file_of(url: str) -> Path | None:
 
 
 @contextmanager
-def _bars() -> Generator[Callable[[Step], None]]:
+def _bars() -> Generator[Callable[[CopyProgress], None]]:
     with progress_bar() as bar:
         yield lambda step: bar(step.phase, step.done, step.of)
 
@@ -150,11 +150,11 @@ def _print_copy(result: CopyResult, mode: Mode, target: str) -> None:
         print_notice(f"{what} of the source changed meanwhile: stop what writes there, and copy again")
 
 
-def _problems_json(problems: Sequence[Problem]) -> list[dict[str, str]]:
+def _problems_json(problems: Sequence[CopyProblem]) -> list[dict[str, str]]:
     return [{**each.key._asdict(), "why": each.why} for each in problems]
 
 
-def _print_problems(problems: Sequence[Problem]) -> None:
+def _print_problems(problems: Sequence[CopyProblem]) -> None:
     for key, why in problems[:_SHOWN]:
         print_notice(f"{key} {why}")
     if len(problems) > _SHOWN:
@@ -295,9 +295,8 @@ def copy_conversations(
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
     from ace_graph.cli.terminal import console
-    from ace_graph.server.conversations.copying import ConversationsCopied
-    from ace_graph.server.conversations.copying import copy_conversations as copy_all
-    from ace_graph.server.conversations.open import open_database
+    from ace_graph.server.conversations.open import ConversationsCopied, open_database
+    from ace_graph.server.conversations.open import copy_conversations as copy_all
 
     if source == target:
         raise UsageError("FROM and TO are the same place: name another one")

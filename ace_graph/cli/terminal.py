@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
 
+    from ace_graph.agent.state import Judged, Learning
     from ace_graph.memory.playbook import Playbook
-    from ace_graph.state import Judged, Learning
 
 PLAIN_WIDTH = 110
 """Columns of a table that goes to a file or a pipe."""

@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import UsageError
 from ace_graph.cli.command import LEARNER, Call, CommandGroup, command
 from ace_graph.cli.terminal import counted, print_aside, print_line, printable
-from ace_graph.errors import UsageError
-from ace_graph.memory.clock import utc_now
-from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
-from ace_graph.memory.turn import TurnStatus
-from ace_graph.trajectories.listing import ListedTrajectory, list_trajectories, listed_trajectory
-from ace_graph.trajectories.recording import (
+from ace_graph.learning.trajectories import (
     Completion,
+    ListedTrajectory,
     complete_trajectory,
     delete_trajectory,
+    list_trajectories,
+    listed_trajectory,
     log_step,
     start_trajectory,
 )
+from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
+from ace_graph.memory.turn import TurnStatus
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -260,7 +262,7 @@ def trim(
     call: Call, days: Annotated[float, typer.Option(min=0, help="Older than so many days.")] = 30
 ) -> None:
     """Drop old steps of what was reflected on; outcomes and evidence stay."""
-    from ace_graph.cleaning.clean_memory import trim_trajectories
+    from ace_graph.learning.cleaning import trim_trajectories
 
     done = call.on_store(lambda store: trim_trajectories(store, call.learner, utc_now(), days))
     trimmed, kept = len(done.trimmed), len(done.unreflected)

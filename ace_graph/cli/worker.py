@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ace_graph.base.errors import UsageError
 from ace_graph.cli.command import Call, On, command
 from ace_graph.cli.terminal import print_notice
-from ace_graph.errors import UsageError
 
 if TYPE_CHECKING:
-    from ace_graph.background.process_item import ItemOutcome
-    from ace_graph.background.worker import Worker
+    from ace_graph.base.settings import Settings
+    from ace_graph.learning.pending import ItemOutcome
+    from ace_graph.learning.worker import Worker
     from ace_graph.memory.stores.base import PendingStore, Store
-    from ace_graph.settings import Settings
 
 logger = logging.getLogger("ace_graph")
 
@@ -52,8 +52,8 @@ def worker(
     """
     if on is not None and not once:
         raise UsageError("--on is for work that ends: add --once, or start a worker on each machine")
-    from ace_graph.background.worker import build_worker
-    from ace_graph.models import choose_model, close_model, make_model
+    from ace_graph.agent.models import choose_model, close_model, make_model
+    from ace_graph.learning.worker import build_worker
     from ace_graph.stores import check_store
 
     settings = call.settings()
@@ -89,8 +89,8 @@ def _learned_on_nodes(call: Call, settings: Settings, concurrency: int, on: str)
 
     What is left, such as the items of a node that died, is learned from here.
     """
-    from ace_graph.background.learn_job import LearnJob
     from ace_graph.cli.passes import executor_for
+    from ace_graph.learning.worker import LearnJob
 
     known, ends = settings.with_absolute_paths(), Counter[str]()
     with executor_for(on, known.store_url) as executor:
@@ -106,8 +106,8 @@ def _learned_on_nodes(call: Call, settings: Settings, concurrency: int, on: str)
 
 
 async def _run(worker: Worker, store: Store, settings: Settings) -> None:
-    from ace_graph.cleaning.schedule import memory_cleaning, run_jobs
-    from ace_graph.memory.clock import utc_now
+    from ace_graph.base.clock import utc_now
+    from ace_graph.learning.cleaning import memory_cleaning, run_jobs
 
     cleaning = memory_cleaning(store, settings, utc_now, asyncio.sleep)
     async with run_jobs([cleaning], asyncio.sleep):

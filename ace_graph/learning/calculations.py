@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 
-from ace_graph.languages.forms import any_of
-from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases
+from ace_graph.agent.tools.calculator import calculate, parse_result
 from ace_graph.learning.statements.sentences import sentences, skip
-from ace_graph.numerals import parse_number
-from ace_graph.spelled_numbers import normalize
-from ace_graph.tools.calculator import calculate, parse_result
+from ace_graph.memory.languages.forms import any_of
+from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, phrases
+from ace_graph.memory.numbers import normalize, parse_number
 
 __all__ = ["calculation_in", "correction_of_sum", "patterns", "value_of"]
 

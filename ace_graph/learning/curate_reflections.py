@@ -18,33 +18,32 @@ from typing import Literal, NamedTuple
 
 from langgraph.runtime import Runtime
 
-from ace_graph.context import ACEContext
-from ace_graph.errors import LearnerForgotten, UsageError
+from ace_graph.agent.context import ACEContext
+from ace_graph.agent.models import Usage
+from ace_graph.agent.resources import Resources
+from ace_graph.agent.runtime import Run
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import LearnerForgotten, UsageError
+from ace_graph.base.off_loop import Steps, in_slices, run_off_loop
 from ace_graph.learning.curator import for_review, lessons_to_operations
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
-from ace_graph.learning.reflection import Reflection
-from ace_graph.learning.reflections import StoredReflection, find_reflections
+from ace_graph.learning.reflection import Reflection, StoredReflection, find_reflections
 from ace_graph.learning.statements.statement import SensitiveFacts
 from ace_graph.learning.statements.turn_source import from_trajectory
 from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet
-from ace_graph.memory.catalogue.name import DEFAULT
-from ace_graph.memory.clock import utc_now
+from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import Commit, check_expected, operation_id
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Touch, Update
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.sharing.asked import not_found
+from ace_graph.memory.sharing import not_found
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import TrajectoryFilter
-from ace_graph.memory.views.diff import diff
-from ace_graph.models import Usage
-from ace_graph.off_loop import Steps, in_slices, read_text
+from ace_graph.memory.views import diff
 from ace_graph.playbooks.content import unknown_examples
 from ace_graph.playbooks.handle import PlaybookHandle, open_owned
-from ace_graph.resources import Resources
-from ace_graph.runtime import Run
 
 __all__ = ["MAX_REFLECTIONS", "BulletText", "CuratedReflections", "OnProgress", "curate"]
 
@@ -179,7 +178,7 @@ async def _adds(
             "evidence_count": each.reflection.frequency,
         }
         if sensitive is not None and len(each.reflection.runs) == 1:
-            made = await read_text(len(each.turn.task), from_trajectory, made, each.turn, sensitive)
+            made = await run_off_loop(len(each.turn.task), from_trajectory, made, each.turn, sensitive)
         made = [add.model_copy(update=behind) for add in made]
         adds += made if unattributed.isdisjoint(each.reflection.runs) else for_review(made)
     gone = await unknown_examples(store, owner, adds)

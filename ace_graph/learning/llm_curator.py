@@ -16,17 +16,17 @@ from typing import Annotated, Literal, cast
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from ace_graph.errors import ModelError
+from ace_graph.agent.models import Usage, structured_call
+from ace_graph.agent.runtime import Run, log_text, logger
+from ace_graph.base.errors import ModelError
+from ace_graph.base.prompts import data_block
+from ace_graph.base.text import clean_line
 from ace_graph.learning.reflection import BulletVerdict, Reflection
 from ace_graph.memory.bullet import Bullet, BulletTag
 from ace_graph.memory.delta.operations import Add, Merge, Operation, Remove, Touch, Update
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.text import clean_line
-from ace_graph.models import Usage, structured_call
-from ace_graph.prompts import data_block
-from ace_graph.runtime import Run, log_text, logger
 
 __all__ = ["MOST_PROPOSALS", "Curated", "Curation", "Decided", "curate_with_model", "decide"]
 

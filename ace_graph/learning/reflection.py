@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from ace_graph.base.errors import ReflectionNotFound
 from ace_graph.memory.bullet import BulletTag, MemoryType, Polarity
-
-__all__ = [
-    "COPIED_WORDS",
-    "BulletVerdict",
-    "LearnerFact",
-    "Lesson",
-    "Reflection",
-    "copies",
-    "says_nothing",
-]
+from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, platitude_words
+from ace_graph.memory.search.tokenize import is_spaceless, terms, tokens
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord, TurnReflection
 
 COPIED_WORDS = 12
 """A lesson with this many consecutive words of the conversation is a copy, not a lesson."""
-
 MAX_LESSONS = 10
 MAX_FACTS = 10
-
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 
 
@@ -150,3 +147,107 @@ def says_nothing(text: str) -> bool:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
+
+
+# A platitude: a lesson without a subject, such as "check the result of questions like this in a second
+# way".
+#
+# What a lesson is about stands in the words that are left when the words are taken away that fit any
+# lesson: how to work carefully, what becomes of answers and questions, who takes part. A lesson of which
+# none is left says nothing that a good assistant does not do anyway. The words are the tables `platitudes`
+# of the languages.
+
+
+_READ_CHARS = 1_000
+"""A longer text in a script without spaces is no platitude."""
+
+
+def is_platitude(text: str) -> bool:
+    """Whether no word of `text` names a subject, so that it fits any question."""
+    if all(token.casefold() in platitude_words(FIRST) for token in tokens(text)):
+        return True
+    spaceless = spoken_language(text)
+    if spaceless in SPACELESS:
+        return len(text) <= _READ_CHARS and not _is_about_something(text, spaceless)
+    others = (each for each in languages("platitudes") if each != FIRST and each not in SPACELESS)
+    return any(_generic_terms(each).issuperset(terms(text, each)) for each in others)
+
+
+def _is_about_something(text: str, language: str) -> bool:
+    left = text
+    for word in _longest_first(language):
+        left = left.replace(word, " ")
+    return any(is_spaceless(token) or token.isalnum() for token in tokens(left))
+
+
+@cache
+def _longest_first(language: str) -> tuple[str, ...]:
+    return tuple(sorted(platitude_words(language), key=lambda word: (-len(word), word)))
+
+
+@cache
+def _generic_terms(language: str) -> frozenset[str]:
+    return frozenset(term for word in platitude_words(language) for term in terms(word, language))
+
+
+# Stored reflections by their ids: where they are, and the lessons that a playbook can take from them.
+
+
+_PAGE = 200
+
+
+@dataclass(frozen=True)
+class StoredReflection:
+    """A reflection, and the record that it is stored with."""
+
+    reflection: TurnReflection
+    turn: TurnRecord
+
+    @property
+    def lessons(self) -> tuple[Lesson, ...]:
+        """What it teaches, in the order of the reflection. Reflections of 0.1 name no lessons."""
+        noted = [
+            Lesson(
+                content=each.content,
+                section=each.section,
+                topic=each.topic,
+                memory_type=each.memory_type,
+                polarity=each.polarity,
+            )
+            for each in self.reflection.lessons
+        ]
+        return tuple(
+            each for each in noted if not says_nothing(each.content) and not is_platitude(each.content)
+        )
+
+
+async def find_reflections(
+    store: PendingStore, learner_id: str, reflection_ids: Collection[str]
+) -> tuple[StoredReflection, ...]:
+    """Return the learner's reflections with these ids, in the order of the ids.
+
+    The records are read from the newest on until all are found. Raises ReflectionNotFound for an id that no
+    record holds.
+    """
+    wanted, found = dict.fromkeys(reflection_ids), dict[str, StoredReflection]()
+    skip = 0
+    while len(found) < len(wanted):
+        page = await store.find_turns(learner_id, TrajectoryFilter(), limit=_PAGE, skip=skip)
+        for turn in page:
+            for each in turn.reflections:
+                if each.reflection_id in wanted:
+                    found.setdefault(each.reflection_id, StoredReflection(each, turn))
+        if len(page) < _PAGE:
+            break
+        skip += len(page)
+    _check_all_found([name for name in wanted if name not in found])
+    return tuple(found[name] for name in wanted)
+
+
+def _check_all_found(missing: Sequence[str]) -> None:
+    if missing:
+        shown = ", ".join(name[:60] for name in missing[:3])
+        raise ReflectionNotFound(
+            f"there is no reflection {shown}: trajectory show and reflect --batch give the ids; "
+            "nothing was changed"
+        )

@@ -15,19 +15,17 @@ from functools import partial
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from ace_graph.errors import AceError, LearningError, ModelError
-from ace_graph.learning.platitude import is_platitude
-from ace_graph.learning.reflection import Lesson, Reflection, copies, says_nothing
+from ace_graph.agent.models import OnUsage, Structured, Usage, call_model, finish_problem, structured_call
+from ace_graph.agent.models.reply import NO_OBJECT
+from ace_graph.agent.reasoning.attempt import AnswerAgain, ReplayOutcome, Retry, helped
+from ace_graph.agent.runtime import Run, log_text, logger
+from ace_graph.base.errors import AceError, LearningError, ModelError
+from ace_graph.base.off_loop import run_off_loop
+from ace_graph.base.prompts import data_block, preview
+from ace_graph.learning.reflection import Lesson, Reflection, copies, is_platitude, says_nothing
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.models import OnUsage, Structured, Usage, call_model, finish_problem, structured_call
-from ace_graph.models.structured import NO_OBJECT
-from ace_graph.off_loop import read_text
-from ace_graph.prompts import data_block, preview
-from ace_graph.reasoning.attempt import AnswerAgain, Retry
-from ace_graph.reasoning.replay import ReplayOutcome, helped
-from ace_graph.runtime import Run, log_text, logger
 
 __all__ = ["FinishedTurn", "ReflectionResult", "Revision", "reflect", "worth_reflecting"]
 
@@ -141,7 +139,7 @@ async def reflect(
             problem = reply.problem or "no reply"
             logger.warning("[ACE Reflector] no usable reply: %s", problem)
             continue
-        found = await read_text(_size(subject), _checked, reply.value, subject, run)
+        found = await run_off_loop(_size(subject), _checked, reply.value, subject, run)
         wanted = answer_again is not None and found.lessons and (left or replay)
         retry = await _retry(found, answer_again, run) if answer_again and wanted else None
         if replay and wanted:

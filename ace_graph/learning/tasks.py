@@ -16,27 +16,30 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ace_graph.errors import LearningError
-from ace_graph.evidence import from_json
-from ace_graph.learning.feedback import JudgedTurn, find_judged_turn, last_exchange, turn_before
-from ace_graph.learning.objection import check_objection, corrects_form
+from ace_graph.agent.evidence import from_json
+from ace_graph.agent.runtime import Run
+from ace_graph.agent.state import ACEState, Attempt
+from ace_graph.base.errors import LearningError
+from ace_graph.base.text import truncate, without_surrogates
+from ace_graph.learning.feedback import (
+    JudgedTurn,
+    check_objection,
+    corrects_form,
+    find_judged_turn,
+    last_exchange,
+    turn_before,
+)
 from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.reflector import FinishedTurn, Revision, worth_reflecting
 from ace_graph.learning.statements.clearing import Clearing, clearing_of
-from ace_graph.learning.statements.consent import confirmed_statements
 from ace_graph.learning.statements.explicit import explicit_operations
+from ace_graph.learning.statements.learner_facts import confirmed_statements
+from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Operation, Reset, Touch
 from ace_graph.memory.evidence import Evidence
-from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.text import truncate, without_surrogates
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.runtime import Run
-from ace_graph.state import ACEState, Attempt
-
-__all__ = ["LearningTask", "PendingWork", "TurnTasks", "read_work", "task_of", "tasks_of"]
-
 
 PATTERN_CONFIDENCE = 0.7
 """An execution pattern less certain than this is not stored (document 001)."""

@@ -9,14 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from ace_graph.errors import AceError
-from ace_graph.evidence import from_json
+from ace_graph.agent.evidence import from_json
+from ace_graph.agent.models import Usage
+from ace_graph.agent.reasoning.attempt import ReplayOutcome
+from ace_graph.agent.reasoning.prompt import last_question
+from ace_graph.agent.runtime import Run
+from ace_graph.agent.state import ACEState, Attempt, Result
+from ace_graph.base.errors import AceError
+from ace_graph.base.prices import cost_of
+from ace_graph.base.prompts import preview
+from ace_graph.base.text import shorten, truncate, without_surrogates
 from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.reflector import ReflectionResult
 from ace_graph.learning.tasks import LearningTask
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, SCORES, Evidence, verdict_of
-from ace_graph.memory.text import shorten, truncate, without_surrogates
 from ace_graph.memory.trajectory import bounded_steps, sampled
 from ace_graph.memory.turn import (
     MAX_STEP_CHARS,
@@ -29,13 +36,6 @@ from ace_graph.memory.turn import (
     TurnStatus,
     answer_hash,
 )
-from ace_graph.models import Usage
-from ace_graph.prices import cost_of
-from ace_graph.prompts import preview
-from ace_graph.reasoning.prompt import last_question
-from ace_graph.reasoning.replay import ReplayOutcome
-from ace_graph.runtime import Run
-from ace_graph.state import ACEState, Attempt, Result
 
 __all__ = ["describe_attachments", "make_record", "model_name", "steps_of", "stored_reflection"]
 

@@ -17,10 +17,7 @@ A graph run reads a named playbook when `ACEContext.playbooks` names it; a turn 
 
 from __future__ import annotations
 
-from ace_graph.memory.sharing.asked import Caller
-from ace_graph.memory.sharing.grant import Grant
-from ace_graph.memory.sharing.proposal import Proposal, Trust
-from ace_graph.memory.sharing.right import Right
+from ace_graph.memory.sharing import Caller, Grant, Proposal, Right, Trust
 from ace_graph.playbooks.catalogue import (
     create,
     delete,

@@ -10,17 +10,15 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import uuid4
 
-from ace_graph.errors import InvalidPlaybook
-from ace_graph.memory.catalogue.entry import PlaybookEntry, checked_entry
-from ace_graph.memory.catalogue.name import DEFAULT, PlaybookRef
-from ace_graph.memory.clock import utc_now
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import InvalidPlaybook
+from ace_graph.base.off_loop import in_slices, off_loop
+from ace_graph.memory.catalogue import DEFAULT, PlaybookEntry, PlaybookRef, checked_entry
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.sharing.asked import Caller
-from ace_graph.memory.sharing.grant import Grant, Subject
+from ace_graph.memory.sharing import Caller, Grant, Subject
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.playbooks import StoredVersion, naming
-from ace_graph.off_loop import in_slices, off_loop
 from ace_graph.playbooks.content import (
     Change,
     Content,

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import uuid4
 
-from ace_graph.errors import ChangeRefused
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import ChangeRefused
+from ace_graph.base.off_loop import Steps, in_slices
 from ace_graph.memory.bullet import Bullet, content_hash
-from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit, History
 from ace_graph.memory.delta.effect import Rejection, Report, apply
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Rescreen, Reset
@@ -24,7 +25,6 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.memory.trajectory import TrajectoryFilter
-from ace_graph.off_loop import Steps, in_slices
 
 Content = Playbook | Iterable[str | Add]
 """A playbook, or texts and Add operations."""

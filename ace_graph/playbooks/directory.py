@@ -7,8 +7,7 @@ import logging
 from collections.abc import Collection
 from typing import Protocol, cast
 
-from ace_graph.memory.sharing.asked import Caller
-from ace_graph.memory.sharing.grant import is_team
+from ace_graph.memory.sharing import Caller, is_team
 
 DIRECTORY_SECONDS = 2.0
 MAX_TEAMS = 1_000

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
 
-from ace_graph.errors import (
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import (
     AceError,
     ChangeRefused,
     HistoryTooShort,
@@ -24,29 +25,36 @@ from ace_graph.errors import (
     InvalidPlaybook,
     LearnerForgotten,
 )
+from ace_graph.base.off_loop import Steps, in_slices, off_loop
+from ace_graph.base.telemetry import audit_sharing
 from ace_graph.memory.bullet import Danger
-from ace_graph.memory.catalogue.entry import PlaybookEntry, checked_entry
-from ace_graph.memory.catalogue.name import PlaybookRef
-from ace_graph.memory.clock import utc_now
+from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef, checked_entry
 from ace_graph.memory.commit import Commit, History, playbook_at
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.delta.rollback import ArchivedBullet, archived, restore_of, rollback_to
-from ace_graph.memory.formats.base import Reading
-from ace_graph.memory.formats.importing import ImportOutcome, batches, outcome_of
+from ace_graph.memory.formats.reading import Reading
+from ace_graph.memory.formats.registry import ImportOutcome, batches, outcome_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import screen
-from ace_graph.memory.sharing.asked import Asked, Caller, forbidden, not_found
-from ace_graph.memory.sharing.edits import reported
-from ace_graph.memory.sharing.outgoing import outgoing, outgoing_snapshot, outgoing_text
-from ace_graph.memory.sharing.right import Right, right
+from ace_graph.memory.sharing import (
+    Caller,
+    PlaybookAccess,
+    Right,
+    forbidden,
+    not_found,
+    outgoing,
+    outgoing_snapshot,
+    outgoing_text,
+    reported,
+    right,
+)
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import LearnerExport, Store
-from ace_graph.memory.stores.change import commit_checked
+from ace_graph.memory.stores.memories import commit_checked
 from ace_graph.memory.stores.playbooks import ContentStore, NamingStore, PlaybookStore, StoredVersion, naming
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.off_loop import Steps, in_slices, off_loop
 from ace_graph.playbooks.content import (
     Change,
     Content,
@@ -58,7 +66,6 @@ from ace_graph.playbooks.content import (
 )
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.versions import drop_old_versions, kept_names, version_number
-from ace_graph.telemetry import audit_sharing
 
 User = Caller | str | None
 """Who acts: with teams, or by name, whose teams the store's table has; None: the owner, by the host."""
@@ -103,7 +110,7 @@ class PlaybookHandle:
     key: str
     named: PlaybookStore | None = None
     entry: PlaybookEntry | None = None
-    asked: Asked | None = None
+    asked: PlaybookAccess | None = None
 
     def check_owner(self) -> None:
         """Raise PlaybookForbidden where the playbook is somebody else's."""
@@ -119,14 +126,14 @@ class PlaybookHandle:
         if self.asked is not None and self.named is not None:
             await self.named.asked(self.asked).check(self.key, needed)
 
-    def shared(self) -> tuple[PlaybookStore, PlaybookStore, Asked]:
+    def shared(self) -> tuple[PlaybookStore, PlaybookStore, PlaybookAccess]:
         """Return the namespace that checks each call, also the owner's; the one that does not; and who acts.
 
         Raises InvalidGrant for a learner's own memory.
         """
         if self.named is None:
             raise InvalidGrant("the own memory can't be shared: create a playbook with what others may read")
-        asked = self.asked or Asked(self.key, Caller(self.ref.owner), self.ref.name, audit_denial)
+        asked = self.asked or PlaybookAccess(self.key, Caller(self.ref.owner), self.ref.name, audit_denial)
         return self.named.asked(asked), self.named, asked
 
     async def load(self) -> Snapshot:
@@ -346,7 +353,7 @@ async def _checked(
     if entry is not None and is_owner and right(entry.owner, (), entry, ()) is Right.OWN:
         return PlaybookHandle(entry.ref, root, named, entry.playbook_id, named, entry)
     caller = await caller_of(acting, root) if isinstance(acting, str) else acting or Caller(None)
-    asked = Asked(name if entry is None else entry.playbook_id, caller, name, audit_denial)
+    asked = PlaybookAccess(name if entry is None else entry.playbook_id, caller, name, audit_denial)
     found = await named.asked(asked).entry(asked.playbook_id)
     if found is None:
         raise not_found(name)
@@ -387,7 +394,7 @@ class _SharedPlaybook:
     own state.
     """
 
-    def __init__(self, playbooks: PlaybookStore, asked: Asked) -> None:
+    def __init__(self, playbooks: PlaybookStore, asked: PlaybookAccess) -> None:
         self.name = playbooks.name
         self.policy: Policy = playbooks.policy
         self._asked = asked

@@ -15,30 +15,33 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from ace_graph.errors import ChangeRefused, PlaybookChanged, PlaybookForbidden, ProposalNotFound
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import ChangeRefused, PlaybookChanged, PlaybookForbidden, ProposalNotFound
+from ace_graph.base.off_loop import Steps, in_slices, off_loop
+from ace_graph.base.telemetry import audit_sharing
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit, check_expected
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Supersede, Update
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.sharing.asked import Asked, not_found
-from ace_graph.memory.sharing.edits import permitted
-from ace_graph.memory.sharing.outgoing import leaves_owner, outgoing_bullet
-from ace_graph.memory.sharing.proposal import (
+from ace_graph.memory.sharing import (
+    RIGHTS,
+    PlaybookAccess,
     Proposal,
     ProposalState,
+    Right,
     Trust,
+    leaves_owner,
+    not_found,
+    outgoing_bullet,
+    permitted,
     proposal_ids,
     source_of,
     trust_of,
 )
-from ace_graph.memory.sharing.right import RIGHTS, Right
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import keeps_playbooks
-from ace_graph.off_loop import Steps, in_slices, off_loop
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
 from ace_graph.playbooks.sharing import LOST_RIGHT, all_grants, close_proposal, entitling, may_still_propose
-from ace_graph.telemetry import audit_sharing
 
 EXPIRES_DAYS = 30
 MAX_OPEN = 200
@@ -272,7 +275,7 @@ class Proposals:
         asked = self._playbook.asked
         if asked is None:
             return True
-        quiet = Asked(self._key, asked.caller, asked.name)
+        quiet = PlaybookAccess(self._key, asked.caller, asked.name)
         try:
             await self._named.asked(quiet).check(self._key, Right.WRITE)
         except PlaybookForbidden:

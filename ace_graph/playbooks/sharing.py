@@ -10,20 +10,26 @@ from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ace_graph.errors import InvalidGrant
-from ace_graph.memory.catalogue.entry import PlaybookEntry
-from ace_graph.memory.clock import utc_now
-from ace_graph.memory.sharing.asked import Caller
-from ace_graph.memory.sharing.grant import Grant, Subject, checked_relation, checked_team
-from ace_graph.memory.sharing.outgoing import outgoing_text
-from ace_graph.memory.sharing.proposal import Proposal
-from ace_graph.memory.sharing.right import RIGHTS, Right
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import InvalidGrant
+from ace_graph.base.off_loop import off_loop
+from ace_graph.base.telemetry import audit_sharing
+from ace_graph.memory.catalogue import PlaybookEntry
+from ace_graph.memory.sharing import (
+    RIGHTS,
+    Caller,
+    Grant,
+    Proposal,
+    Right,
+    Subject,
+    checked_relation,
+    checked_team,
+    outgoing_text,
+)
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, naming
-from ace_graph.off_loop import off_loop
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
-from ace_graph.telemetry import audit_sharing
 
 LOST_RIGHT = "who proposed this may not propose any more"
 LEFT = "who proposed this has left the playbook"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal, cast, get_args
 
-from ace_graph.errors import UsageError
+from ace_graph.base.errors import UsageError
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.json import JsonFormat
 from ace_graph.memory.formats.registry import read_bullets

@@ -10,18 +10,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from ace_graph.errors import HistoryTooShort
-from ace_graph.memory.catalogue.retention import kept_versions, retention_plan, undoable_versions
-from ace_graph.memory.clock import utc_now
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import HistoryTooShort
+from ace_graph.memory.catalogue import kept_versions, retention_plan, undoable_versions
+from ace_graph.memory.confidence import present_verdict
 from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.playbook import Z_95, Interval, Playbook, wilson_interval
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.statistics import Z_95, Interval, wilson_interval
 from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.memory.stores.playbooks import PlaybookStore, StoredVersion, naming
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.memory.views.confidence import present_verdict
 
 MAX_TURNS = 5_000
 """So many of the newest turns are read."""

@@ -7,11 +7,17 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from ace_graph.errors import ChangeRefused
+from ace_graph.base.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.catalogue.foreign import foreign_prefix
-from ace_graph.memory.catalogue.usage import OWN_PLAYBOOK
+from ace_graph.memory.confidence import (
+    Effectiveness,
+    EvidenceIndex,
+    PlaybookMetadata,
+    effectiveness_of,
+    metadata_of,
+)
 from ace_graph.memory.decay import mean_decay_score
+from ace_graph.memory.foreign import foreign_prefix
 from ace_graph.memory.playbook import PlaybookStats
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
@@ -19,10 +25,8 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import trajectories_behind
 from ace_graph.memory.trust import lift, proven, share_withheld
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.memory.views.confidence import EvidenceIndex
-from ace_graph.memory.views.effectiveness import Effectiveness, Metadata, effectiveness_of, metadata_of
-from ace_graph.memory.views.kinds import kind_of
-from ace_graph.memory.views.strategy import CATEGORIES
+from ace_graph.memory.usage import OWN_PLAYBOOK
+from ace_graph.memory.views import CATEGORIES, kind_of
 from ace_graph.playbooks.handle import PlaybookHandle
 
 
@@ -35,7 +39,7 @@ class Worth(NamedTuple):
     effectiveness: Effectiveness
 
     @property
-    def metadata(self) -> Metadata:
+    def metadata(self) -> PlaybookMetadata:
         """What was done to make the playbook what it is."""
         return metadata_of(self.snapshot)
 

@@ -5,7 +5,8 @@ app = create_app(settings)          # uvicorn module:app serves it; `ace-graph s
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -16,13 +17,13 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Match
 
-from ace_graph.errors import AceError, RequestRefused
+from ace_graph.base.clock import Clock, SystemClock
+from ace_graph.base.errors import AceError, ConfigurationError, RequestRefused
+from ace_graph.base.settings import Settings
 from ace_graph.server.auth import make_authenticator
-from ace_graph.server.clock import Clock, SystemClock
-from ace_graph.server.cors import allow_origins
-from ace_graph.server.dependencies import Services
 from ace_graph.server.errors import (
     error_response,
     http_error_for,
@@ -31,10 +32,13 @@ from ace_graph.server.errors import (
 )
 from ace_graph.server.lifespan import Overrides, open_services
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.middleware.access_control import AccessControl
-from ace_graph.server.middleware.access_log import AccessLogMiddleware
-from ace_graph.server.middleware.body_limit import body_too_large
-from ace_graph.server.middleware.rate_limit import TokenBucket
+from ace_graph.server.middleware import (
+    OPERATOR_HEADER,
+    AccessControl,
+    AccessLogMiddleware,
+    TokenBucket,
+    body_too_large,
+)
 from ace_graph.server.page.mount import page_app, serve_page
 from ace_graph.server.routes import (
     consolidation,
@@ -46,7 +50,39 @@ from ace_graph.server.routes import (
     sharing,
     trajectories,
 )
-from ace_graph.settings import Settings
+from ace_graph.server.services import Services
+
+# CORS: web pages of the origins in ACE_SERVER_ORIGINS may call the server from a browser, with a token.
+
+
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
+_REQUEST_HEADERS = (
+    *("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID"),
+    *(OPERATOR_HEADER, "X-Request-Id"),
+)
+_RESPONSE_HEADERS = ("ETag", "Retry-After", "X-Request-Id")
+
+
+def allow_origins(app: FastAPI, origins: Sequence[str]) -> None:
+    """Add the CORS middleware, which answers preflight requests before a token is needed.
+
+    Raises ConfigurationError for what is no origin. A star is refused: it would open a server in development
+    mode to every page that is looked at on this machine.
+    """
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise ConfigurationError(
+                f"ACE_SERVER_ORIGINS: {origin} is no origin: write https://app.example, without a path"
+            )
+    if origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=["DELETE", "GET", "PATCH", "POST", "PUT"],
+            allow_headers=list(_REQUEST_HEADERS),
+            expose_headers=list(_RESPONSE_HEADERS),
+        )
+
 
 _ROUTERS: tuple[APIRouter, ...] = (
     *(conversations.chatting, conversations.routes),
@@ -55,6 +91,7 @@ _ROUTERS: tuple[APIRouter, ...] = (
     *(trajectories.routes, trajectories.judging),
     *(learner.routes, learner.all_routes, health.routes),
 )
+
 # FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.
 _NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,

@@ -6,17 +6,21 @@ that does not validate gets each wrong field as the client wrote it, and what it
 
 from __future__ import annotations
 
+import logging
+import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import PurePath
 from typing import Any, cast
+from uuid import uuid4
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from ace_graph.errors import (
+from ace_graph.base.errors import (
     ChangeRefused,
     CommitContention,
     CommitTooOld,
@@ -42,16 +46,37 @@ from ace_graph.errors import (
     TrajectoryClosed,
     TrajectoryNotFound,
 )
-from ace_graph.server.middleware.request_id import REQUEST_ID
+
+# The id of the current request, for log lines and the response header.
+
+
+REQUEST_ID: ContextVar[str | None] = ContextVar("ace_request_id", default=None)
+"""The id, in the task of a request and in the turn that it began."""
+_VALID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+
+
+def request_id_of(given: str | None) -> str:
+    """Return the id that the client or a proxy sent if it is short and plain, else a new one."""
+    return given if given and _VALID.fullmatch(given) else uuid4().hex
+
+
+class RequestIds(logging.Filter):
+    """Adds the request id to log records."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Add `request_id`; keep the record."""
+        found = REQUEST_ID.get()
+        if found is not None:
+            record.request_id = found
+        return True
+
 
 _MOST_CHARS = 300
 _TEXT, _TRUTH, _OBJECT, _LIST = "must be text", "must be true or false", "must be an object", "must be a list"
 _TIME = "must be a time, written as 2026-01-31T12:00:00Z"
 _LOCATIONS = frozenset({"body", "query", "path", "header"})
-
 _Detail = Mapping[str, object]
 _Bounds = Mapping[str, object]
-
 _VALIDATION_MESSAGES: Mapping[str, str | Callable[[_Bounds], str]] = {
     "missing": "is missing",
     "extra_forbidden": "is not known here",

@@ -20,12 +20,12 @@ from fastapi.params import Depends as Dependency
 from fastapi.routing import APIRoute
 from pydantic.json_schema import SkipJsonSchema
 
-from ace_graph.errors import RequestRefused, StoreError
-from ace_graph.memory.catalogue.name import DEFAULT
+from ace_graph.base.errors import RequestRefused, StoreError
+from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.server.auth import LEARNER_AUTHOR, Identity
-from ace_graph.server.conversations.database import Database, Execute, Row
-from ace_graph.server.dependencies import Sender, ServicesDep
+from ace_graph.server.conversations.databases import ConversationDatabase, Execute, Row
 from ace_graph.server.errors import error_responses
+from ace_graph.server.services import Sender, ServicesDep
 
 logger = logging.getLogger("ace_graph")
 
@@ -42,7 +42,7 @@ _Handler = Callable[[Request], Coroutine[Any, Any, Response]]  # Any: Starlette'
 class _KeyedRequest:
     """A learner's key with what it is used up for, and what is asked for under it, without any content."""
 
-    database: Database
+    database: ConversationDatabase
     learner_id: str
     key: str
     request: str

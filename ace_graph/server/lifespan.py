@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,25 +12,81 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 
-from ace_graph.background.worker import learning_resources
-from ace_graph.cleaning.schedule import memory_cleaning, run_jobs
-from ace_graph.errors import ConfigurationError
+from ace_graph.agent.context import LearningMode
+from ace_graph.agent.models import close_model, make_model
+from ace_graph.base.clock import Clock
+from ace_graph.base.errors import ConfigurationError
+from ace_graph.base.settings import Settings
 from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
+from ace_graph.learning.cleaning import memory_cleaning, run_jobs
+from ace_graph.learning.worker import build_worker, learning_resources
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.models import close_model, make_model
-from ace_graph.server.background import background_worker, learning_mode
-from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.checkpointer import TurnCheckpointer
 from ace_graph.server.conversations.cleaning import ConversationLimits, conversation_cleaning
 from ace_graph.server.conversations.open import open_conversations
-from ace_graph.server.dependencies import Exports, Services
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.turns.manager import ServingLimits, TurnResources, Turns
-from ace_graph.server.turns.recovery import recovery_loop
-from ace_graph.settings import Settings
+from ace_graph.server.services import Exports, Services
+from ace_graph.server.turns.running import RunningTurns, ServingLimits, TurnResources, recovery_loop
 from ace_graph.stores import check_store, open_store
+
+# The worker inside the server, which learns from turns after their answers.
+#
+# `ace-graph worker` does the same in a process of its own; any number of both share the work.
+
+
+logger = logging.getLogger("ace_graph")
+
+
+def learning_mode(settings: Settings) -> LearningMode:
+    """Return ACE_LEARNING, in the background if it is not set."""
+    return settings.learning or "background"
+
+
+@asynccontextmanager
+async def background_worker(
+    settings: Settings,
+    model: BaseChatModel | str,
+    store: PendingStore,
+    snapshots: SnapshotCache,
+    clock: Clock,
+) -> AsyncGenerator[Callable[[str], None]]:
+    """Run a worker until the block ends; yield the function that wakes it up for a learner.
+
+    What it has not finished within ACE_SERVER_GRACE stays pending.
+    """
+    if not settings.server_worker or learning_mode(settings) != "background":
+        yield _no_worker
+        return
+    worker = build_worker(
+        model=model,
+        store=store,
+        settings=settings,
+        snapshots=snapshots,
+        clock=clock.now,
+        sleep=clock.sleep,
+    )
+    task = asyncio.create_task(worker.run(), name="ace-worker")
+    task.add_done_callback(_log_error)
+    try:
+        yield worker.wake
+    finally:
+        worker.stop()
+        _, unfinished = await asyncio.wait({task}, timeout=settings.server_grace)
+        for each in unfinished:
+            each.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _no_worker(_learner_id: str) -> None:
+    """Do nothing: another process learns, or the turn has learned itself."""
+
+
+def _log_error(task: asyncio.Task[None]) -> None:
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        logger.error("[ACE Server] the worker ended: %s", type(error).__name__)
 
 
 @dataclass(frozen=True)
@@ -77,7 +135,7 @@ async def open_services(
         turn_resources = TurnResources(
             graph, store, snapshots, conversations, limits, clock, metrics, wake, teams_in_tokens
         )
-        turns = Turns(turn_resources)
+        turns = RunningTurns(turn_resources)
         stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(recovery_loop(turns, conversations, store, clock))
         jobs = [memory_cleaning(store, settings, clock.now, clock.sleep)]

@@ -22,13 +22,13 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from ace_graph.context import MAX_PLAYBOOKS, MemoryUse
-from ace_graph.learning.report import ace_delta
+from ace_graph.agent.context import MAX_PLAYBOOKS, MemoryUse
+from ace_graph.agent.state import ACEOutput, Learning, Mode, Result, UsageJSON
+from ace_graph.base.text import without_surrogates
+from ace_graph.learning.pipeline import ace_delta
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.text import without_surrogates
 from ace_graph.playbooks.versions import version_from
-from ace_graph.state import ACEOutput, Learning, Mode, Result, UsageJSON
 
 MAX_MESSAGE_CHARS = 100_000
 MAX_HISTORY = 1_000

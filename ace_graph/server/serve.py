@@ -21,18 +21,17 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
-from ace_graph.errors import AceError, ConfigurationError
-from ace_graph.models import choose_model
+from ace_graph.agent.models import choose_model
+from ace_graph.base.errors import AceError, ConfigurationError
+from ace_graph.base.settings import Settings
 from ace_graph.server.app import create_app
-from ace_graph.server.connection_limits import bounded_protocol, socket_limits
+from ace_graph.server.connection_limits import bound_sockets, bounded_protocol, socket_limits
 from ace_graph.server.conversations.open import conversations_location
-from ace_graph.server.dependencies import Services
+from ace_graph.server.errors import RequestIds
 from ace_graph.server.lifespan import Overrides
-from ace_graph.server.listen import bound_sockets
-from ace_graph.server.middleware.access_control import is_loopback
-from ace_graph.server.middleware.request_id import RequestIds
-from ace_graph.server.telemetry import exported_spans
-from ace_graph.settings import Settings
+from ace_graph.server.metrics import exported_spans
+from ace_graph.server.middleware import is_loopback
+from ace_graph.server.services import Services
 from ace_graph.stores import redacted_url
 
 logger = logging.getLogger("ace_graph")

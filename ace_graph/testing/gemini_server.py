@@ -22,8 +22,6 @@ from typing import Self
 
 from pydantic import JsonValue
 
-__all__ = ["GeminiRequest", "GeminiServer"]
-
 Json = dict[str, JsonValue]
 _CHUNK = 7
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.commit import History
-from ace_graph.memory.consolidation.schedule import is_run
+from ace_graph.memory.consolidation import is_run
 from ace_graph.memory.delta.effect import Effect, Put, apply
+from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot

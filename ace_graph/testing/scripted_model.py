@@ -21,7 +21,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from pydantic import PrivateAttr
 
-from ace_graph.models.local import LocalModel, ModelCall
+from ace_graph.agent.models.local import LocalModel, ModelCall
 
 __all__ = ["BrokenStream", "ModelCall", "Reply", "ScriptedModel", "UnexpectedModelCall"]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Self
 
-from ace_graph.memory.commit import Commit, History
+from ace_graph.memory.commit import Commit, History, Pending
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Pending
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, Store, keeps_pending

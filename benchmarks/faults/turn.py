@@ -18,19 +18,18 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from pydantic import PrivateAttr
 
-from ace_graph.context import ACEContext
-from ace_graph.errors import StoreUnavailable
+from ace_graph.agent.context import ACEContext
+from ace_graph.agent.models.local import LocalModel, ModelCall
+from ace_graph.agent.state import ACEInput, ACEOutput
+from ace_graph.base.errors import StoreUnavailable
+from ace_graph.base.settings import Settings
 from ace_graph.graph import ACEGraph, build_ace_graph
-from ace_graph.memory.commit import Commit
+from ace_graph.memory.commit import Commit, Pending
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.evidence import Evidence
-from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.models.local import LocalModel, ModelCall
-from ace_graph.settings import Settings
-from ace_graph.state import ACEInput, ACEOutput
 from benchmarks.faults.fault import Fault, Point
 from benchmarks.faults.store_proxy import StoreProxy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from ace_graph.evaluation.statistics import wilson
+from ace_graph.training.statistics import wilson
 from benchmarks.mutants.mutation import Change, Verdict
 from benchmarks.mutants.reasons import Reason, reason_for
 from benchmarks.mutants.sample import GROUPS, group_of, module_of

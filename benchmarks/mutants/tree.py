@@ -30,9 +30,9 @@ MUTATED = (
     "ace_graph/learning/*",
     "ace_graph/adaptation/*",
     "ace_graph/background/*",
-    "ace_graph/evidence.py",
-    "ace_graph/arithmetic.py",
-    "ace_graph/numerals.py",
+    "ace_graph/agent/evidence.py",
+    "memory/arithmetic.py",
+    "memory/numbers.py",
 )
 """What is mutated, as paths of the copy."""
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from langchain_core.embeddings import Embeddings
 from rich.console import Console
 
-from ace_graph.embeddings.static_vectors import INSTALL, find_static_vectors
-from ace_graph.errors import ConfigurationError
+from ace_graph.agent.embeddings.static_vectors import INSTALL, find_static_vectors
+from ace_graph.base.errors import ConfigurationError
 from benchmarks.quality import learning_simulation, two_worlds
 from benchmarks.quality.conversations import run as conversations
 from benchmarks.quality.duplicates import run as duplicates

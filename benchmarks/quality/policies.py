@@ -13,11 +13,9 @@ from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.decay import decay_score
-from ace_graph.memory.retrieval.retrieve import retrieve
-from ace_graph.memory.retrieval.selection import line_tokens
+from ace_graph.memory.retrieval.retrieve import line_tokens, retrieve
 from ace_graph.memory.search.index import idf
-from ace_graph.memory.search.token_count import estimate_tokens
-from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.search.tokenize import estimate_tokens, terms
 from ace_graph.memory.trust import arm_of
 from ace_graph.memory.turn import Arm
 from benchmarks.quality.learner_memory import LearnerMemory

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ace_graph.adaptation.journal import AdaptationStep
-from ace_graph.adaptation.samples import Sample
-from ace_graph.adaptation.transcripts import LastTranscripts
 from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.search.token_count import estimate_tokens
+from ace_graph.memory.search.tokenize import estimate_tokens
+from ace_graph.training.journal import AdaptationStep
+from ace_graph.training.options import LastTranscripts
+from ace_graph.training.samples import Sample
 from benchmarks.quality.world import Lesson, Task
 
 __all__ = ["BUDGETS", "TranscriptLog"]

@@ -31,4 +31,4 @@ def readers_of_files() -> Iterator[Reader]:
     for name, around in _DOCUMENTS.items():
         read = refused(lambda text, around=around: read_playbook(around.replace("{}", text)))
         yield Reader(f"inside {name}", read, ("ace_graph.memory.formats.markdown",))
-    yield Reader("a bullet in a file", refused(bullets), ("ace_graph.memory.formats.base",))
+    yield Reader("a bullet in a file", refused(bullets), ("ace_graph.memory.formats.reading",))

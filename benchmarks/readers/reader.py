@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from ace_graph.errors import AceError
+from ace_graph.base.errors import AceError
 
 __all__ = ["Reader", "refused"]
 

@@ -16,18 +16,29 @@ from typing import cast
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import TypeAdapter
 
+from ace_graph.agent.context import ACEContext
+from ace_graph.agent.evidence import matches_ground_truth, quotes_truth
+from ace_graph.agent.models.call import redacted
+from ace_graph.agent.models.local import ModelCall
+from ace_graph.agent.models.reply import find_json_object
+from ace_graph.agent.offline_tutor import OfflineTutor
+from ace_graph.agent.reasoning.streaming import AnswerParser, parse_answer
+from ace_graph.agent.reasoning.tot import parse_scores, parse_thoughts
+from ace_graph.agent.runtime import Run
+from ace_graph.agent.state import Turn
+from ace_graph.agent.tools.calculator import calculate
+from ace_graph.agent.tools.mcp import parse_servers
+from ace_graph.agent.tools.memory_tools import matching
+from ace_graph.base.prompts import data_block, preview
+from ace_graph.base.text import clean_line, encodable
 from ace_graph.cli.conversation import is_praise
 from ace_graph.cli.run import parse_request
 from ace_graph.cli.terminal import printable
-from ace_graph.context import ACEContext
-from ace_graph.evaluation.tasks import labels_of
-from ace_graph.evidence import matches_ground_truth, quotes_truth
 from ace_graph.learning.calculations import calculation_in, correction_of_sum
-from ace_graph.learning.feedback import Feedback, JudgedTurn, read_feedback
-from ace_graph.learning.objection import check_objection
+from ace_graph.learning.feedback import Feedback, JudgedTurn, check_objection, read_feedback
+from ace_graph.learning.patterns import kinds_of
 from ace_graph.learning.reflection import LearnerFact, Reflection, copies, says_nothing
 from ace_graph.learning.reflector import worth_reflecting
-from ace_graph.learning.shell_commands import kinds_of
 from ace_graph.learning.statements.clearing import asks_to_clear
 from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.learning.statements.learner_facts import learner_facts
@@ -37,37 +48,24 @@ from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type, infer_topic
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.numbers import numerals, parse_number
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.screening.secrets import redact
 from ace_graph.memory.search.source_words import source_words
-from ace_graph.memory.search.token_count import estimate_tokens
-from ace_graph.memory.search.tokenize import content_words, language_of, terms
+from ace_graph.memory.search.tokenize import content_words, estimate_tokens, language_of, terms
+from ace_graph.memory.similarity.claim import normalized_tokens
 from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.similarity.normalize import normalized_tokens
 from ace_graph.memory.snapshot import Access, Snapshot
-from ace_graph.memory.text import clean_line, encodable
 from ace_graph.memory.turn import RecentTurn, answer_hash
 from ace_graph.memory.window import adaptive_size, select_window, truncate_tool_results
-from ace_graph.models.failures import redacted
-from ace_graph.models.local import ModelCall
-from ace_graph.models.reply import find_json_object
 from ace_graph.nodes.planner import plan_turn
 from ace_graph.nodes.router import choose_mode
-from ace_graph.numerals import numerals, parse_number
-from ace_graph.offline_tutor import OfflineTutor
-from ace_graph.prompts import data_block, preview
-from ace_graph.reasoning.streaming import AnswerParser, parse_answer
-from ace_graph.reasoning.tot import parse_scores, parse_thoughts
-from ace_graph.runtime import Run
-from ace_graph.server.middleware.request_id import request_id_of
+from ace_graph.server.errors import request_id_of
 from ace_graph.server.schemas import ChatRequest, VersionName
-from ace_graph.state import Turn
-from ace_graph.tools.bullet_rows import matching
-from ace_graph.tools.calculator import calculate
-from ace_graph.tools.mcp.config import parse_servers
+from ace_graph.training.datasets import labels_of
 from benchmarks.readers.files import readers_of_files
 from benchmarks.readers.reader import Reader, refused
 
@@ -262,11 +260,11 @@ _TUTOR_MODULES = (
     *("answer", "parser", "preferences", "prompt_reader"),
     *("reflect", "small_talk", "solver", "teaching", "tutor"),
 )
-_TUTOR = (*(f"ace_graph.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_graph.spelled_numbers")
+_TUTOR = (*(f"ace_graph.agent.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_graph.memory.numbers")
 
 _STATEMENT_MODULES = (
     *("explicit", "clauses", "denials", "forget_requests", "rules", "slots"),
-    *("form_denials", "form_statements", "forms", "own_voice", "speaker", "turn_source"),
+    *("form_statements", "forms", "own_voice", "speaker", "turn_source"),
 )
 _SOURCE_WORDS = "ace_graph.memory.search.source_words"
 _STATEMENTS = tuple(f"ace_graph.learning.statements.{name}" for name in _STATEMENT_MODULES)
@@ -274,8 +272,10 @@ _COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity
 _SCREEN = tuple(
     f"ace_graph.memory.screening.{part}"
     for part in (
-        *("account_numbers", "disguise", "joined_words", "links", "passwords"),
-        *("prompt_injection", "rules", "screen", "secrets"),
+        "prompt_injection",
+        "rules",
+        "screen",
+        "secrets",
     )
 )
 
@@ -288,7 +288,7 @@ READERS: tuple[Reader, ...] = (
     Reader("select_window", _select_window, ("ace_graph.memory.window",), of_message=True),
     Reader("explicit_operations", _explicit_operations, (*_STATEMENTS, _SOURCE_WORDS), of_message=True),
     _reader(asks_to_clear, of_message=True),
-    Reader("learner_facts", _learner_facts, ("ace_graph.languages.detection",), of_message=True),
+    Reader("learner_facts", _learner_facts, ("ace_graph.memory.languages.detection",), of_message=True),
     Reader("calculation_in", calculation_in, ("ace_graph.learning.calculations",), of_message=True),
     _reader(correction_of_sum, of_message=True),
     Reader(
@@ -296,23 +296,23 @@ READERS: tuple[Reader, ...] = (
         lambda text: is_praise(text, "5/6"),
         ("ace_graph.cli.conversation",),
     ),
-    Reader("check_objection", _check_objection, ("ace_graph.learning.objection",)),
+    Reader("check_objection", _check_objection, ("ace_graph.learning.feedback",)),
     Reader(
         "read_feedback",
         _feedback_message,
-        ("ace_graph.learning.feedback", "ace_graph.learning.feedback_forms", "ace_graph.languages.forms"),
+        ("ace_graph.learning.feedback", "ace_graph.learning.feedback", "ace_graph.memory.languages.forms"),
         of_message=True,
     ),
     Reader("read_feedback, the answer", _feedback_answer, ("ace_graph.learning.statements.sentences",)),
     Reader("worth_reflecting", _worth_reflecting, ("ace_graph.learning.reflector",), of_message=True),
-    Reader("the tutor's answer", _tutor_question, ("ace_graph.models.local", *_TUTOR), of_message=True),
+    Reader("the tutor's answer", _tutor_question, ("ace_graph.agent.models.local", *_TUTOR), of_message=True),
     Reader("the tutor, an earlier question", _tutor_earlier_question),
     Reader("the tutor, a bullet", _tutor_playbook),
     Reader("the tutor, a system prompt", _tutor_system),
     Reader("the tutor reflects", _tutor_reflects),
     Reader("the tutor scores", _tutor_scores),
     Reader("content and answer hash", lambda text: (content_hash(text), answer_hash(text)), of_message=True),
-    Reader("data_block", partial(data_block, "question"), ("ace_graph.prompts",), of_message=True),
+    Reader("data_block", partial(data_block, "question"), ("ace_graph.base.prompts",), of_message=True),
     Reader("data_block of the playbook", _playbook_block),
     _reader(preview, of_message=True),
     _reader(adaptive_size),
@@ -326,7 +326,7 @@ READERS: tuple[Reader, ...] = (
     _reader(clean_line),
     _reader(encodable),
     _reader(id_number),
-    Reader("matches_ground_truth", _answer_against_truth, ("ace_graph.evidence",)),
+    Reader("matches_ground_truth", _answer_against_truth, ("ace_graph.agent.evidence",)),
     Reader("matches_ground_truth, the truth", _truth_against_answer),
     Reader("quotes_truth", _quotes_truth),
     _reader(numerals),
@@ -335,19 +335,19 @@ READERS: tuple[Reader, ...] = (
     _reader(says_nothing),
     Reader("a reflection", refused(_reflection)),
     Reader("read_work", refused(read_work), ("ace_graph.learning.tasks",)),
-    Reader("kinds_of", _kinds_of, ("ace_graph.learning.shell_commands",)),
+    Reader("kinds_of", _kinds_of, ("ace_graph.learning.patterns",)),
     _reader(parse_answer),
     Reader("a reply as it comes", _reply_as_it_comes),
     Reader("an answer as it comes", _answer_as_it_comes),
-    Reader("parse_scores", _parse_scores, ("ace_graph.reasoning.tot",)),
+    Reader("parse_scores", _parse_scores, ("ace_graph.agent.reasoning.tot",)),
     Reader("parse_thoughts", _parse_thoughts),
     _reader(find_json_object),
     _reader(redact),
     _reader(redacted),
     _reader(labels_of),
-    Reader("matching", lambda text: matching(_playbook(), text), ("ace_graph.tools.bullet_rows",)),
-    Reader("calculate", calculate, ("ace_graph.tools.calculator", "ace_graph.arithmetic")),
-    Reader("parse_servers", refused(_mcp_servers), ("ace_graph.tools.mcp.config",)),
+    Reader("matching", lambda text: matching(_playbook(), text), ("ace_graph.agent.tools.memory_tools",)),
+    Reader("calculate", calculate, ("ace_graph.agent.tools.calculator", "ace_graph.memory.arithmetic")),
+    Reader("parse_servers", refused(_mcp_servers), ("ace_graph.agent.tools.mcp",)),
     Reader("a chat request", refused(_chat_request)),
     Reader("the name of a version", refused(_version_name), ("ace_graph.server.schemas",)),
     Reader("ace-graph run's request", refused(_run_request)),
@@ -359,7 +359,7 @@ READERS: tuple[Reader, ...] = (
     Reader(
         "compare",
         _near_duplicates,
-        (*_COMPARISON, "ace_graph.memory.similarity.parts", "ace_graph.memory.similarity.statement"),
+        (*_COMPARISON, "ace_graph.memory.similarity.paraphrase", "ace_graph.memory.similarity.paraphrase"),
         most=_BULLET_CHARS,
     ),
     Reader("resolve", refused(_resolve), ("ace_graph.memory.delta.draft",), most=_BULLET_CHARS),

@@ -29,13 +29,13 @@ from pydantic import SecretStr
 from starlette.routing import Mount
 
 from ace_graph import ACEContext, playbooks
-from ace_graph.mcp_server.access import MemoryAccess, one_learner
-from ace_graph.mcp_server.server import build_server
+from ace_graph.agent.retriever import BulletFinder
+from ace_graph.base.settings import Settings
+from ace_graph.hosts.mcp_server.access import MemoryAccess, one_learner
+from ace_graph.hosts.mcp_server.server import build_server
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.middleware import ACEMemory
-from ace_graph.reasoning.find_bullets import BulletFinder
 from ace_graph.server import Overrides, create_app
-from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 
 __all__ = ["ADA", "Try", "doors_report", "judged", "open_victim", "play_doors", "requests"]

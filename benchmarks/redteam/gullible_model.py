@@ -7,7 +7,7 @@ import json
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from pydantic import PrivateAttr
 
-from ace_graph.models.local import LocalModel, ModelCall
+from ace_graph.agent.models.local import LocalModel, ModelCall
 
 __all__ = ["Gullible"]
 

@@ -13,18 +13,17 @@ from datetime import UTC, datetime
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.tools import tool
 
-from ace_graph.context import ACEContext
-from ace_graph.errors import AceError
+from ace_graph.agent.context import ACEContext
+from ace_graph.agent.models.local import ModelCall
+from ace_graph.agent.state import ACEInput
+from ace_graph.base.errors import AceError
+from ace_graph.base.settings import Settings
 from ace_graph.graph import ACEGraph, build_ace_graph
 from ace_graph.memory.delta.operations import Add, Delta, Operation
-from ace_graph.memory.formats.importing import batches
-from ace_graph.memory.formats.registry import read_playbook
+from ace_graph.memory.formats.registry import batches, read_playbook
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.stores.base import Store
-from ace_graph.models.local import ModelCall
-from ace_graph.settings import Settings
-from ace_graph.state import ACEInput
 from benchmarks.redteam.attacks import Attack
 from benchmarks.redteam.gullible_model import TOOL, Gullible
 

@@ -9,17 +9,17 @@ from datetime import UTC, datetime
 from langchain_core.messages import HumanMessage
 
 from ace_graph import playbooks
-from ace_graph.consolidation import consolidate, distinguish, merge_memories, undo
-from ace_graph.context import ACEContext
-from ace_graph.errors import AceError
+from ace_graph.agent.context import ACEContext
+from ace_graph.base.errors import AceError
 from ace_graph.graph import build_ace_graph
 from ace_graph.learning.curate_reflections import curate
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.serialization import dump_playbook
-from ace_graph.memory.sharing.outgoing import leaves_owner
+from ace_graph.memory.sharing import leaves_owner
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.playbooks import Caller
+from ace_graph.playbooks.consolidation import consolidate, distinguish, merge_memories, undo
 from ace_graph.playbooks.handle import open_by_id, open_playbook
 from ace_graph.testing import ScriptedModel
 from benchmarks.redteam.empty_stores import EmptyStores, in_memory

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from langchain_core.messages import SystemMessage
 
-from ace_graph.models.local import ModelCall
+from ace_graph.agent.models.local import ModelCall
 
 __all__ = ["skeletons"]
 

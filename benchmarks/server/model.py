@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import PrivateAttr
 
-from ace_graph.models.local import SCHEMA_KEY, ModelCall
+from ace_graph.agent.models.local import SCHEMA_KEY, ModelCall
 from benchmarks.corpus import lessons
 from benchmarks.stub import StubModel
 

@@ -77,8 +77,8 @@ async def _application(kind: str, store: str, folder: Path, options: Options) ->
 
 
 def _ours(model: ServedModel, store: str, folder: Path, options: Options) -> FastAPI:
+    from ace_graph.base.settings import Settings
     from ace_graph.server import Overrides, create_app
-    from ace_graph.settings import Settings
 
     name = "neo4j" if "://" in store and not store.startswith("sqlite") else "sqlite"
     password = os.environ.get("NEO4J_TEST_PASSWORD")

@@ -10,9 +10,9 @@ import json
 import sys
 import time
 
-from ace_graph.background.process_item import ItemOutcome
-from ace_graph.background.worker import build_worker
-from ace_graph.settings import Settings
+from ace_graph.base.settings import Settings
+from ace_graph.learning.pending import ItemOutcome
+from ace_graph.learning.worker import build_worker
 from benchmarks.available_stores import Place
 from benchmarks.server.model import ServedModel
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
+from ace_graph.base.settings import Settings
 from ace_graph.memory.stores.base import Store
-from ace_graph.settings import Settings
 from benchmarks.available_stores import Place
 from benchmarks.corpus import questions
 from benchmarks.plan import Findings

@@ -2,8 +2,8 @@
 
 Compiled patterns are found in the modules as they are once imported, in tables and dataclasses too; patterns
 given to functions of `re` are found in the source and evaluated in their module. A module that makes patterns
-from data files has a public function `patterns` that returns all of them. Any other pattern that is put
-together in a function has no text here: it is not known before it is used.
+from data files has public functions `patterns`, `link_patterns` and the like that return all of them. Any
+other pattern that is put together in a function has no text here: it is not known before it is used.
 """
 
 from __future__ import annotations
@@ -83,11 +83,15 @@ def patterns_of(module: ModuleType) -> list[Found]:
 
 
 def _from_data(module: ModuleType) -> Iterator[Found]:
-    function = getattr(module, "patterns", None)
-    if not inspect.isfunction(function) or function.__module__ != module.__name__:
-        return
-    for pattern in cast("Callable[[], Iterable[re.Pattern[str]]]", function)():
-        yield Found(module.__name__, "patterns()", pattern.pattern, pattern.flags, frozenset({"search"}))
+    for name, function in vars(module).items():
+        if name != "patterns" and not name.endswith("_patterns"):
+            continue
+        if not inspect.isfunction(function) or function.__module__ != module.__name__:
+            continue
+        if inspect.signature(function).parameters or name.startswith("_"):
+            continue
+        for pattern in cast("Callable[[], Iterable[re.Pattern[str]]]", function)():
+            yield Found(module.__name__, "patterns()", pattern.pattern, pattern.flags, frozenset({"search"}))
 
 
 def _assigned(statement: ast.stmt) -> Iterator[str]:

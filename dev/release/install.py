@@ -38,11 +38,13 @@ for each in map(Requirement, requires("ace-graph")):
 """Imports what an extra alone asks for."""
 
 _OURS = {
-    "mcp": "import ace_graph.tools.mcp.session",
+    "mcp": "import ace_graph.agent.tools.mcp",
     "postgres": "import ace_graph.memory.stores.sql.postgres",
-    "ray": "import ace_graph.executors.ray_cluster",
+    "ray": "import ace_graph.base.executors",
     "server": "from ace_graph import Settings, server; server.create_app(Settings.load())",
-    "embeddings": "from ace_graph.embeddings.static_vectors import find_static_vectors as f; assert f()",
+    "embeddings": (
+        "from ace_graph.agent.embeddings.static_vectors import find_static_vectors as found; assert found()"
+    ),
 }
 """What of this package an extra is for."""
 

@@ -14,8 +14,6 @@ from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.effect import Archived
 
-__all__ = ["archive_beyond_cap", "archive_harmful"]
-
 
 def archive_harmful(draft: Draft) -> None:
     """Archive bullets that this delta blamed, once harmful - helpful reaches the harm limit."""

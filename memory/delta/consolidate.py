@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+from ace_graph.memory.access import Uses
 from ace_graph.memory.bullet import MAX_DISTINCT, Bullet
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.merge import merge, with_keywords_of
 from ace_graph.memory.delta.operations import Consolidate, Distinguish, Source
 from ace_graph.memory.delta.screening import checked_text, screen_bullet
-from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.search.source_words import words_besides
 from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
 from ace_graph.memory.similarity.losses import losses

@@ -13,8 +13,10 @@ from itertools import islice
 
 from pydantic import ValidationError
 
+from ace_graph.base.copy_on_write import CopyOnWrite
+from ace_graph.base.text import clean_line
+from ace_graph.memory.access import Uses
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.copies import CopyOnWrite
 from ace_graph.memory.delta.effect import (
     ABSORBED,
     Archived,
@@ -31,13 +33,11 @@ from ace_graph.memory.delta.effect import (
     Unlinked,
     moved_last,
 )
-from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.text import clean_line
 
 __all__ = ["TAKEN_IDS", "Draft", "Refused"]
 

@@ -12,25 +12,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import combinations
 
+from ace_graph.memory.access import Uses
 from ace_graph.memory.bullet import MAX_DISTINCT, MAX_EXAMPLES, MAX_KEYWORDS, Bullet, Stated
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.operations import Merge, Restore
 from ace_graph.memory.delta.screening import checked_text, screened_again
-from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.search.source_words import words_besides
 from ace_graph.memory.search.tokenize import content_words, language_of
 from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
-
-__all__ = [
-    "MAX_SOURCES",
-    "MAX_TAGS",
-    "choose_survivor",
-    "merge",
-    "merge_named",
-    "restore",
-    "with_keywords_of",
-]
 
 MAX_SOURCES = 64
 MAX_TAGS = 32

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ace_graph.memory.access import Uses
 from ace_graph.memory.bullet import (
     LEFT_OUT,
     Bullet,
@@ -22,7 +23,6 @@ from ace_graph.memory.bullet import (
     Stated,
     Text,
 )
-from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Consolidations, RecentInsight, Vote
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import get_args
 
+from ace_graph.base.off_loop import Steps, finish
+from ace_graph.base.text import clean_line
+from ace_graph.memory.access import Uses, moved_stamps
 from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, Danger
-from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.delta.add_or_merge import add
 from ace_graph.memory.delta.archive import archive_beyond_cap, archive_harmful
 from ace_graph.memory.delta.consolidate import consolidate, distinguish
@@ -42,24 +44,19 @@ from ace_graph.memory.delta.operations import (
     Unpin,
     Update,
 )
-from ace_graph.memory.delta.replace import reset, rollback
-from ace_graph.memory.delta.rescreen import rescreen
 from ace_graph.memory.delta.screening import (
     bounded_reason,
     checked_text,
     forget_source_words,
+    rescreen,
     screened_again,
 )
-from ace_graph.memory.delta.stamps import moved_stamps
-from ace_graph.memory.delta.turn_limits import TurnLimits
-from ace_graph.memory.delta.undo import undo
-from ace_graph.memory.delta.uses import Uses
-from ace_graph.memory.delta.votes import VoteLedger, tag
+from ace_graph.memory.delta.undo import reset, rollback, undo
+from ace_graph.memory.delta.votes import TurnLimits, VoteLedger, tag
+from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import is_screen_reason, screen
 from ace_graph.memory.snapshot import Access, Snapshot
-from ace_graph.memory.text import clean_line
-from ace_graph.off_loop import Steps, finish
 
 __all__ = ["resolve", "resolving"]
 

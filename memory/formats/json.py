@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 from typing import cast
 
-from ace_graph.errors import FormatError, NewerFormat
-from ace_graph.memory.formats.base import Document, Reading
-from ace_graph.memory.formats.fields import READ_FIELDS, Collector, named
-from ace_graph.memory.formats.strict_json import as_fields
+from ace_graph.base.errors import FormatError, NewerFormat
+from ace_graph.memory.formats.reading import READ_FIELDS, Collector, Document, Reading, as_fields, named
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import FORMAT, dump_playbook
 

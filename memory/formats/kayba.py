@@ -19,14 +19,22 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from ace_graph.errors import FormatError, NewerFormat
+from ace_graph.base.errors import FormatError, NewerFormat
+from ace_graph.base.text import clean_line
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.base import Document, Reading
-from ace_graph.memory.formats.fields import EXTENSION, Collector, extension_of, split_advice
 from ace_graph.memory.formats.lines import active, active_by_section
-from ace_graph.memory.formats.strict_json import Fields, as_fields, pairs_of
+from ace_graph.memory.formats.reading import (
+    EXTENSION,
+    Collector,
+    Document,
+    Fields,
+    Reading,
+    as_fields,
+    extension_of,
+    pairs_of,
+    split_advice,
+)
 from ace_graph.memory.playbook import Playbook, id_number
-from ace_graph.memory.text import clean_line
 
 __all__ = ["KaybaFormat", "KaybaV1Format"]
 

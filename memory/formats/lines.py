@@ -16,26 +16,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from ace_graph.base.text import clean_line
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.base import Reading
-from ace_graph.memory.formats.fields import NAME_CHARS, Collector, split_advice
-from ace_graph.memory.formats.strict_json import Fields
+from ace_graph.memory.formats.reading import NAME_CHARS, Collector, Document, Fields, Reading, split_advice
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.text import clean_line
-
-__all__ = [
-    "active",
-    "active_by_section",
-    "fit_for_brackets",
-    "is_ace_line",
-    "is_counted_item",
-    "is_counted_line",
-    "is_markdown_line",
-    "lines_of",
-    "numbered",
-    "read_lines",
-    "written_by_section",
-]
 
 
 def active(playbook: Playbook) -> list[Bullet]:
@@ -147,3 +131,70 @@ def _fields(match: re.Match[str]) -> Fields:
     found = match.groupdict()
     counters = {name: int(found[name]) for name in ("helpful", "harmful") if found.get(name)}
     return {"id": found.get("id"), "content": (found["content"] or "").strip(), **counters}
+
+
+# The playbook text of ace-agent/ace: `[calc-00001] helpful=5 harmful=0 :: content` under `## SECTION`.
+#
+# `ace-plain` is the same without counters, `[calc-00001] content`, as in its AppWorld playbooks. Each name
+# reads both. Types, topics, tags and pins are not written; anti-patterns have the prefix of prompts.
+
+
+class AceFormat:
+    """Active bullets, for ace-agent."""
+
+    def __init__(self, *, counters: bool = True) -> None:
+        self.name = "ace" if counters else "ace-plain"
+        self.summary = "for ace-agent" if counters else "for ace-agent, without counters"
+        self._line = _counted if counters else _plain
+
+    def recognises(self, document: Document) -> bool:
+        """Whether a line begins with an id in brackets."""
+        return any(map(is_ace_line, lines_of(document.text)))
+
+    def read(self, document: Document) -> Reading:
+        """Return the bullets; lines that are neither a bullet nor a section are left out."""
+        return read_lines(document.text)
+
+    def write(self, playbook: Playbook) -> str:
+        """Return the text; an empty playbook gives an empty text."""
+        return written_by_section(playbook, self._line)
+
+
+def _counted(bullet: Bullet) -> str:
+    votes = f"helpful={bullet.helpful} harmful={bullet.harmful}"
+    return f"[{fit_for_brackets(bullet.id)}] {votes} :: {bullet.advice}"
+
+
+def _plain(bullet: Bullet) -> str:
+    line = f"[{numbered(bullet.id)}] {bullet.advice}"
+    return _counted(bullet) if is_counted_line(line) else line
+
+
+# Markdown: `## section`, and lines such as `- [fil-00042] content (helpful=5, harmful=0)`.
+#
+# Types, topics, tags and pins are not written, and guessed when the text is read where that is possible.
+# Anti-patterns have the prefix of prompts.
+
+
+class TextFormat:
+    """Active bullets, readable by people."""
+
+    name = "text"
+    summary = "markdown, for people"
+
+    def recognises(self, document: Document) -> bool:
+        """Whether a line is a list item."""
+        return any(map(is_markdown_line, lines_of(document.text)))
+
+    def read(self, document: Document) -> Reading:
+        """Return the bullets; lines that are neither a bullet nor a section are left out."""
+        return read_lines(document.text)
+
+    def write(self, playbook: Playbook) -> str:
+        """Return the markdown; an empty playbook gives an empty text."""
+        return written_by_section(playbook, _line)
+
+
+def _line(bullet: Bullet) -> str:
+    votes = f"(helpful={bullet.helpful}, harmful={bullet.harmful})"
+    return f"- [{fit_for_brackets(bullet.id)}] {bullet.advice} {votes}"

@@ -14,19 +14,21 @@ import json
 from datetime import UTC, datetime
 from typing import cast
 
-from ace_graph.errors import FormatError
+from ace_graph.base.errors import FormatError
 from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.decay import base_strength
-from ace_graph.memory.formats.base import Document, Reading
-from ace_graph.memory.formats.fields import (
+from ace_graph.memory.formats.lines import active
+from ace_graph.memory.formats.reading import (
     EXTENSION,
     Collector,
+    Document,
+    Fields,
+    Reading,
+    as_fields,
     extension_of,
     named,
     split_advice,
 )
-from ace_graph.memory.formats.lines import active
-from ace_graph.memory.formats.strict_json import Fields, as_fields
 from ace_graph.memory.playbook import Playbook
 
 __all__ = ["LmbFormat"]

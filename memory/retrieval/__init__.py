@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ace_graph.memory.retrieval.explain import explain
-from ace_graph.memory.retrieval.reasons import Reason, as_json, in_words, is_shown
-from ace_graph.memory.retrieval.retrieve import Retrieval, retrieve
-from ace_graph.memory.retrieval.selection import Scored
+from ace_graph.memory.retrieval.explain import Reason, as_json, explain, in_words, is_shown
+from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, retrieve
 
 __all__ = ["Reason", "Retrieval", "Scored", "as_json", "explain", "in_words", "is_shown", "retrieve"]

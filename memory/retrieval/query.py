@@ -13,52 +13,39 @@ from itertools import chain
 from math import inf, log10
 from types import MappingProxyType
 
-from ace_graph.languages.detection import script_language
-from ace_graph.memory.asked import Asked
+from ace_graph.memory.access import QuestionTerms
 from ace_graph.memory.classify import infer_topic
-from ace_graph.memory.search.chat_terms import chat_terms
+from ace_graph.memory.languages.detection import script_language
 from ace_graph.memory.search.index import Index, idf, topic_term
-from ace_graph.memory.search.tokenize import content_words, language_of, terms
+from ace_graph.memory.search.tokenize import chat_terms, content_words, language_of, terms
 from ace_graph.memory.search.word_list import per_million
-
-__all__ = ["Part", "Query", "languages_of", "parse_question"]
 
 _GATE = 0.2
 """The share of the question's terms, by weight, that a bullet must cover, be it by one term."""
-
 _TOGETHER = 0.26
 """The share, of the terms that occur in the playbook, for a bullet that covers two terms or more."""
-
 _UNKNOWN = 0.4
 """The factor for terms that no bullet has. Above 0, or a question with new terms would match anything."""
-
 _FULL_QUESTION = 5
 """Terms up to which a bullet must cover the shares above; for a longer question they get smaller."""
-
 _NUMBER_WEIGHT = 0.5
 """The factor for numbers, which hardly say what a question is about."""
-
 _COMMON, _RARE = 3_000.0, 0.1
 """Words of a million that are said so often have the least weight, and that are said so rarely the whole."""
-
 _CHAT = 0.5
 _EVERYDAY = 0.5
 """A word of a factor no greater says little of a subject."""
-
 _LEAST = 0.2
 """The factor for the commonest words."""
-
 _EXPANDED = 32
 """So many of a question's terms are looked for in compounds."""
-
 _SENTENCES = 40
 """How many sentences of a message are matched on their own."""
-
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？])")
 
 
 @dataclass(frozen=True)
-class Part:
+class QueryPart:
     """A question, or a sentence of it: the weights of its terms and their sum.
 
     `known` is that sum with less for the terms that no bullet has. `alone` is what a bullet must cover of it
@@ -81,7 +68,7 @@ class Query:
     the word of each term.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[QueryPart, ...]
     topic: str | None = None
     everyday: frozenset[str] = frozenset()
     compounding: frozenset[str] = frozenset()
@@ -100,7 +87,7 @@ class Query:
 
 
 def parse_question(
-    question: str, topic: str | None, indexes: Sequence[tuple[Index, bool]], asked: Asked
+    question: str, topic: str | None, indexes: Sequence[tuple[Index, bool]], asked: QuestionTerms
 ) -> Query:
     """Return what the question asks of a bullet; `asked` are the terms of the learner's questions before.
 
@@ -164,13 +151,13 @@ def _own_weight(term: str, word: str, language: str) -> float:
     return _LEAST + (1 - _LEAST) * max(0.0, rarity)
 
 
-def _part(weights: Mapping[str, float], unknown: set[str], *, whole: bool) -> Part:
+def _part(weights: Mapping[str, float], unknown: set[str], *, whole: bool) -> QueryPart:
     total = sum(weights.values())
     expected = min(1.0, (_FULL_QUESTION / len(weights)) ** 0.5) if weights else 1.0
     strange = sum(weight for term, weight in weights.items() if term in unknown)
     known = total - (1 - _UNKNOWN) * strange
     alone = _GATE * expected * total if whole else inf
-    return Part(weights, total, known, alone, _TOGETHER * expected * known)
+    return QueryPart(weights, total, known, alone, _TOGETHER * expected * known)
 
 
 def _sentences(question: str, language: str) -> list[dict[str, None]]:

@@ -12,33 +12,74 @@ later (`retrieve`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import chain
 from math import inf
 from typing import NamedTuple
 
-from ace_graph.memory.retrieval.neighbours import Lift, lifts
-from ace_graph.memory.retrieval.query import Part, Query
+from ace_graph.memory.retrieval.query import Query, QueryPart
 from ace_graph.memory.search.index import Index
 
-__all__ = ["Coverage", "Hit", "Matched", "Met", "Relevance", "relevant"]
+# Neighbours: bullets of the same turn as a good one, and of the turns before and after it, lift each other.
+#
+# What was said together belongs together: a question about one fact of a turn is often about another, whose
+# words it does not share.
+
+
+_DONORS = 3
+"""So many of the best bullets lift their neighbours."""
+_LIFT = 0.3
+"""The share of its score that a bullet gives to each neighbour."""
+
+
+class NeighbourLift(NamedTuple):
+    """What is added to a bullet's score, and the id of the neighbour that it comes from."""
+
+    score: float
+    neighbour: str
+
+
+def lifts(scores: Mapping[str, float], index: Index) -> dict[str, NeighbourLift]:
+    """Return what is added to the scores of the best bullets' neighbours: the greatest lift of each counts.
+
+    Neighbours need no score of their own.
+    """
+    if not index.conversations:
+        return {}
+    found: dict[str, NeighbourLift] = {}
+    for donor in _best(scores):
+        for key in _neighbours(donor, index):
+            lift = _LIFT * scores[donor]
+            if lift > (found[key].score if key in found else 0.0):
+                found[key] = NeighbourLift(lift, donor)
+    return found
+
+
+def _best(scores: Mapping[str, float]) -> Iterable[str]:
+    return sorted(scores, key=lambda key: (-scores[key], key))[:_DONORS]
+
+
+def _neighbours(key: str, index: Index) -> Iterator[str]:
+    origin = index.documents[key].origin
+    if origin is None or origin.turn is None:
+        return
+    turns = index.conversations.get(origin.conversation or "", (origin.turn,))
+    at = turns.index(origin.turn)
+    for turn in turns[max(0, at - 1) : at + 2]:
+        yield from (other for other in index.turns.bullets(origin.conversation, turn) if other != key)
+
 
 _CLOSE = 0.2
 """The share of the best bullet's coverage from which on a bullet may be ranked close enough to it."""
-
 _PARTLY = 0.5
 """The weight of a term that a bullet covers by a compound, or by a word of its source."""
-
 _EVERYDAY_ONLY = 1.5
 """So much more must be covered by a bullet that shares everyday words alone with the question."""
-
 _SEMANTIC_SHARE = 0.4
 """How much of the rank is meaning, where there are similarities."""
-
 _EPSILON = 1e-9
-
 _NONE: Mapping[str, float] = {}
 
 
@@ -146,7 +187,7 @@ class Matched:
     held: Mapping[str, _Holders]
     covered: Sequence[Mapping[str, float]]
     scores: Sequence[Mapping[str, float]]
-    lifted: Mapping[str, Lift]
+    lifted: Mapping[str, NeighbourLift]
     index: Index
     by_meaning: bool
 
@@ -216,7 +257,7 @@ class Matched:
             told = max(told, share)
         return told
 
-    def _opens(self, key: str, part: Part, covered: float) -> bool:
+    def _opens(self, key: str, part: QueryPart, covered: float) -> bool:
         if not covered or (covered < part.alone - _EPSILON and covered < part.together - _EPSILON):
             return False
         if part is self.query.parts[0] and covered >= part.alone * _EVERYDAY_ONLY:
@@ -237,7 +278,7 @@ class Matched:
         return holders is not None and (key in holders.fully or key in holders.partly)
 
 
-def _needed(query: Query, part: Part, shared: Collection[str]) -> float:
+def _needed(query: Query, part: QueryPart, shared: Collection[str]) -> float:
     """Return the weight that a bullet that holds these terms must cover, to open the gate of the part."""
     least = min(part.alone, part.together) if len(shared) > 1 else part.alone
     if not query.everyday.issuperset(shared):
@@ -271,7 +312,7 @@ def _holders(query: Query, index: Index) -> dict[str, _Holders]:
     return found
 
 
-def _covered(part: Part, held: Mapping[str, _Holders]) -> dict[str, float]:
+def _covered(part: QueryPart, held: Mapping[str, _Holders]) -> dict[str, float]:
     """Return the weight that bullets cover of a part, of those that come close to the best.
 
     Terms are processed from the shortest list on. Once the weight of the remaining terms is too little for a

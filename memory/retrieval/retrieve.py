@@ -10,33 +10,301 @@ quarantined and weak bullets, is decided by `eligibility`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import itemgetter
+from typing import Literal, NamedTuple
 
-from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.memory.bullet import PROFILE_SLOTS, Barred, Bullet, MemoryType
+from ace_graph.memory.decay import decay_score
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retrieval.cutoff import Cutoff, Retrievable, apply_cutoff
-from ace_graph.memory.retrieval.eligibility import EligibleBullets, rank_in_core
+from ace_graph.memory.retrieval.gate import Cutoff, Retrievable, apply_cutoff
 from ace_graph.memory.retrieval.query import Query, parse_question
-from ace_graph.memory.retrieval.relevance import Relevance, relevant
-from ace_graph.memory.retrieval.selection import Candidate, Scored, Selection
-from ace_graph.memory.search.token_count import estimate_tokens
+from ace_graph.memory.retrieval.relevance import Hit, Relevance, relevant
+from ace_graph.memory.search.index import Index, PrefixFilter
+from ace_graph.memory.search.tokenize import estimate_tokens
+from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.snapshot import Access
+from ace_graph.memory.trust import proven
 
-__all__ = ["Decisions", "Retrieval", "Scored", "estimate_tokens", "retrieve"]
+# Filling the token budget with ranked bullets, at most one of any group of rivals.
+
+
+_NUMBERING_TOKENS = 5
+"""For the number of a line, the point after it and the line break."""
+_ESCAPE_TOKENS = 3
+"""For each character that a data block may have to escape."""
+Shortage = Literal["budget", "lines"]
+"""What was used up: the room in tokens, or the number of lines."""
+_MAX_MISSES = 20
+"""How many candidates may not fit before the search ends."""
+
+
+class Scored(NamedTuple):
+    """A bullet as it is injected.
+
+    `relevance` (0-1) is the share of the question's terms, by weight, that it covers (1 for the core),
+    `strength` its decay score, `score` what it was ranked by.
+    """
+
+    bullet: Bullet
+    score: float
+    relevance: float
+    strength: float
+
+
+class Candidate(NamedTuple):
+    """A scored bullet, the terms of its text as `in_order`, and whether the learner does not own it."""
+
+    scored: Scored
+    terms: tuple[str, ...]
+    base: bool = False
+
+    @property
+    def rank(self) -> tuple[bool, int, datetime]:
+        """The higher of two rivals is kept: the pinned, then the one with better evidence, then the newer."""
+        bullet = self.scored.bullet
+        return (bullet.pinned, bullet.helpful - bullet.harmful, bullet.updated_at)
+
+
+def prompt_line(bullet: Bullet) -> str:
+    """Return a bullet as a model is shown it: `[id] [+helpful/-harmful] (slot) AVOID: content`.
+
+    A value of the profile is named, since its words may be in another language than the question.
+    """
+    slot = f"({bullet.slot}) " if bullet.slot in PROFILE_SLOTS else ""
+    return f"[{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {slot}{bullet.advice}"
+
+
+def line_tokens(bullet: Bullet, count_tokens: Callable[[str], int]) -> int:
+    """Return what a bullet costs as a numbered `prompt_line` of a data block."""
+    return count_tokens(prompt_line(bullet)) + _NUMBERING_TOKENS + _ESCAPE_TOKENS * bullet.content.count("<")
+
+
+class Selection:
+    """The bullets of one prompt while they are chosen: within a token budget, and without rivals.
+
+    `rivals` maps those that were left out for a rival to that one's id, `missed` those without room to what
+    was used up.
+    """
+
+    def __init__(
+        self, room: int, similarity: float, count_tokens: Callable[[str], int], common: Container[str] = ()
+    ) -> None:
+        """Start with `room` tokens; `common` are terms that most candidates share, those of the question."""
+        self.room = room
+        self._similarity = similarity
+        self._count_tokens = count_tokens
+        self.rivals: dict[str, str] = {}
+        self.missed: dict[str, Shortage] = {}
+        self._settled: dict[str, Candidate] = {}
+        self._index = PrefixFilter(common)
+
+    def fill(self, ranked: Iterable[Candidate], *, room: int, limit: int | None = None) -> list[Candidate]:
+        """Return the candidates that fit into `room` tokens and `limit` lines, in the order they came.
+
+        A candidate that is too long for the room left is skipped. Of two rivals the higher by `rank` is kept,
+        whichever came first; what an earlier `fill` chose stays. The search ends after _MAX_MISSES
+        candidates that did not fit.
+        """
+        room = min(room, self.room)
+        chosen: dict[str, tuple[Candidate, int]] = {}
+        misses = 0
+        for candidate in ranked:
+            bullet = candidate.scored.bullet
+            signature = self._index.signature(candidate.terms, bullet.slot)
+            similar = self._index.candidates(candidate.terms, signature)
+            stronger, weaker = self._rivals(candidate, similar, chosen) if similar else (None, ())
+            if stronger is not None:
+                self.rivals[bullet.id] = stronger
+                continue
+            for key in weaker:
+                self.rivals[key] = bullet.id
+                room += chosen.pop(key)[1]
+            tokens = line_tokens(bullet, self._count_tokens)
+            lines_left = limit is None or len(chosen) < limit
+            if tokens <= room and lines_left:
+                chosen[bullet.id] = (candidate, tokens)
+                self._index.add(bullet.id, candidate.terms, signature)
+                room -= tokens
+            else:
+                self.missed[bullet.id] = "budget" if lines_left else "lines"
+                if (misses := misses + 1) >= _MAX_MISSES:
+                    break
+        self.room -= sum(tokens for _, tokens in chosen.values())
+        taken = [candidate for candidate, _ in chosen.values()]
+        self._settled.update((candidate.scored.bullet.id, candidate) for candidate in taken)
+        return taken
+
+    def _rivals(
+        self, candidate: Candidate, similar: Iterable[str], chosen: Mapping[str, tuple[Candidate, int]]
+    ) -> tuple[str | None, Sequence[str]]:
+        """Return the rival that the candidate is left out for, else the chosen ones that it replaces."""
+        for key in similar:
+            if key in self._settled and self._relation(candidate, self._settled[key]):
+                return key, ()
+        weaker: list[str] = []
+        for key in similar:
+            other = chosen[key][0] if key in chosen else None
+            relation = None if other is None else self._relation(candidate, other)
+            if other is None or relation is None:
+                continue
+            if candidate.base if relation == "same" else candidate.rank <= other.rank:
+                return key, ()
+            weaker.append(key)
+        return None, weaker
+
+    def _relation(self, a: Candidate, b: Candidate) -> Literal["same", "rival"] | None:
+        """How two bullets exclude each other, None if not; two of one playbook that say the same don't."""
+        outcome = compare(a.scored.bullet, b.scored.bullet, self._similarity).outcome
+        if outcome == "different" or (outcome == "same" and a.base == b.base):
+            return None
+        return outcome
+
+
+# Eligibility: which bullets a prompt may hold at all, whatever the question, and why others may not.
+#
+# Left out is a bullet that is expired, quarantined, archived, or more harmful than helpful
+# (`Bullet.injectable`); that failed more often since its last success than the policy allows; that has not
+# earned its place where only proven ones are shown (`memory.trust`); that is of a memory type which was not
+# asked for; or that is weak (`Policy.prune_threshold`). Where nothing else is left, advice that is one
+# failure behind is tried once more, because right advice may fail by chance. Relevance, the cutoff and the
+# budget decide about the others (`relevance.py`, `cutoff.py`, `selection.py`).
+
+
+Ineligible = Barred | Literal["type", "unproven", "failing"]
+"""Why a prompt may not hold a bullet, whatever the question; failing: too often since it did well."""
+
+
+@dataclass(frozen=True)
+class EligibleBullets:
+    """The bullets of a playbook and its base that a prompt may hold; `proven_only` as in `retrieve`."""
+
+    playbook: Playbook
+    base: Playbook | None
+    access: Access
+    policy: Policy
+    now: datetime
+    memory_types: Collection[MemoryType] | None
+    proven_only: bool
+
+    def indexes(self) -> list[tuple[Index, bool]]:
+        base = [(self.base.index, True)] if self.base is not None else []
+        return [(self.playbook.index, False), *base]
+
+    def index(self, *, of_base: bool) -> Index:
+        return self.base.index if of_base and self.base is not None else self.playbook.index
+
+    def bullet(self, key: str, *, of_base: bool) -> Bullet | None:
+        """Return the bullet if a prompt may hold it; the learner's votes count on one of the base."""
+        bullet = self.voted(key, of_base=of_base)
+        return None if bullet is None or self.barred(bullet) else bullet
+
+    def barred(self, bullet: Bullet) -> Ineligible | None:
+        """Why a prompt may not hold the bullet, whatever the question; None where it may."""
+        if self.memory_types is not None and bullet.memory_type not in self.memory_types:
+            return "type"
+        if self.proven_only and not proven(bullet):
+            return "unproven"
+        if bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned:
+            return bullet.barred(self.now) or "failing"
+        return bullet.barred(self.now)
+
+    def is_weak(self, bullet: Bullet) -> bool:
+        """Whether the policy's threshold keeps the bullet out, which holds for none of the core."""
+        threshold = self.policy.prune_threshold
+        return bool(threshold) and not bullet.core and self.strength(bullet) < threshold
+
+    def voted(self, key: str, *, of_base: bool) -> Bullet | None:
+        """Return the bullet, with the learner's votes where it is one of the base; None if there is none."""
+        source = self.base if of_base and self.base is not None else self.playbook
+        bullet = source.entries.get(key)
+        votes = self.playbook.base_votes.get(key) if of_base else None
+        if bullet is not None and votes is not None:
+            bullet = bullet.model_copy(
+                update={
+                    "helpful": bullet.helpful + votes.helpful,
+                    "harmful": bullet.harmful + votes.harmful,
+                    "neutral": bullet.neutral + votes.neutral,
+                    "setbacks": votes.setbacks,
+                }
+            )
+        return bullet
+
+    def retrievable(self, hits: Sequence[Hit], taken: Collection[str]) -> list[Retrievable]:
+        """Return the hits that a prompt may hold and does not hold yet, without the weak ones.
+
+        Where there is none, those that get a second try.
+        """
+        found: list[Retrievable] = []
+        for hit in hits:
+            bullet = None if hit.key in taken else self.bullet(hit.key, of_base=hit.of_base)
+            if bullet and not self.is_weak(bullet):
+                found.append(Retrievable(hit, bullet))
+        return found or [
+            Retrievable(hit, bullet, second_try=True)
+            for hit in hits
+            if (bullet := self._second_try(hit, taken))
+        ]
+
+    def _second_try(self, hit: Hit, taken: Collection[str]) -> Bullet | None:
+        """Return advice of the learner's own that is one failure behind, and failed once since it did well.
+
+        One more failure hides it for good.
+        """
+        bullet = None if hit.of_base or hit.key in taken else self.voted(hit.key, of_base=False)
+        if bullet is None or self.barred(bullet) != "harmful":
+            return None
+        behind = bullet.harmful - bullet.helpful == 1 and bullet.setbacks == 1
+        return bullet if behind and self.policy.setbacks_allowed else None
+
+    def terms(self, hit: Hit) -> frozenset[str]:
+        """Return the terms of the bullet's text."""
+        return frozenset(self.index(of_base=hit.of_base).documents[hit.key].content)
+
+    def asked(self, hit: Hit, query: Query) -> frozenset[str]:
+        """Return the terms of the question that the bullet has, in its text or its labels."""
+        postings = self.index(of_base=hit.of_base).postings
+        return frozenset(
+            term for term in query.weights if term != query.topic and hit.key in postings.get(term, ())
+        )
+
+    def strength(self, bullet: Bullet) -> float:
+        return decay_score(bullet, self.access, self.policy.decay)
+
+    def core(self) -> list[Candidate]:
+        """Return the core in the order in which it is chosen: the newest facts first, where room is short."""
+        found: list[Candidate] = []
+        for index, of_base in self.indexes():
+            for key in index.core:
+                bullet = self.bullet(key, of_base=of_base)
+                if bullet is not None and (bullet.pinned or not of_base):
+                    strength = self.strength(bullet)
+                    scored = Scored(bullet, strength, 1.0, strength)
+                    found.append(Candidate(scored, index.documents[key].content, of_base))
+        found.sort(key=lambda candidate: candidate.scored.bullet.id)
+        found.sort(key=lambda candidate: candidate.scored.bullet.created_at, reverse=True)
+        found.sort(key=lambda candidate: rank_in_core(candidate.scored.bullet))
+        return found
+
+
+def rank_in_core(bullet: Bullet) -> int:
+    """Return the place of a bullet's kind in the core: pinned ones first."""
+    if bullet.pinned:
+        return 0
+    if bullet.slot is not None:
+        return 1
+    return 2 if bullet.section in ("preferences", "misconceptions") else 3
+
 
 FRAME_TOKENS = 30
 """What headings and delimiters around the lines may cost, taken from the budget."""
-
 _SHORTLIST = 40
 """So many of the most relevant bullets are ranked: some are not eligible, and of rivals only one is shown."""
-
 _STRENGTH_SHARE = 0.3
 """How much of its rank a bullet without any strength loses; strength s counts as s / (1 + s)."""
-
 _TOPIC_BOOST = 1.25
 _TYPE_BONUS: Mapping[MemoryType, float] = {"procedural": 1.02, "episodic": 1.01, "semantic": 1.0}
 

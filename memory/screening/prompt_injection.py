@@ -13,13 +13,21 @@ The rules are the tables `orders` of the languages; docs/security.md says what t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import pairwise
+from typing import cast
 
-from ace_graph.languages.tables import languages, raw_table
-from ace_graph.memory.screening.rules import Rules, first_kind, patterns_of, rules_in
-
-__all__ = ["find_instruction", "patterns"]
+from ace_graph.memory.languages.tables import languages, raw_table
+from ace_graph.memory.screening.rules import (
+    Rules,
+    first_kind,
+    folded,
+    joined,
+    letters_apart,
+    patterns_of,
+    rules_in,
+)
 
 
 def find_instruction(text: str) -> str | None:
@@ -36,3 +44,89 @@ def patterns() -> Iterator[re.Pattern[str]]:
 def _rules() -> Rules:
     tables = (raw_table(language, "orders") for language in languages("orders"))
     return Rules(rule for each in tables for rule in rules_in(each))
+
+
+# The plainest instructions in texts whose words are run together, cut in two, or spelt letter by letter.
+#
+# Such a text is read without anything between its letters. An instruction that stands there in whole words
+# is left to `prompt_injection`, which knows what excuses it; one that does not was disguised, and has no
+# excuse. The words are in the tables `orders` of the languages, under [joined_words].
+
+
+_APART = "with its letters set apart"
+_MIN_APART, _MIN_DISTINCT = 16, 8
+"""A word that is spelt is shorter, an alphabet ascends, a melody has seven letters."""
+
+
+def find_disguised_instruction(text: str) -> str | None:
+    """Return what is wrong with how a folded text in lower case sets its letters, None for nothing."""
+    for run in letters_apart(text):
+        letters = run[:400]
+        if _begun().search(letters):
+            return _APART
+        if len(letters) >= _MIN_APART and len(set(letters)) >= _MIN_DISTINCT and not _ascends(letters):
+            return _APART
+    return _APART if _hides_an_instruction(text) else None
+
+
+def _hides_an_instruction(text: str) -> bool:
+    whole = joined(text)
+    found = _plainest().search(whole)
+    return found is not None and not _stands_in_words(text, found.group())
+
+
+def _stands_in_words(text: str, found: str) -> bool:
+    """Whether what was found is a row of whole words of the tables, as in a sentence."""
+    words = re.findall(r"[^\W_]{1,64}", text)
+    ends, at = list[int](), 0
+    for word in words:
+        at += len(word)
+        ends.append(at)
+    start = "".join(words).find(found)
+    span = [
+        word
+        for word, end in zip(words, ends, strict=True)
+        if start < end and end - len(word) < start + len(found)
+    ]
+    return all(word in _all_words() for word in span)
+
+
+def _ascends(letters: str) -> bool:
+    """Whether most letters follow on the one before, as in an alphabet."""
+    steps = [ord(b) - ord(a) for a, b in pairwise(letters)]
+    return sum(step == 1 for step in steps) * 2 >= len(steps)
+
+
+def joined_word_patterns() -> Iterator[re.Pattern[str]]:
+    """Yield every pattern that is made of the data."""
+    yield _begun()
+    yield _plainest()
+
+
+@cache
+def _begun() -> re.Pattern[str]:
+    return re.compile(f"(?:{_any_of('verbs')})(?:{_any_of('whose')})")
+
+
+@cache
+def _plainest() -> re.Pattern[str]:
+    return re.compile(f"(?:{_any_of('verbs')})(?:{_any_of('whose')}){{1,5}}(?:{_any_of('rules')})")
+
+
+def _any_of(name: str) -> str:
+    return "|".join(sorted(_words(name), key=lambda word: (-len(word), word)))
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    """Return the words of a name in all languages, folded."""
+    found = set[str]()
+    for language in languages("orders"):
+        data = raw_table(language, "orders")
+        found.update(folded(cast("Mapping[str, str]", data.get("joined_words", {})).get(name, "")).split())
+    return frozenset(found)
+
+
+@cache
+def _all_words() -> frozenset[str]:
+    return _words("verbs") | _words("whose") | _words("rules")

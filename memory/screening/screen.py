@@ -14,13 +14,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 
+from ace_graph.base.text import clean_line
 from ace_graph.memory.bullet import Danger
-from ace_graph.memory.screening.disguise import as_latin, folded, readings
-from ace_graph.memory.screening.joined_words import find_disguised_instruction
-from ace_graph.memory.screening.links import has_link
-from ace_graph.memory.screening.prompt_injection import find_instruction
+from ace_graph.memory.screening.prompt_injection import find_disguised_instruction, find_instruction
+from ace_graph.memory.screening.rules import as_latin, folded, has_link, readings
 from ace_graph.memory.screening.secrets import find_secret
-from ace_graph.memory.text import clean_line
 
 __all__ = ["is_screen_reason", "screen"]
 

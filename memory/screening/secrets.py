@@ -14,23 +14,110 @@ from functools import cache
 from itertools import pairwise
 from typing import cast
 
-from ace_graph.memory.screening.account_numbers import has_bank_account, has_card
-from ace_graph.memory.screening.passwords import has_password
+from ace_graph.base.tables import read_toml
 from ace_graph.memory.screening.rules import Rule, first_kind, patterns_of, read_rules
-from ace_graph.tables import read_toml
 
-__all__ = ["entropy", "find_secret", "patterns", "redact", "redact_query"]
+# Which texts hold the number of a payment card or of a bank account, by checksum.
+
+
+_DIGITS = re.compile(r"(?<![\w.,+-])\d(?:[ -]?\d){12,18}(?![\w-]|[.,]\d| \d)")
+_GROUPED = re.compile(r"\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{6}\2\d{4,5}")
+_ISSUED = re.compile(
+    r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3[068]\d{12}|35\d{14}"
+    r"|6(?:011\d{12,15}|[245]\d{14,17})"
+)
+"""What cards of the large issuers begin with, and how long they are."""
+_ACCOUNT = re.compile(r"(?<!\w)([A-Za-z]{2})\d{2}(?: ?[A-Za-z0-9]){11,36}")
+_COUNTRIES = (
+    "15:NO 16:BE 18:DK,FI,NL,FO,GL 19:MK,SI 20:AT,BA,EE,KZ,LT,LU,XK 21:CH,HR,LI,LV"
+    " 22:BG,BH,CR,DE,GB,GE,IE,ME,RS 23:AE,GI,IL,TL 24:AD,CZ,ES,MD,PK,RO,SA,SE,SK,TN,VG 25:PT 26:IS,TR"
+    " 27:FR,GR,IT,MC,MR,SM 28:AL,AZ,CY,DO,GT,HU,LB,PL 29:BR,EG,PS,QA,UA 30:JO,KW,MU 31:MT,SC 32:LC 33:RU"
+)
+"""How long account numbers are, by country."""
+
+
+def _lengths() -> dict[str, int]:
+    entries = (entry.split(":") for entry in _COUNTRIES.split())
+    return {country: int(length) for length, names in entries for country in names.split(",")}
+
+
+_LENGTHS = _lengths()
+
+
+def has_card(text: str) -> bool:
+    """Whether a text holds a number that an issuer of cards could have given out."""
+    return any(map(_is_card, _DIGITS.findall(text)))
+
+
+def has_bank_account(text: str) -> bool:
+    """Whether a text holds an international bank account number whose check digits are right."""
+    return any(_is_account(found) for found in _ACCOUNT.finditer(text))
+
+
+def _is_card(written: str) -> bool:
+    number = re.sub(r"[ -]", "", written)
+    if not _GROUPED.fullmatch(written) or not _ISSUED.fullmatch(number) or len(set(number)) < 2:
+        return False
+    doubled = [int(digit) * (2 if place % 2 else 1) for place, digit in enumerate(reversed(number))]
+    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
+
+
+def _is_account(found: re.Match[str]) -> bool:
+    length = _LENGTHS.get(found[1].upper())
+    written = found.group().replace(" ", "").upper()
+    if length is None or len(written) < length:
+        return False
+    number = written[4:length] + written[:4]
+    return int("".join(str(int(char, 36)) for char in number)) % 97 == 1
+
+
+# Which texts spell out a password or a key: a name for it, a sign that it follows, and a value made up.
+#
+# What counts as a value depends on the name: a PIN is digits, a password is not a word, and neither is an
+# expression of a program, a measure ("64-bit") or a placeholder. A password that is an ordinary word is not
+# found. The names are in data/passwords.toml.
+
+
+_CODE = re.compile(r"[()\[\]{}<>]|^\w{1,200}(?:\.\w{1,200}){1,20}$|^[A-Za-z_]{1,200}$|^[$%]")
+_MEASURE = re.compile(
+    r"(?i:\d[\d.,]{0,12}[- ]?(?:bits?|bytes?|char\w{0,8}|digits?|stellig\w{0,2}|zeichen|minutes?"
+    r"|hours?|days?|sec\w{0,5}"
+    r"|min|ms|[smhdv%]|kb|mb|hz)?)"
+)
+_PLACEHOLDER = re.compile(r"(?i:(?:your|my|the|example|x{3}|\*{3}|\.{3}|#{3})[\w*.#-]{0,200})")
+_STRONG = frozenset("!@#$%^&*?+=~§")
+
+
+def has_password(text: str) -> bool:
+    """Whether a folded text of at most a few thousand characters spells a password, a key or a PIN out."""
+    return any(
+        rule.kind == "pin" or _is_made_up(match["value"].strip("\"'`.!?«»„“”"))
+        for rule in read_rules("passwords.toml")
+        for match in rule.find(text)
+    )
+
+
+def password_patterns() -> Iterator[re.Pattern[str]]:
+    """Yield every pattern that is made of the data."""
+    return patterns_of(read_rules("passwords.toml"))
+
+
+def _is_made_up(value: str) -> bool:
+    """Whether a value is one that somebody made up: no word, no measure, no placeholder, no expression."""
+    if len(value) < 4 or _CODE.search(value) or _MEASURE.fullmatch(value) or _PLACEHOLDER.fullmatch(value):
+        return value.isdigit() and len(value) >= 6
+    letters = any(map(str.isalpha, value))
+    return letters and any(char.isdigit() or char in _STRONG for char in value)
+
 
 _FILE = "secrets.toml"
 _HIDDEN = "[hidden]"
 _TAIL = re.compile(r"[\w+/=-]*")
 """What still belongs to a key behind the part by which it is known."""
-
 _TOKEN = re.compile(r"(?<![\w/+=.-])[A-Za-z0-9+/_=-]{20,}(?![\w/+-])")
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]{3,}")
 _HEX = re.compile(r"(?<!\w)[0-9a-fA-F]{32,}(?!\w)")
 _MIN_ENTROPY = 3.9
-
 _SEED_WORDS = re.compile(
     r"(?<![\w'-])(?:[1-9]\d?[.)] )?[a-z]{3,8}(?:,? (?:[1-9]\d?[.)] )?[a-z]{3,8}){11,39}(?![\w'-])"
 )
@@ -59,7 +146,7 @@ def redact_query(query: str) -> str:
     return _secret_parameter().sub(r"\1=***", query)
 
 
-def patterns() -> Iterator[re.Pattern[str]]:
+def secret_patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern that is made of the data."""
     yield from patterns_of([*read_rules(_FILE), *read_rules(_FILE, "loose")])
     yield _secret_parameter()

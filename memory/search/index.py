@@ -9,8 +9,10 @@ The words of the turn that a bullet came from have lists of their own, so that a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import insort
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property, lru_cache
 from itertools import chain
 from math import log
@@ -18,27 +20,225 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.search.compounds import compounds, vocabulary
-from ace_graph.memory.search.prefix_filter import in_order
-from ace_graph.memory.search.tokenize import language_and_terms, terms
-from ace_graph.memory.search.turns import Origin, Turns, TurnsBuilder, origin_of
+from ace_graph.memory.search.tokenize import compounds, language_and_terms, terms, vocabulary
 
-__all__ = ["Index", "IndexedBullet", "idf", "topic_term"]
+# Prefix filtering: which of some texts share all but a few of their terms with another one.
+#
+# Two texts that differ in at most three terms have one in common among the first four of each, if all texts
+# keep their terms in one fixed order. So a text is looked up by four terms instead of compared with every
+# other (AllPairs: Bayardo, Ma and Srikant, "Scaling up all pairs similarity search", 2007). What the
+# candidates mean for each other is decided by `similarity.compare`.
+
+
+MAX_DIFFERENCE = 3
+"""Terms that a candidate may lack, or have beyond the text: rivals differ in a word or two."""
+
+
+def in_order(terms: Iterable[str]) -> tuple[str, ...]:
+    """Return the terms in the one order that all texts share: the longest, which tend to be rare, first."""
+    return tuple(sorted(sorted(terms), key=len, reverse=True))
+
+
+_PREFIX = MAX_DIFFERENCE + 1
+
+
+class PrefixFilter:
+    """Texts by their signatures. A text's terms are those of `in_order`, each once.
+
+    `common` are terms that nearly all of the texts share; they come last in a signature, because they hardly
+    tell two texts apart.
+    """
+
+    def __init__(self, common: Container[str] = ()) -> None:
+        self._common = common
+        self._keys: dict[str, list[str]] = {}
+        self._terms: dict[str, tuple[str, ...]] = {}
+        self._places: dict[str, int] = {}
+
+    def signature(self, terms: tuple[str, ...], slot: str | None = None) -> list[str]:
+        """Return what a text is found by: the first of its terms, and the profile slot that it fills."""
+        common, signature = self._common, list[str]()
+        for term in terms:
+            if term not in common:
+                signature.append(term)
+                if len(signature) == _PREFIX:
+                    break
+        if len(signature) < _PREFIX:
+            signature += [term for term in terms if term in common][: _PREFIX - len(signature)]
+        if not signature:
+            signature.append("")
+        if slot is not None:
+            signature.append(f" {slot}")  # no term begins with a space
+        return signature
+
+    def add(self, key: str, terms: tuple[str, ...], signature: Iterable[str]) -> None:
+        """Add a text under its `key`."""
+        self._terms[key] = terms
+        self._places.setdefault(key, len(self._places))
+        for part in signature:
+            self._keys.setdefault(part, []).append(key)
+
+    def candidates(self, terms: tuple[str, ...], signature: Iterable[str]) -> list[str]:
+        """Return the keys of the texts that share all but MAX_DIFFERENCE, and at least half, of their terms.
+
+        A text of the same slot is a candidate whatever its terms. Keys come in the order of their `add`.
+        """
+        found, wanted = set[str](), frozenset[str]()
+        for part in signature:
+            keys = self._keys.get(part)
+            if keys is None:
+                continue
+            wanted = wanted or frozenset(terms)
+            for key in keys:
+                if key not in found and (part[:1] == " " or _similar(wanted, self._terms[key])):
+                    found.add(key)
+        return sorted(found, key=self._places.__getitem__)
+
+
+def _similar(a: frozenset[str], b: tuple[str, ...]) -> bool:
+    fewer, larger = len(a), len(b)
+    if fewer > larger:
+        fewer, larger = larger, fewer
+    if larger - fewer > MAX_DIFFERENCE:
+        return False
+    shared = len(a.intersection(b))
+    return shared >= larger - MAX_DIFFERENCE and 2 * shared >= larger
+
+
+# From which turns the bullets of an index came, and in which order the turns of a conversation were.
+#
+# A turn is as old as its oldest bullet; of two that are equally old the one with the lower number in that
+# bullet's id is first. So the order depends on the bullets alone, not on when they were indexed.
+
+
+_FEW = 8
+"""So many turns are put in their places one by one; more are sorted with the others."""
+
+
+class Origin(NamedTuple):
+    """Where a bullet came from, and since when it is there."""
+
+    conversation: str | None
+    turn: str | None
+    created_at: datetime
+
+
+class TurnPlace(NamedTuple):
+    """A turn; its id may be unique in its conversation only."""
+
+    conversation: str | None
+    turn: str
+
+
+class _Member(NamedTuple):
+    """A bullet of a turn, in the order of time."""
+
+    created_at: datetime
+    number: int
+    key: str
+
+
+@dataclass(frozen=True)
+class BulletTurns:
+    """The bullets of each turn, and the turns of each conversation in order of time. Never mutated."""
+
+    members: Mapping[TurnPlace, tuple[_Member, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    conversations: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+
+    def bullets(self, conversation: str | None, turn: str) -> tuple[str, ...]:
+        """Return the ids of the bullets of a turn, the oldest first."""
+        return tuple(member.key for member in self.members.get(TurnPlace(conversation, turn), ()))
+
+
+class TurnsBuilder:
+    """The next turns while they are made."""
+
+    def __init__(self, turns: BulletTurns) -> None:
+        self._turns = turns
+        self._changed: dict[TurnPlace, tuple[_Member, ...]] = {}
+
+    def add(self, key: str, origin: Origin) -> None:
+        """Add a bullet; without a turn it is in none."""
+        if origin.turn is not None:
+            place = TurnPlace(origin.conversation, origin.turn)
+            new = _Member(origin.created_at, _number(key), key)
+            self._changed[place] = tuple(sorted((*self._members(place), new)))
+
+    def remove(self, key: str, origin: Origin) -> None:
+        """Remove a bullet that was added with this origin."""
+        if origin.turn is not None:
+            place = TurnPlace(origin.conversation, origin.turn)
+            self._changed[place] = tuple(each for each in self._members(place) if each.key != key)
+
+    def result(self) -> BulletTurns:
+        """Return the turns with all changes; turns and conversations without a bullet are gone."""
+        if not self._changed:
+            return self._turns
+        members = {**self._turns.members, **self._changed}
+        changed: dict[str, list[str]] = {}
+        for place, left in self._changed.items():
+            if not left:
+                del members[place]
+            if place.conversation is not None:
+                changed.setdefault(place.conversation, []).append(place.turn)
+        conversations = dict(self._turns.conversations)
+        for conversation, turns in changed.items():
+            order = _ordered(conversation, conversations.get(conversation, ()), turns, members)
+            if order:
+                conversations[conversation] = order
+            else:
+                conversations.pop(conversation, None)
+        return BulletTurns(members, conversations)
+
+    def _members(self, place: TurnPlace) -> tuple[_Member, ...]:
+        changed = self._changed.get(place)
+        return self._turns.members.get(place, ()) if changed is None else changed
+
+
+def origin_of(bullet: Bullet) -> Origin | None:
+    """Return where a bullet came from, None where nothing is known of it."""
+    if bullet.turn_id is None and bullet.conversation_id is None:
+        return None
+    return Origin(bullet.conversation_id, bullet.turn_id, bullet.created_at)
+
+
+def _ordered(
+    conversation: str,
+    known: Iterable[str],
+    changed: Iterable[str],
+    members: Mapping[TurnPlace, tuple[_Member, ...]],
+) -> tuple[str, ...]:
+    """Return the turns of a conversation in order of time, of which those in `changed` may have moved."""
+
+    def moment(turn: str) -> _Member:
+        return members[TurnPlace(conversation, turn)][0]
+
+    moved = set(changed)
+    order = [turn for turn in known if turn not in moved]
+    present = [turn for turn in moved if TurnPlace(conversation, turn) in members]
+    if len(present) > _FEW:
+        return tuple(sorted((*order, *present), key=moment))
+    for turn in present:
+        insort(order, turn, key=moment)
+    return tuple(order)
+
+
+def _number(key: str) -> int:
+    """Return the counter at the end of an id, 0 where there is none."""
+    digits = key.rpartition("-")[2]
+    return int(digits) if len(digits) <= 9 and digits.isascii() and digits.isdigit() else 0
+
 
 _K1 = 1.2
 _B = 0.75
 _TYPICAL_LENGTH = 16
 """Content terms of a typical bullet."""
-
 _PRIOR_BULLETS = 100
 """Added to the number of bullets, so that in a small playbook a term that occurs is not worthless."""
-
 _CACHED_CHARS = 128
 """Longer labels are hardly those of another bullet."""
-
 _NOMINATION_SHARE = 0.4
 _EPSILON = 1e-9
-
 Postings = Mapping[str, Mapping[str, float]]
 _NONE: Mapping[str, float] = MappingProxyType({})
 
@@ -79,7 +279,7 @@ class Index:
     documents: Mapping[str, IndexedBullet] = field(default_factory=lambda: MappingProxyType({}))
     core: frozenset[str] = frozenset()
     source: Postings = field(default_factory=lambda: MappingProxyType({}))
-    turns: Turns = Turns()  # noqa: RUF009  an immutable value
+    turns: BulletTurns = BulletTurns()
 
     @cached_property
     def _vocabulary(self) -> str:

@@ -15,15 +15,285 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import product
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from ace_graph.memory.search.tokenize import language_of
-from ace_graph.memory.similarity.lexicon import lexicon, number_of, root, scale_of, unit_of
-from ace_graph.memory.similarity.normalize import Token, normalized_tokens
+from ace_graph.base.tables import groups, pairs, word_sets
+from ace_graph.memory.languages.tables import table_of_all
+from ace_graph.memory.search.tokenize import fold, language_of
 
-__all__ = ["Claim", "Quantity", "canonical_number", "parse_claim"]
+# The words that decide whether two texts make the same claim: word sets, numbers, units, roots.
+#
+# The words are in the tables `claims` of the languages, the numbers in data/numbers.toml. Roots and numbers
+# are English.
+
+
+_PACKAGE = "ace_graph.memory.similarity"
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The word sets of the tables `claims`, which say what each of them is for."""
+
+    articles: frozenset[str]
+    fillers: frozenset[str]
+    negations: frozenset[str]
+    seldom: frozenset[str]
+    directions: frozenset[str]
+    subordinate: frozenset[str]
+    sequence: frozenset[str]
+    copulas: frozenset[str]
+    places: frozenset[str]
+    labels: frozenset[str]
+    amounts: frozenset[str]
+    joining: frozenset[str]
+    determiners: frozenset[str]
+    opening: frozenset[str]
+    light: frozenset[str]
+    sufficing: frozenset[str]
+    obliging: frozenset[str]
+    permitting: frozenset[str]
+    wishing: frozenset[str]
+    ordering: frozenset[str]
+    """Roots, unlike the words in the files."""
+    particles: Mapping[str, str]
+    """Roots by their opposites: down -> up."""
+
+
+@cache
+def lexicon() -> Lexicon:
+    """Return the word sets of all languages."""
+    tables = dict(table_of_all("claims"))
+    particles = pairs(tables.pop("particles"))
+    ordering = frozenset(map(root, tables.pop("ordering").split()))
+    sets = {name: frozenset(text.split()) for name, text in tables.items()}
+    return Lexicon(**sets, ordering=ordering, particles=particles)
+
+
+def number_of(word: str) -> str | None:
+    """Return the number that a case-folded word names, in digits, else None."""
+    return _numbers().get(word)
+
+
+@cache
+def _numbers() -> Mapping[str, str]:
+    return pairs(word_sets(_PACKAGE, "numbers.toml")["numbers"])
+
+
+def unit_of(word: str) -> str | None:
+    """Return the unit that a case-folded word names, in one spelling and singular, else None."""
+    units = _units()
+    return units.get(word) or units.get(word.removesuffix("s")) or units.get(word.removesuffix("es"))
+
+
+@cache
+def _units() -> Mapping[str, str]:
+    table = word_sets(_PACKAGE, "numbers.toml")["units"]
+    return MappingProxyType({name: group[0] for group in groups(table) for name in group})
+
+
+def scale_of(unit: str) -> tuple[int, str] | None:
+    """Return how many of the smallest unit of its kind a unit is, and that unit; None where it has none."""
+    return _scales().get(unit)
+
+
+@cache
+def _scales() -> Mapping[str, tuple[int, str]]:
+    table = word_sets(_PACKAGE, "numbers.toml")["scales"]
+    return MappingProxyType({unit: (int(many), base) for unit, base, many in groups(table)})
+
+
+@lru_cache(maxsize=32_768)
+def root(word: str) -> str:
+    """Return a case-folded English word without its inflection (plural, -ed, -ing), other words as they are.
+
+    Weaker than a stemmer on purpose: experience and experiment, or useful and useless, stay apart.
+    """
+    if len(word) <= 3 or not word.isascii() or not word.isalpha():
+        return word.removesuffix("s") if len(word) == 3 and word.isalpha() and word.isascii() else word
+    stripped = _without_suffix(word)
+    if stripped.endswith("e") and len(stripped) > 3:
+        stripped = stripped[:-1]
+    if len(stripped) > 3 and stripped[-1] == stripped[-2] and stripped[-1] not in "aeiou":
+        stripped = stripped[:-1]
+    return f"{stripped[:-1]}i" if stripped.endswith("y") and len(stripped) > 3 else stripped
+
+
+def forms_of_one_word(x: str, y: str) -> bool:
+    """Whether two words of one root are forms of one word: plan and planning, not plan and plane."""
+    if x == y or x.endswith(_VERBAL) or y.endswith(_VERBAL) or unit_of(x) is not None:
+        return True
+    return not _bases(x).isdisjoint(_bases(y))
+
+
+def _bases(word: str) -> set[str]:
+    """Return a word and what it may be the plural or the third person of."""
+    found = {word, word.removesuffix("s")}
+    if word.endswith(_SIBILANT):
+        found.add(word[:-2])
+    if word.endswith("ies"):
+        found.add(f"{word[:-3]}y")
+    return found
+
+
+_VERBAL = ("ing", "ings", "ed")
+_SIBILANT = ("ses", "xes", "zes", "ches", "shes", "oes")
+
+
+def _without_suffix(word: str) -> str:
+    if word.endswith(("ss", "us", "is", "eed", "ous")):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    for suffix in ("ings", "ing", "ed", "es", "s"):
+        rest = word.removesuffix(suffix)
+        if rest != word and len(rest) >= 3 and any(vowel in rest for vowel in "aeiouy"):
+            return rest
+    return word
+
+
+# A text as normalized tokens: turns of phrase that mean one thing are put into one word.
+#
+# "Do not forget to check", "make sure to check" and "check" come out the same; "instead of" and "rather
+# than" as one word; "don't", "no longer" and "fails to" as "not". Marks of emphasis and of a list are no
+# symbols. For English; the phrases are in data/phrases.toml.
+
+
+_LETTERS = r"\x80-\xa2\xa4\xa6-\u20ab\u20ad-\U0010ffff"
+"""All beyond ASCII but the signs of currencies: what is no letter was taken out before."""
+_TOKEN = re.compile(
+    r"(?P<number>(?:(?<![\w.)])-)?(?:(?<![\w.])\.)?[0-9]+(?:[.,:/][0-9]+)*(?:st|nd|rd|th)?(?![A-Za-z0-9]))"
+    r"|(?P<measure>[0-9]+(?:\.[0-9]+)?)(?=[A-Za-z]{1,3}\b)"
+    rf"|(?P<word>[A-Za-z0-9{_LETTERS}]+(?:'[A-Za-z{_LETTERS}]+)*)"
+    r"|(?P<symbol>==|!=|<=|>=|=>|->|\*\*|&&|\|\||[=<>+*/^%$€£¥#@&|~\\]|(?<=[\w)] )-(?= [\w(]))"
+    r"|(?P<pause>[,;:](?!\S))"
+)
+_SYMBOLS = str.maketrans(
+    {"≤": "<=", "≥": ">=", "≠": "!=", "→": "->", "⇒": "=>", "×": "*", "÷": "/", "−": "-", "–": "-", "—": " "}
+)
+_NORMALIZE_CURRENCIES = re.compile("[€£¥]")
+_DEGREES = re.compile(r"(?<!\s)\s*°\s?([CF]?)\b", re.IGNORECASE)
+_SCALES = {"": " degrees ", "c": " degrees celsius", "f": " degrees fahrenheit"}
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*]{1,200})(?<=[^\s*])\1(?![\w*])")
+_LISTED = re.compile(r"\s*[-*•·+]\s+(?=[^\W\d])")
+_CONTRACTED = re.compile(r"(?<=[a-z])'(?:re|ll|ve|d|m)$")
+
+
+class Token(NamedTuple):
+    """`kind` is number, measure, word, symbol or pause; `word` is the text case-folded."""
+
+    kind: str
+    text: str
+    word: str
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """The tables of data/phrases.toml, ready for use.
+
+    `meanings` maps the words of a phrase to those that are read instead; `lengths` its first word to how many
+    words such phrases have, the longest first; `synonyms` a single word to the one that is read instead.
+    """
+
+    meanings: Mapping[tuple[str, ...], tuple[str, ...]]
+    lengths: Mapping[str, tuple[int, ...]]
+    synonyms: Mapping[str, str]
+    before_verbs: frozenset[str]
+    after_once: frozenset[str]
+
+
+@cache
+def phrases() -> Phrases:
+    """Return the phrases of the table."""
+    tables = word_sets("ace_graph.memory.similarity", "phrases.toml")
+    meanings: dict[tuple[str, ...], tuple[str, ...]] = dict.fromkeys(_empty_phrases(tables), ())
+    for entry in groups(tables["meanings"]):
+        split = entry.index(">")
+        meanings[tuple(entry[:split])] = tuple(entry[split + 1 :])
+    return Phrases(
+        meanings=MappingProxyType(meanings),
+        lengths=_lengths_by_first_word(meanings),
+        synonyms=pairs(tables["synonyms"]),
+        before_verbs=frozenset(tables["before_verbs"].split()),
+        after_once=frozenset(tables["after_once"].split()),
+    )
+
+
+def _empty_phrases(tables: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the phrases that mean nothing; those like "it is important to" have three parts."""
+    yield from map(tuple, groups(tables["empty"]))
+    yield from ((word, ",") for word in tables["stances"].split())
+    yield from ((*heading, ":") for heading in groups(tables["headings"]))
+    parts = (groups(tables[name]) for name in ("advised_starts", "advised", "advised_tails"))
+    yield from ((*start, *advised, *tail) for start, advised, tail in product(*parts))
+
+
+def _lengths_by_first_word(found: Iterable[tuple[str, ...]]) -> Mapping[str, tuple[int, ...]]:
+    lengths: dict[str, set[int]] = {}
+    for phrase in found:
+        lengths.setdefault(phrase[0], set()).add(len(phrase))
+    return MappingProxyType({word: tuple(sorted(each, reverse=True)) for word, each in lengths.items()})
+
+
+def normalized_tokens(text: str) -> list[Token]:
+    """Return the tokens of `text` in their order, turns of phrase replaced."""
+    found = [
+        Token(match.lastgroup or "", match.group(), match.group().casefold())
+        for match in _TOKEN.finditer(_plain(text))
+    ]
+    table = phrases()
+    tokens: list[Token] = []
+    place = 0
+    while place < len(found):
+        token = found[place]
+        place += 1
+        length, meaning = _phrase(found, place - 1) if token.word in table.lengths else (0, ())
+        if length:
+            tokens.extend(Token("number" if word.isdecimal() else "word", word, word) for word in meaning)
+            place += length - 1
+        elif token.word == "once" and place < len(found) and found[place].word in table.after_once:
+            tokens.append(Token("word", "when", "when"))
+        elif (synonym := table.synonyms.get(token.word)) is not None:
+            tokens.append(Token("word", synonym, synonym))
+        elif token.word.endswith("n't"):
+            tokens.append(Token("word", "not", "not"))
+        elif token.word != "to" or place < 2 or found[place - 2].word not in table.before_verbs:
+            tokens.append(_without_contraction(token))
+    return tokens
+
+
+def _plain(text: str) -> str:
+    """Return the text without layout marks and with ASCII punctuation; signs of currencies stay."""
+    if "*" in text:
+        text = _EMPHASIS.sub(r"\2", text)
+    listed = _LISTED.match(text)
+    if listed:
+        text = text[listed.end() :]
+    if text.isascii():
+        return text
+    text = _DEGREES.sub(lambda match: _SCALES[match[1].casefold()], text.translate(_SYMBOLS))
+    parts = _NORMALIZE_CURRENCIES.split(text)
+    signs = _NORMALIZE_CURRENCIES.findall(text)
+    return "".join(fold(part) + sign for part, sign in zip(parts, [*signs, ""], strict=True))
+
+
+def _without_contraction(token: Token) -> Token:
+    """Return the token without a contracted verb: they for they're, we for we'll."""
+    word = _CONTRACTED.sub("", token.word)
+    return token if word == token.word else Token(token.kind, token.text[: len(word)], word)
+
+
+def _phrase(found: list[Token], place: int) -> tuple[int, tuple[str, ...]]:
+    """Return how many tokens the phrase at this place takes, 0 where there is none, and what it means."""
+    table = phrases()
+    for length in table.lengths[found[place].word]:
+        meaning = table.meanings.get(tuple(token.word for token in found[place : place + length]))
+        if meaning is not None:
+            return length, meaning
+    return 0, ()
+
 
 _CURRENCIES = frozenset("$€£¥")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")

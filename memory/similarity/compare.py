@@ -16,23 +16,17 @@ from rapidfuzz import fuzz
 from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet
 from ace_graph.memory.similarity.claim import Claim, parse_claim
 from ace_graph.memory.similarity.guards import Verdict, check_claims
-from ace_graph.memory.similarity.statement import say_the_same
+from ace_graph.memory.similarity.paraphrase import say_the_same
 from ace_graph.memory.similarity.typos import correct_typos
-
-__all__ = ["ClaimComparison", "are_distinct", "compare", "mergeable_scope"]
 
 _MIN_LETTER_SIMILARITY = 0.6
 _MIN_WORD_SIMILARITY = 0.5
 """Below both, two texts are different without further checks."""
-
 _SENTENCE_WORDS = 5
-
 _MIN_WORDS_REWORDED = 0.3
 """Below, sentences are not parsed: few rewordings have other words only."""
-
 _REWORDED = 0.95
 """The similarity of two sentences that say the same in other words."""
-
 _NEVER_REWORDED = frozenset({"owner", "number", "unit"})
 
 

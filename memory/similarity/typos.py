@@ -21,10 +21,10 @@ from types import MappingProxyType
 
 from rapidfuzz.distance import OSA
 
+from ace_graph.base.tables import pairs, word_sets
 from ace_graph.memory.search.tokenize import is_spaceless, tokens
 from ace_graph.memory.search.word_list import has_list, is_word
-from ace_graph.memory.similarity.lexicon import lexicon, number_of, unit_of
-from ace_graph.tables import pairs, word_sets
+from ace_graph.memory.similarity.claim import lexicon, number_of, unit_of
 
 __all__ = ["Spellings", "correct_typos", "is_typo", "may_begin_a_sentence", "same_spelling"]
 

@@ -12,20 +12,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, Self, TypeGuard, runtime_checkable
 from uuid import uuid4
 
-from ace_graph.errors import InvalidContext
+from ace_graph.base.errors import InvalidContext
+from ace_graph.base.retention import Cutoffs
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, Place
+from ace_graph.memory.retention import START, Cleaned, CleaningPlace
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.retention import Cutoffs
 
 if TYPE_CHECKING:
-    from ace_graph.memory.catalogue.entry import PlaybookEntry
-    from ace_graph.memory.commit import Commit, History
+    from ace_graph.memory.catalogue import PlaybookEntry
+    from ace_graph.memory.commit import Amend, Commit, History, Pending, PendingCounts, PendingItem
     from ace_graph.memory.delta.operations import Delta
-    from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
-    from ace_graph.memory.sharing.grant import Grant
-    from ace_graph.memory.sharing.proposal import Proposal
+    from ace_graph.memory.sharing import Grant, Proposal
     from ace_graph.memory.trajectory import TrajectoryFilter
 
 __all__ = [
@@ -292,7 +290,7 @@ class CleanableStore(PendingStore, Protocol):
         self,
         learner_id: str,
         cutoffs: Cutoffs,
-        place: Place = START,
+        place: CleaningPlace = START,
         *,
         most: int = 200,
         dry_run: bool = False,

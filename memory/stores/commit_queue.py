@@ -12,20 +12,27 @@ from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from ace_graph.memory.catalogue.entry import PlaybookEntry
-from ace_graph.memory.commit import Commit, CommitPlan, NewToken, commit_key, planning, references
-from ace_graph.memory.consolidation.schedule import with_schedule
+from ace_graph.base.off_loop import Steps
+from ace_graph.base.portal import portal
+from ace_graph.memory.catalogue import PlaybookEntry
+from ace_graph.memory.commit import (
+    Amend,
+    Commit,
+    CommitPlan,
+    NewToken,
+    Pending,
+    PendingItem,
+    commit_key,
+    planning,
+    references,
+)
+from ace_graph.memory.consolidation import with_schedule
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.sharing.asked import Asked
-from ace_graph.memory.sharing.edits import permitted
-from ace_graph.memory.sharing.grant import Grant
+from ace_graph.memory.sharing import Grant, PlaybookAccess, permitted
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.off_loop import Steps
-from ace_graph.portal import portal
 
 __all__ = ["CommitQueue", "CommitRequest", "CommittingNamespace", "QueueSlot"]
 
@@ -48,7 +55,7 @@ class CommitRequest:
     new_token: NewToken
     entry: PlaybookEntry | None = None
     grants: tuple[Grant, ...] = ()
-    asked: Asked | None = None
+    asked: PlaybookAccess | None = None
 
     @property
     def key(self) -> str:
@@ -94,7 +101,7 @@ class CommittingNamespace(ABC):
     def __init__(self, policy: Policy, new_token: NewToken) -> None:
         self.policy = policy
         self._new_token = new_token
-        self._asked: Asked | None = None
+        self._asked: PlaybookAccess | None = None
 
     async def commit(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ace_graph.errors import ConfigurationError
+from ace_graph.base.errors import ConfigurationError
 from ace_graph.memory.stores.base import CleanableStore, LearnerSummary, Store, can_clean
 from ace_graph.memory.stores.playbooks import keeps_playbooks
 

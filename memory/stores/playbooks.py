@@ -12,19 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeGuard
 
-from ace_graph.errors import ConfigurationError
-from ace_graph.memory.catalogue.attaching import Loaded, Wanted
-from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope
-from ace_graph.memory.catalogue.label import Label
-from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.base.errors import ConfigurationError
+from ace_graph.memory.catalogue import Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.sharing.asked import Asked
-from ace_graph.memory.sharing.grant import Grant, Subject
-from ace_graph.memory.sharing.proposal import Proposal, ProposalState
-from ace_graph.memory.sharing.right import Right
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.sharing import Grant, PlaybookAccess, Proposal, ProposalState, Right, Subject
+from ace_graph.memory.snapshot import Label, Snapshot
 from ace_graph.memory.stores.base import CleanableStore, PendingStore, Store
 
 __all__ = [
@@ -75,7 +69,7 @@ class PlaybookStore(VersionedStore, Protocol):
     LearnerForgotten.
     """
 
-    def asked(self, asked: Asked) -> PlaybookStore:
+    def asked(self, asked: PlaybookAccess) -> PlaybookStore:
         """Return the same playbooks, for what one caller does with one playbook of somebody else.
 
         Every call on that playbook begins with `asked.check`, in its own transaction, on the entry and the
@@ -197,7 +191,7 @@ class NamingStore(VersionedStore, Protocol):
         ...
 
     async def load_attached(
-        self, learner_id: str, wanted: Sequence[Wanted], known: Snapshot | None = None
+        self, learner_id: str, wanted: Sequence[WantedPlaybook], known: Snapshot | None = None
     ) -> Loaded:
         """Do what `load` does, and read named playbooks with it and their grants, in the same read."""
         ...

@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import cast
 
-from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope, Visibility
-from ace_graph.memory.catalogue.label import Label
-from ace_graph.memory.commit import HistoryEntry
-from ace_graph.memory.pending import Pending, PendingItem
+from ace_graph.memory.catalogue import PlaybookEntry, Scope, Visibility
+from ace_graph.memory.commit import HistoryEntry, Pending, PendingItem
 from ace_graph.memory.serialization import dump_record, load_effect, load_report
-from ace_graph.memory.sharing.grant import Grant, Subject, stored_relation
-from ace_graph.memory.snapshot import Version
+from ace_graph.memory.sharing import Grant, Subject, stored_relation
+from ace_graph.memory.snapshot import Label, Version
 from ace_graph.memory.stores.base import LearnerSummary
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.trajectory import TrajectoryFilter

@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cached_property
 
+from ace_graph.base.off_loop import Steps, in_slices
 from ace_graph.memory.commit import CommitPlan
 from ace_graph.memory.serialization import dump_effect, dump_report
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base_and_tail import (
+from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.records import record_columns
+from ace_graph.memory.stores.snapshot_and_log import (
     Folding,
     Sizes,
     StateHead,
     StoredBase,
     StoredStamps,
     base_checksum,
+    dump_base,
+    dump_small_access,
+    dump_stamps,
+    dump_touches,
     folding,
     stamps_checksum,
 )
-from ace_graph.memory.stores.commit_queue import CommitRequest
-from ace_graph.memory.stores.records import record_columns
-from ace_graph.memory.stores.stored_form import dump_base, dump_small_access, dump_stamps, dump_touches
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.off_loop import Steps, in_slices
 
 __all__ = ["SerializedPlan"]
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from langchain_core.messages import AIMessage
 from pydantic import PrivateAttr
 
-from ace_graph.adaptation import AdaptationOptions, Sample
-from ace_graph.models.local import LocalModel, ModelCall
-from ace_graph.settings import Settings
+from ace_graph.agent.models.local import LocalModel, ModelCall
+from ace_graph.base.settings import Settings
+from ace_graph.training import AdaptationOptions, Sample
 
 KINDS = ("current ratio", "gross margin", "asset turnover")
 _QUESTION = re.compile(r"What is the ([a-z ]+) of firm (\d+)\?")

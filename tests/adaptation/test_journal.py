@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.adaptation import AdaptationStep
-from ace_graph.adaptation.journal import FileJournal
+from ace_graph.training import AdaptationStep
+from ace_graph.training.journal import FileJournal
 
 
 def step(number: int, *, length: int = 10, phase: str = "train") -> AdaptationStep:

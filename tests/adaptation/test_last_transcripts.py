@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ace_graph import ACEContext
-from ace_graph.adaptation import (
+from ace_graph.agent.models.local import ModelCall
+from ace_graph.memory.search.tokenize import estimate_tokens
+from ace_graph.training import (
     AdaptationResult,
     AdaptationStep,
     OfflineAdapter,
@@ -13,9 +15,7 @@ from ace_graph.adaptation import (
     Outcome,
     Sample,
 )
-from ace_graph.adaptation.transcripts import MAX_CHARS, LastTranscripts
-from ace_graph.memory.search.token_count import estimate_tokens
-from ace_graph.models.local import ModelCall
+from ace_graph.training.options import MAX_CHARS, LastTranscripts
 from tests.adaptation.stub_learner import Apprentice, exact, options, question_of, samples
 
 CONTROL = "last_transcripts"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.adaptation import AdaptationOptions, OfflineAdapter
-from ace_graph.errors import UsageError
-from ace_graph.models.local import ModelCall
-from ace_graph.settings import Settings
+from ace_graph.agent.models.local import ModelCall
+from ace_graph.base.errors import UsageError
+from ace_graph.base.settings import Settings
+from ace_graph.training import AdaptationOptions, OfflineAdapter
 from tests.adaptation.stub_learner import KINDS, Apprentice, exact, lesson_for, options, question_of, samples
 from tests.graph.conftest import ask
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.adaptation.frozen import new_step
-from ace_graph.adaptation.options import AdaptationOptions
-from ace_graph.adaptation.run_folder import describe, digest_of, open_journal
-from ace_graph.adaptation.samples import Outcome, Sample, judge
-from ace_graph.context import ACEContext
-from ace_graph.errors import EnvironmentFailed, RunFolderError, UsageError
+from ace_graph.agent.context import ACEContext
+from ace_graph.base.errors import EnvironmentFailed, RunFolderError, UsageError
 from ace_graph.testing import ScriptedModel
+from ace_graph.training.options import AdaptationOptions
+from ace_graph.training.run_folder import describe, digest_of, open_journal
+from ace_graph.training.runner import new_step
+from ace_graph.training.samples import Outcome, Sample, judge
 
 SAMPLES = [Sample("s1", "1 + 1?", "2"), Sample("s2", "Name two colours", "red, blue", units=2)]
 

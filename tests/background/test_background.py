@@ -8,14 +8,14 @@ import logging
 import pytest
 
 from ace_graph import ACEContext
-from ace_graph.errors import ConfigurationError
+from ace_graph.base.errors import ConfigurationError
+from ace_graph.base.settings import Settings
 from ace_graph.graph import build_ace_graph
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import contents, rewriting
 from ace_graph.testing.invariants import check

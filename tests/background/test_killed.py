@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.consolidation import enqueue, run_state
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.base import PendingStore
+from ace_graph.playbooks.consolidation import enqueue, run_state
 from ace_graph.testing.conformance.writing import rewriting, write
 from ace_graph.testing.invariants import check
 from tests.background.killed import NOON, RULE, Job, opened, take_turn, work

@@ -9,13 +9,13 @@ from typing import cast
 from langchain_core.messages import BaseMessage
 
 from ace_graph import ACEContext, PendingOutcome, learn_pending
-from ace_graph.background.lease import Lease, RetryPolicy
-from ace_graph.background.process_item import ItemOutcome, process_item
-from ace_graph.background.worker import learning_resources
-from ace_graph.errors import StoreUnavailable
+from ace_graph.base.errors import StoreUnavailable
+from ace_graph.base.settings import Settings
+from ace_graph.learning.lease import Lease, RetryPolicy
+from ace_graph.learning.pending import ItemOutcome, process_item
+from ace_graph.learning.worker import learning_resources
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import contents
 from ace_graph.testing.invariants import check

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from ace_graph import ACEContext
-from ace_graph.background.process_item import ItemOutcome
-from ace_graph.errors import StoreUnavailable
-from ace_graph.memory.pending import PendingItem
+from ace_graph.base.errors import StoreUnavailable
+from ace_graph.learning.pending import ItemOutcome
+from ace_graph.memory.commit import PendingItem
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.testing import ScriptedModel
 from tests.background.conftest import LESSON, Build, Hire

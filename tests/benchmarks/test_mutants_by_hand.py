@@ -17,7 +17,7 @@ MUTANTS: tuple[tuple[str, str, str, str], ...] = (
         "tests/playbooks/test_proposals.py::test_what_four_have_found_stays_with_them_and_what_five_have_is_proposed",
     ),
     (
-        "memory/sharing/right.py",
+        "memory/sharing.py",
         "each.at > declined",
         "each.at >= declined",
         "tests/memory/sharing/test_right.py::test_what_was_granted_until_the_user_declined_is_declined",
@@ -29,13 +29,13 @@ MUTANTS: tuple[tuple[str, str, str, str], ...] = (
         "tests/memory/delta/test_consolidate.py::test_what_an_original_said_is_missed_though_the_source_lost_it",
     ),
     (
-        "memory/views/confidence.py",
+        "memory/confidence.py",
         "HALF_LIFE_DAYS = 90.0",
         "HALF_LIFE_DAYS = 60.0",
         "tests/memory/views/test_confidence.py::test_evidence_halves_every_90_days",
     ),
     (
-        "memory/views/confidence.py",
+        "memory/confidence.py",
         '"partial": 0.5',
         '"partial": 0.6',
         "tests/memory/views/test_confidence.py::test_a_partial_run_is_half_a_success",
@@ -47,13 +47,13 @@ MUTANTS: tuple[tuple[str, str, str, str], ...] = (
         "tests/server/test_operators.py::test_an_operators_own_teams_open_nothing_in_a_learners_place",
     ),
     (
-        "ace_graph/server/middleware/rate_limit.py",
+        "ace_graph/server/middleware.py",
         "left + (now - at) * self._per_second",
         "left + (now - at) * self._per_second * 2",
         "tests/server/test_limits.py::test_a_bucket_refills_evenly_and_never_beyond_its_size",
     ),
     (
-        "memory/sharing/outgoing.py",
+        "memory/sharing.py",
         "        or screen_bullet(bullet) is not None\n",
         "",
         "tests/memory/sharing/test_outgoing.py::test_a_bullet_stays_for_each_of_these_reasons_alone",

@@ -13,14 +13,15 @@ from dev.regexes.found import modules_of, patterns_of
 SIZE, EVERY = 400, 5
 NO_READERS = {
     "ace_graph.memory.serialization": "fits the id of a turn as a whole",
-    "ace_graph.telemetry": "fits a learner's id as a whole",
-    "ace_graph.executors.choice": "reads what the operator types",
-    "ace_graph.off_loop": "asks for one class of characters within 1,000",
-    "ace_graph.evaluation.datasets": "asks for one class of characters in a row of a file",
-    "ace_graph.server.cors": "reads the operator's settings",
+    "ace_graph.memory.stores.sql.database": "replaces names in statements of our own",
+    "ace_graph.base.telemetry": "fits a learner's id as a whole",
+    "ace_graph.base.executors": "reads what the operator types",
+    "ace_graph.base.off_loop": "asks for one class of characters within 1,000",
+    "ace_graph.training.datasets": "asks for one class of characters in a row of a file",
+    "ace_graph.server.app": "reads the operator's settings",
     "ace_graph.server.routes.trajectories": "fits a moment of fixed form as a whole",
     "ace_graph.stores": "reads the operator's settings",
-    "ace_graph.tools.mcp.tools": "replaces one class of characters in a tool's name",
+    "ace_graph.agent.tools.mcp": "replaces one class of characters in a tool's name",
 }
 """Modules whose patterns need no reader in the table, and why."""
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ace_graph.memory import sharing as asked
+from ace_graph.memory import sharing as outgoing
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.sharing import asked, outgoing
 from benchmarks.redteam import __main__ as red_team
 from benchmarks.redteam.empty_stores import in_postgres
 from benchmarks.redteam.play_sharing import play_all_sharing
@@ -58,7 +59,7 @@ async def test_a_leak_and_a_change_are_seen(monkeypatch: pytest.MonkeyPatch) -> 
         leaking.setattr(outgoing, "leaves_owner", _always)
         (leaked,) = await play_all_sharing([by_id])
     with monkeypatch.context() as open_to_all:
-        open_to_all.setattr(asked.Asked, "check", _never_denied)
+        open_to_all.setattr(asked.PlaybookAccess, "check", _never_denied)
         (deleted,) = await play_all_sharing([by_name])
     assert (leaked.reach, deleted.reach) == ("read", "changed")
 

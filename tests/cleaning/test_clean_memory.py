@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.cleaning import clean_memory
-from ace_graph.cleaning.clean_memory import clean_learners, trim_trajectories
-from ace_graph.errors import CommitTooOld
+from ace_graph.base.errors import CommitTooOld
+from ace_graph.base.retention import Retention
+from ace_graph.learning import cleaning as clean_memory
+from ace_graph.learning.cleaning import clean_learners, trim_trajectories
 from ace_graph.memory.delta.operations import Add, Delta, Reset
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import Place
+from ace_graph.memory.retention import CleaningPlace
 from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.memories import Unsaved, commit_unsaved
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.stores.unsaved import Unsaved, commit_unsaved
 from ace_graph.memory.turn import Step, TurnReflection
 from ace_graph.playbooks import Change
-from ace_graph.retention import Retention
 from ace_graph.testing.conformance.writing import adding, record, rewriting, touching, write
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -165,7 +165,7 @@ async def test_a_batch_of_one_cleans_one_turn(kind: str, tmp_path: Path) -> None
         await _old_turns(store, "ada", 3)
         cutoffs = Retention(record_days=30).cutoffs(NOON)
         for left in (2, 1):
-            await store.clean("ada", cutoffs, Place("turns"), most=1)
+            await store.clean("ada", cutoffs, CleaningPlace("turns"), most=1)
             assert len(await store.turns("ada")) == left
 
 
@@ -176,7 +176,7 @@ async def test_a_batch_is_cleaned_though_its_caller_goes_away(tmp_path: Path) ->
         with closing(sqlite3.connect(str(store.path), isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             first = asyncio.create_task(store.begin_cleaning(NOON, 1))  # waits for the lock, on the thread
-            cleaning = asyncio.create_task(store.clean("ada", cutoffs, Place("turns")))
+            cleaning = asyncio.create_task(store.clean("ada", cutoffs, CleaningPlace("turns")))
             assert len(await store.turns("ada")) == 3
             cleaning.cancel()
             with pytest.raises(asyncio.CancelledError):

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from ace_graph.cli.chat import ask_while_opening
-from ace_graph.cli.conversation import Conversation
+from ace_graph.cli.conversation import ChatLoop
 from ace_graph.testing import GeminiServer
 from ace_graph.testing.gemini_server import GeminiRequest
 from tests.cli.commands import Commands
@@ -234,14 +234,14 @@ def test_what_can_not_be_opened_ends_the_first_prompt(ace: Commands) -> None:
 
 async def test_the_prompt_stands_before_the_conversation_is_open() -> None:
     asked, may_answer = asyncio.Event(), asyncio.Event()
-    conversation = cast(Conversation, object())
+    conversation = cast(ChatLoop, object())
 
     async def ask() -> str:
         asked.set()
         await may_answer.wait()
         return "What is 2+2?"
 
-    async def opened() -> Conversation:
+    async def opened() -> ChatLoop:
         async with asyncio.timeout(PATIENT):
             await asked.wait()
         may_answer.set()

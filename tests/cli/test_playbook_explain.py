@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ace_graph import open_store
+from ace_graph.base.clock import utc_now
 from ace_graph.memory import Add, Delta
-from ace_graph.memory.clock import utc_now
 from tests.cli.commands import Commands
 
 PLACE, DOUGH, CHOIR = (

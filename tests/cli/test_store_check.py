@@ -13,9 +13,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ace_graph.copying.check import check_all
-from ace_graph.copying.copy_store import Step
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.stores.check import check_all
+from ace_graph.stores.copy_store import CopyProgress
 from ace_graph.testing.conformance.shared_playbooks import created
 from ace_graph.testing.conformance.writing import adding, record, write
 from tests.cli.commands import Commands
@@ -217,7 +217,7 @@ def test_a_page_of_the_file_that_was_overwritten_is_told(filled: Commands) -> No
 
 
 async def test_a_check_tells_how_far_it_is(filled: Commands) -> None:
-    steps = list[Step]()
+    steps = list[CopyProgress]()
     async with SQLiteStore(filled.database) as store:
         found = await check_all(store, steps.append)
     assert [(step.phase, step.done, step.of) for step in steps] == [("read", n, 5) for n in range(1, 6)]

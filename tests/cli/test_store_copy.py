@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from ace_graph.base.settings import Settings
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.server.conversations.open import open_database
 from ace_graph.server.conversations.repository import AcceptedTurn, Conversations
-from ace_graph.settings import Settings
 from ace_graph.testing.conformance.writing import record, rewriting, write
 from tests.cli.commands import Commands
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import jwt
 import pytest
 
-from ace_graph.errors import RequestRefused
+from ace_graph.base.clock import SystemClock
+from ace_graph.base.errors import RequestRefused
+from ace_graph.base.settings import Settings
 from ace_graph.server.auth import Identity, make_authenticator
-from ace_graph.server.clock import SystemClock
-from ace_graph.settings import Settings
 from tests.cli.commands import Commands
 
 SECRET = "a secret of a test, long enough for HS256"

@@ -12,22 +12,23 @@ from typing import cast
 import pytest
 
 from ace_graph import ACEContext, build_ace_graph, playbooks
-from ace_graph.background.lease import RetryPolicy
-from ace_graph.background.process_item import ItemOutcome, process_item
-from ace_graph.background.worker import learning_resources
-from ace_graph.consolidation import ConsolidationWork, Options, consolidate, enqueue, run_state, undo
-from ace_graph.context import LearningMode
-from ace_graph.errors import PlaybookNotFound
+from ace_graph.agent.context import LearningMode
+from ace_graph.base.errors import PlaybookNotFound
+from ace_graph.base.settings import Settings
+from ace_graph.learning.lease import RetryPolicy
+from ace_graph.learning.pending import ItemOutcome, process_item
+from ace_graph.learning.trajectory_feedback import reflect_on
+from ace_graph.learning.worker import learning_resources
 from ace_graph.memory.commit import Commit
+from ace_graph.memory.consolidation import ConsolidationWork, Options
 from ace_graph.memory.delta.operations import Add, Reset
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.settings import Settings
+from ace_graph.playbooks.consolidation import consolidate, enqueue, run_state, undo
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import NOON, adding, contents, new_learner, rewriting, write
 from ace_graph.testing.invariants import check
-from ace_graph.trajectories.feedback import reflect_on
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets, pairs
 from tests.graph.conftest import ask
 from tests.memory.stores.neo4j.subject import Neo4jSubject

@@ -10,9 +10,9 @@ from threading import Thread
 
 import pytest
 
-from ace_graph.copying.copy_store import Key, Step, copy_store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.stores.whole import WholeMemory
+from ace_graph.stores.copy_store import CopyProgress, Key, copy_store
 from ace_graph.testing.conformance.shared_playbooks import created
 from ace_graph.testing.conformance.writing import adding, contents, record, write
 
@@ -33,10 +33,10 @@ async def target(tmp_path: Path) -> AsyncGenerator[SQLiteStore]:
         yield store
 
 
-def at(phase: str, done: int, job: Callable[[], object]) -> Callable[[Step], None]:
+def at(phase: str, done: int, job: Callable[[], object]) -> Callable[[CopyProgress], None]:
     """Do a job at this step."""
 
-    def on_step(step: Step) -> None:
+    def on_step(step: CopyProgress) -> None:
         if (step.phase, step.done) == (phase, done):
             job()
 
@@ -61,7 +61,7 @@ def writing(path: Path | None, learner: str, text: str) -> None:
 
 async def test_every_step_is_told_and_counted(source: SQLiteStore, target: SQLiteStore) -> None:
     await created(source, "ada", "Use version one")
-    steps = list[Step]()
+    steps = list[CopyProgress]()
     result = await copy_store(source, target, on_step=steps.append)
     assert [(step.phase, step.done) for step in steps] == [
         *(("compared", n) for n in (1, 2, 3)),

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from ace_graph import ACEContext, Policy
+from ace_graph.base.prompts import PROMPT_VARIABLES
+from ace_graph.base.settings import Settings, variable_names
 from ace_graph.memory import DecayRates
-from ace_graph.prompts import PROMPT_VARIABLES
-from ace_graph.settings import Settings, variable_names
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = [DOCS / "tuning.md", *sorted((DOCS / "tuning").glob("*.md"))]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from ace_graph.embeddings.meaning import Meaning
+from ace_graph.agent.embeddings.meaning import Meaning
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.playbook import Playbook
 from tests.embeddings.services import Hanging, Raising, WordVectors

@@ -12,17 +12,16 @@ from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.embeddings.meaning import Meaning, Similarities
-from ace_graph.embeddings.static_vectors import StaticVectors
-from ace_graph.embeddings.stored_rows import StoredRows, model_of, stored_rows
-from ace_graph.errors import StoreUnavailable
+from ace_graph.agent.embeddings.meaning import Meaning, Similarities, StoredRows, model_of, stored_rows
+from ace_graph.agent.embeddings.static_vectors import StaticVectors
+from ace_graph.agent.state import ACEInput
+from ace_graph.base.errors import StoreUnavailable
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Remove
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.stores.vectors import VectorChange, VectorStore
-from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import adding, rewriting
 from tests.embeddings.services import WordVectors

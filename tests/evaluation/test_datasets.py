@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.errors import DatasetError
-from ace_graph.evaluation import TASKS, RowFile
+from ace_graph.base.errors import DatasetError
+from ace_graph.training import TASKS, RowFile
 from tests.plugins.sizes import sized
 
 QA, FINER = TASKS["qa"], TASKS["finer"]
@@ -125,7 +125,7 @@ def test_without_targets_questions_are_enough(tmp_path: Path) -> None:
 _READ = """
 import resource, sys
 from pathlib import Path
-from ace_graph.evaluation import TASKS, RowFile
+from ace_graph.training import TASKS, RowFile
 from tests.plugins.sizes import sized
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 rows = RowFile(Path(sys.argv[1]), TASKS["qa"])

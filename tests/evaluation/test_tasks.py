@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.adaptation import Outcome, Sample
-from ace_graph.errors import UsageError
-from ace_graph.evaluation import TASKS, score_finer, score_formula, score_qa, task_named
+from ace_graph.base.errors import UsageError
+from ace_graph.training import TASKS, Outcome, Sample, score_finer, score_formula, score_qa, task_named
 
 TAGS = "Revenues,Goodwill,SharePrice,InterestExpense"
 

@@ -12,15 +12,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
+from ace_graph.agent.state import ACEInput
+from ace_graph.base.settings import Settings
 from ace_graph.graph import ACEGraph, build_ace_graph
-from ace_graph.memory.commit import Commit
+from ace_graph.memory.commit import Amend, Commit, Pending, PendingItem
 from ace_graph.memory.delta.operations import Add, Delta, Operation
-from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.settings import Settings
-from ace_graph.state import ACEInput
 
 
 @dataclass

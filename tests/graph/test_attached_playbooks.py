@@ -11,19 +11,19 @@ from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
 from ace_graph import ACEContext, Playbook, build_ace_graph, commit_unsaved, playbooks
-from ace_graph.background.learn_pending import learn_pending
-from ace_graph.errors import (
+from ace_graph.base.errors import (
     ConfigurationError,
     InvalidContext,
     InvalidPlaybook,
     PlaybookNotFound,
     StoreUnavailable,
 )
-from ace_graph.memory.catalogue.attaching import Loaded, Wanted
+from ace_graph.base.settings import Settings
+from ace_graph.learning.worker import learn_pending
+from ace_graph.memory.catalogue import Loaded, WantedPlaybook
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 
@@ -42,7 +42,7 @@ class AttachingStore(CountingStore):
         self.read: list[int] = []
 
     async def load_attached(
-        self, learner_id: str, wanted: Sequence[Wanted], known: Snapshot | None = None
+        self, learner_id: str, wanted: Sequence[WantedPlaybook], known: Snapshot | None = None
     ) -> Loaded:
         self.calls.loads += 1
         loaded = await super().load_attached(learner_id, wanted, known)
@@ -247,7 +247,7 @@ async def test_playbooks_need_a_learner_and_a_store_that_keeps_them(build: Build
 def test_they_are_read_by_a_synchronous_run_on_a_file(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "ace.db")
     graph = build_ace_graph(model=ScriptedModel([_cite_all]), store=store, settings=Settings())
-    from ace_graph.portal import portal
+    from ace_graph.base.portal import portal
 
     portal().run_sync(playbooks.create(store, "maths", [RULE], owner="alice"))
     out = graph.invoke(ask(QUESTION), context=attaching("maths"))

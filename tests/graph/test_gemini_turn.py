@@ -9,10 +9,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.errors import ModelError
+from ace_graph.base.errors import ModelError
+from ace_graph.base.settings import Settings
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.delta.operations import Add
-from ace_graph.settings import Settings
 from ace_graph.testing import GeminiServer
 from tests.graph.conftest import CountingStore, ask, thread
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from ace_graph import ACEContext, Evidence
+from ace_graph.base.prompts import Prompts
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Add
-from ace_graph.prompts import Prompts
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
 

@@ -16,8 +16,16 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.off_loop import LONG_TEXT, FairQueue, Steps, in_slices, off_loop, read_text, working_for
-from ace_graph.offline_tutor import OfflineTutor
+from ace_graph.agent.offline_tutor import OfflineTutor
+from ace_graph.base.off_loop import (
+    LONG_TEXT,
+    FairQueue,
+    Steps,
+    in_slices,
+    off_loop,
+    run_off_loop,
+    working_for,
+)
 
 READERS_OF_MESSAGES = {
     "choose_mode",
@@ -81,7 +89,7 @@ async def test_one_learners_work_is_done_one_slice_at_a_time() -> None:
         return alone
 
     with working_for("mia"):
-        assert all(await asyncio.gather(*(read_text(LONG_TEXT + 1, read) for _ in range(50))))
+        assert all(await asyncio.gather(*(run_off_loop(LONG_TEXT + 1, read) for _ in range(50))))
 
 
 async def test_work_that_waits_holds_up_nobody_else() -> None:
@@ -151,12 +159,12 @@ def _answer() -> Steps[int]:
 async def test_a_reader_in_a_thread_keeps_context_and_errors() -> None:
     who = ContextVar[str]("who")
     who.set("mia")
-    assert await read_text(LONG_TEXT + 1, who.get) == "mia"
+    assert await run_off_loop(LONG_TEXT + 1, who.get) == "mia"
     with pytest.raises(ZeroDivisionError):
-        await read_text(LONG_TEXT + 1, divmod, 1, 0)
+        await run_off_loop(LONG_TEXT + 1, divmod, 1, 0)
 
 
 async def test_the_limit_belongs_to_the_short_texts() -> None:
     here = threading.get_ident()
-    assert await read_text(LONG_TEXT, threading.get_ident) == here
-    assert await read_text(LONG_TEXT + 1, threading.get_ident) != here
+    assert await run_off_loop(LONG_TEXT, threading.get_ident) == here
+    assert await run_off_loop(LONG_TEXT + 1, threading.get_ident) != here

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from ace_graph import ACEContext, playbooks
-from ace_graph.errors import PlaybookNotFound
-from ace_graph.memory.catalogue.attaching import Loaded, Wanted
+from ace_graph.base.errors import PlaybookNotFound
+from ace_graph.memory.catalogue import Loaded, WantedPlaybook
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.testing import ScriptedModel
@@ -28,7 +28,7 @@ class LoadingStore(CountingStore):
         self.asked_for_teams = 0
 
     async def load_attached(
-        self, learner_id: str, wanted: Sequence[Wanted], known: Snapshot | None = None
+        self, learner_id: str, wanted: Sequence[WantedPlaybook], known: Snapshot | None = None
     ) -> Loaded:
         self.calls.loads += 1
         return await super().load_attached(learner_id, wanted, known)

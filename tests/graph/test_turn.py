@@ -8,10 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from ace_graph import ACEContext, Evidence
-from ace_graph.errors import (
-    InvalidMessage,
-    InvalidMode,
-)
+from ace_graph.base.errors import InvalidMessage, InvalidMode
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.delta.operations import Add, Reflect
 from ace_graph.testing import ScriptedModel
@@ -232,13 +229,13 @@ async def test_exactly_one_loaded_line_a_turn(
     with caplog.at_level(logging.INFO, "ace_graph"):
         await build(ScriptedModel(["<final>x</final>"])).ainvoke(ask("hello"), context=ALICE)
     loaded = [r.getMessage() for r in caplog.records if "Loaded" in r.getMessage()]
-    assert loaded == ["[ACE Memory] Loaded 1 bullets from memory for learner=alice"]
+    assert loaded == ["[ACE Memory] Loaded 1 bullets from SQLite for learner=alice"]
 
 
 async def test_texts_are_logged_only_when_asked_for(
     build: Build, store: CountingStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from ace_graph.settings import Settings
+    from ace_graph.base.settings import Settings
 
     await store.seed("alice", Add(content="Otters hold hands while they sleep"))
     for content in (False, True):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from ace_graph import ACEContext
-from ace_graph.consolidation import consolidate
+from ace_graph.memory.confidence import EvidenceIndex, effectiveness_of, metadata_of
 from ace_graph.memory.delta.operations import Add, Reset
-from ace_graph.memory.views.confidence import EvidenceIndex
-from ace_graph.memory.views.effectiveness import effectiveness_of, metadata_of
+from ace_graph.playbooks.consolidation import consolidate
 from ace_graph.testing import ScriptedModel
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.graph.conftest import Build, CountingStore, ask, base_moment

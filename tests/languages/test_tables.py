@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import ace_graph.languages
-from ace_graph.languages.detection import spoken_language
-from ace_graph.languages.tables import (
+import ace_graph.memory.languages
+from ace_graph.learning.statements.forms import patterns
+from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.languages.tables import (
     SPACELESS,
     every_language,
     function_pairs,
@@ -18,9 +19,8 @@ from ace_graph.languages.tables import (
     table_of_all,
     words,
 )
-from ace_graph.learning.statements.forms import patterns
 
-FOLDER = Path(ace_graph.languages.__path__[0]) / "data" / "by_language"
+FOLDER = Path(ace_graph.memory.languages.__path__[0]) / "data" / "by_language"
 _PERSONS = """own mine others no_person relatives reports supposing questions question_ends joints material
 changes not_kept introductions"""
 _STATEMENTS = """name age grade home language native_language wishes remember forget clear slots known

@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from ace_graph.errors import UsageError
+from ace_graph.base.errors import UsageError
 from ace_graph.learning.batch_reflection import BatchReflection, NotEnough, batch_reflect
 from ace_graph.learning.curate_reflections import curate
 from ace_graph.memory.stores.base import PendingStore

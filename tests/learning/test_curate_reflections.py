@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.background.worker import learning_resources
-from ace_graph.errors import PlaybookNotFound, ReflectionNotFound, UsageError
+from ace_graph.agent.resources import Resources
+from ace_graph.base.errors import PlaybookNotFound, ReflectionNotFound, UsageError
+from ace_graph.base.settings import Settings
 from ace_graph.learning.curate_reflections import MAX_REFLECTIONS, BulletText, CuratedReflections, curate
+from ace_graph.learning.worker import learning_resources
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import playbook_at
 from ace_graph.memory.delta.operations import Add, Reset
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import ReflectedLesson
-from ace_graph.memory.views.diff import diff
-from ace_graph.resources import Resources
-from ace_graph.settings import Settings
+from ace_graph.memory.views import diff
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import adding, rewriting, write
 from tests.consolidation.planted import PARAPHRASES, bullets

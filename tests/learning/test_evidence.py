@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.evidence import matches_ground_truth, quotes_truth
+from ace_graph.agent.evidence import matches_ground_truth, quotes_truth
 from ace_graph.memory.evidence import Evidence, verdict_of
-from ace_graph.numerals import numerals, parse_number
+from ace_graph.memory.numbers import numerals, parse_number
 
 
 @pytest.mark.parametrize(

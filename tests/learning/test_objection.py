@@ -7,8 +7,14 @@ from collections.abc import Mapping
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from ace_graph.learning.feedback import JudgedTurn, find_doubted_turn, find_judged_turn, read_feedback
-from ace_graph.learning.objection import ObjectionCheck, check_objection
+from ace_graph.learning.feedback import (
+    JudgedTurn,
+    ObjectionCheck,
+    check_objection,
+    find_doubted_turn,
+    find_judged_turn,
+    read_feedback,
+)
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import Vote
 from ace_graph.memory.snapshot import Access

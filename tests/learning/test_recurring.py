@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.learning.recurring import extract_patterns
-from ace_graph.memory.text import clean_line
+from ace_graph.base.text import clean_line
+from ace_graph.learning.batch_reflection import extract_patterns
 from ace_graph.memory.turn import TurnReflection
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

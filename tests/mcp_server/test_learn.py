@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ace_graph.background.worker import learning_resources
+from ace_graph.base.settings import Settings
+from ace_graph.hosts.mcp_server.learn_tool import last_exchange, read_transcript
 from ace_graph.learning.curate_reflections import curate
 from ace_graph.learning.curator import UNATTRIBUTED
-from ace_graph.mcp_server.transcript import last_exchange, read_transcript
+from ace_graph.learning.worker import learning_resources
 from ace_graph.memory.delta.operations import Delta, Release
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.mcp_server.clients import client
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from ace_graph.memory.delta.stamps import DAYS_KEPT
+from ace_graph.memory.access import DAYS_KEPT
 from ace_graph.memory.serialization import dump_access, load_access
 from ace_graph.memory.snapshot import Access, touch
 

@@ -6,30 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.asked import Asked, after_questions, asked_terms
+from ace_graph.memory.access import QuestionTerms, after_questions, asked_terms
 
 _QUESTIONS = st.lists(st.lists(st.sampled_from("abcdefghij"), unique=True, max_size=4), max_size=120)
 
 
 @given(_QUESTIONS, st.integers(0, 120))
 def test_questions_are_folded_at_once_or_in_parts(questions: list[list[str]], at: int) -> None:
-    parts = after_questions(after_questions(Asked(), questions[:at]), questions[at:])
-    assert parts == after_questions(Asked(), questions)
+    parts = after_questions(after_questions(QuestionTerms(), questions[:at]), questions[at:])
+    assert parts == after_questions(QuestionTerms(), questions)
 
 
 def test_a_question_without_terms_is_not_counted() -> None:
-    assert after_questions(Asked(), [[], ["a"], []]) == Asked(1, {"a": 1})
+    assert after_questions(QuestionTerms(), [[], ["a"], []]) == QuestionTerms(1, {"a": 1})
 
 
 def test_rare_terms_are_forgotten_and_frequent_ones_kept() -> None:
-    counted = after_questions(Asked(), (["often", f"once{n}"] for n in range(500)))
+    counted = after_questions(QuestionTerms(), (["often", f"once{n}"] for n in range(500)))
     assert counted.questions == 500
     assert counted.counts["often"] == 490
     assert len(counted.counts) <= 51
 
 
 def test_old_questions_fade() -> None:
-    old = after_questions(Asked(), (["old"] for _ in range(900)))
+    old = after_questions(QuestionTerms(), (["old"] for _ in range(900)))
     counted = after_questions(old, (["new"] for _ in range(3_000)))
     assert counted.questions < 1_000
     assert counted.counts["new"] > 0.9 * counted.questions
@@ -37,12 +37,12 @@ def test_old_questions_fade() -> None:
 
 
 def test_a_term_says_less_the_more_often_it_is_asked_than_held() -> None:
-    counted = Asked(100, {"boss": 40, "oak": 40, "rare": 1})
+    counted = QuestionTerms(100, {"boss": 40, "oak": 40, "rare": 1})
     assert counted.specificity("boss", 0.0) == 0.0
     assert counted.specificity("boss", 0.1) == pytest.approx(0.5)
     assert counted.specificity("oak", 0.2) == 1.0
     assert counted.specificity("rare", 0.0) == counted.specificity("unknown", 0.0) == 1.0
-    assert Asked(19, {"boss": 19}).specificity("boss", 0.0) == 1.0
+    assert QuestionTerms(19, {"boss": 19}).specificity("boss", 0.0) == 1.0
 
 
 def test_of_a_question_at_most_64_terms_of_its_beginning_are_counted() -> None:

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.errors import CommitTooOld, HistoryTooShort, LearnerForgotten, PlaybookChanged
+from ace_graph.base.errors import CommitTooOld, HistoryTooShort, LearnerForgotten, PlaybookChanged
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.catalogue.label import Label
 from ace_graph.memory.commit import (
     CommitPlan,
     History,
@@ -42,7 +41,7 @@ from ace_graph.memory.delta.operations import (
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Access, Snapshot, Version
+from ace_graph.memory.snapshot import Access, Label, Snapshot, Version
 from ace_graph.memory.turn import RecentTurn, TurnRecord
 from ace_graph.testing.conformance.writing import NOON, record, rewriting
 from tests.memory.store_scenario import bullet

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, EvidenceSource, Verdict, tag_of, verdict_of
+from ace_graph.memory.playbook import wilson_interval
 from ace_graph.memory.policy import DecayRates, Policy
-from ace_graph.memory.statistics import wilson_interval
 from ace_graph.memory.turn import answer_hash
 from ace_graph.testing.conformance.writing import NOON
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.errors import CorruptPayload, NewerFormat
+from ace_graph.base.errors import CorruptPayload, NewerFormat
 from ace_graph.memory import Bullet, Playbook
 from ace_graph.memory.delta.effect import Effect, apply
 from ace_graph.memory.delta.operations import Remove, Touch

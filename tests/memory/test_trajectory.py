@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.errors import TrajectoryClosed
+from ace_graph.base.errors import TrajectoryClosed
+from ace_graph.base.retention import Tracing
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.trajectory import (
     MAX_STEPS,
@@ -28,7 +29,6 @@ from ace_graph.memory.trajectory import (
     with_step,
 )
 from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection
-from ace_graph.retention import Tracing
 from ace_graph.testing.conformance.writing import NOON
 
 DONE = TrajectoryOutcome("success")

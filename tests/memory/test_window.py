@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from ace_graph.errors import UsageError
+from ace_graph.base.errors import UsageError
 from ace_graph.memory.window import (
     adaptive_size,
     interactions,

@@ -16,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from ace_graph import ACEContext
-from ace_graph.errors import InvalidContext, StoreUnavailable
+from ace_graph.base.errors import InvalidContext, StoreUnavailable
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.snapshot import Snapshot

@@ -12,8 +12,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Sys
 from langchain_google_genai import ChatGoogleGenerativeAI
 from pydantic import BaseModel, SecretStr
 
-from ace_graph.errors import ModelError
-from ace_graph.models import (
+from ace_graph.agent.models import (
     ChatRunnable,
     Sleep,
     Usage,
@@ -23,7 +22,8 @@ from ace_graph.models import (
     stream_model,
     structured_call,
 )
-from ace_graph.models.usage import usage_of
+from ace_graph.agent.models.call import usage_of
+from ace_graph.base.errors import ModelError
 from ace_graph.testing import GeminiServer
 from tests.plugins.sizes import PATIENT
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, ToolCall
 from pydantic import JsonValue
 
-from ace_graph.models import find_json_object, finish_problem
+from ace_graph.agent.models import find_json_object, finish_problem
 
 objects = st.dictionaries(
     st.text(max_size=5),

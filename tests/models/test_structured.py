@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel
 
-from ace_graph.errors import ModelError
-from ace_graph.models import Usage, structured_call
+from ace_graph.agent.models import Usage, structured_call
+from ace_graph.base.errors import ModelError
 from ace_graph.testing import Reply, ScriptedModel
 from tests.plugins.sizes import PATIENT
 

@@ -6,8 +6,8 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, ACEGraph, build_ace_graph, open_store
+from ace_graph.agent.offline_tutor import OfflineTutor
 from ace_graph.memory.stores.base import Store
-from ace_graph.offline_tutor import OfflineTutor
 
 
 def agent(store: Store) -> ACEGraph:

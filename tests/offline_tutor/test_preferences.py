@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from ace_graph.offline_tutor import OfflineTutor
+from ace_graph.agent.offline_tutor import OfflineTutor
 
 FORM = "Reply with <scratch></scratch><final></final><used></used>."
 SUM = "What is 1/2 + 1/3?"

@@ -8,9 +8,9 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from ace_graph.models import structured_call
-from ace_graph.offline_tutor import OfflineTutor
-from ace_graph.prompts import Prompts, data_block
+from ace_graph.agent.models import structured_call
+from ace_graph.agent.offline_tutor import OfflineTutor
+from ace_graph.base.prompts import Prompts, data_block
 from tests.plugins.sizes import PATIENT
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import NoneType
 from typing import get_args
 
-from ace_graph.offline_tutor.parser import Problem
-from ace_graph.offline_tutor.solver import Kind
-from ace_graph.offline_tutor.teaching import teaching
+from ace_graph.agent.offline_tutor.parser import Problem
+from ace_graph.agent.offline_tutor.solver import Kind
+from ace_graph.agent.offline_tutor.teaching import teaching
 
 
 def test_every_caution_is_about_a_kind_of_solution_and_has_a_text() -> None:

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from ace_graph.models import finish_problem
-from ace_graph.offline_tutor import OfflineTutor
-from ace_graph.tools.calculator import calculator
+from ace_graph.agent.models import finish_problem
+from ace_graph.agent.offline_tutor import OfflineTutor
+from ace_graph.agent.tools.calculator import calculator
 
 FORM = "Reply with <scratch>working</scratch> <final>answer</final> <used>ids</used>."
 

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 COMPONENTS = {
-    "trajectory": "ace_graph.trajectories.recording",
+    "trajectory": "ace_graph.learning.trajectories",
     "reflector": "ace_graph.learning.reflector",
     "curator": "ace_graph.learning.curator",
     "playbook": "ace_graph.memory.playbook",
-    "consolidation": "ace_graph.memory.consolidation.plan",
-    "executing": "ace_graph.trajectories.execution",
+    "consolidation": "ace_graph.memory.consolidation",
+    "executing": "ace_graph.learning.execution",
 }
 
 TESTED_IN = {

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import ace_graph
-from ace_graph.tables import PACKAGES, groups, has_table, pairs, read_lines, read_words
+from ace_graph.base.tables import PACKAGES, groups, has_table, pairs, read_lines, read_words
 
 ROOT = Path(ace_graph.__path__[0])
-READ_LATER = {"ace_graph.offline_tutor", "ace_graph.playbooks"}
+READ_LATER = {"ace_graph.agent.offline_tutor", "ace_graph.playbooks"}
 """The offline tutor's lessons, and templates that are read on request."""
 
 
@@ -38,9 +38,9 @@ def test_every_package_with_tables_is_preloaded() -> None:
 
 def test_comments_are_no_words() -> None:
     path = "by_language/english/stop_words.txt"
-    assert has_table("ace_graph.languages", path)
-    assert not {"#", "Format:"} & read_words("ace_graph.languages", path)
-    assert read_lines("ace_graph.languages", "by_language/languages.txt")[0] == "english"
+    assert has_table("ace_graph.memory.languages", path)
+    assert not {"#", "Format:"} & read_words("ace_graph.memory.languages", path)
+    assert read_lines("ace_graph.memory.languages", "by_language/languages.txt")[0] == "english"
 
 
 def test_groups_are_separated_by_bars_and_line_ends() -> None:

@@ -76,7 +76,7 @@ def test_ruff_refuses_the_folder_names_and_relative_imports(statement: str) -> N
     assert "TID25" in done.stdout
 
 
-@pytest.mark.parametrize("module", ["ace_graph", "ace_graph.memory", "ace_graph.errors"])
+@pytest.mark.parametrize("module", ["ace_graph", "ace_graph.memory", "ace_graph.base.errors"])
 def test_importing_loads_neither_langgraph_nor_langchain(module: str, tmp_path: Path) -> None:
     assert _modules_after(f"import {module}", tmp_path).isdisjoint(HEAVY)
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from fastapi.routing import APIRoute
 
+from ace_graph.base.settings import variable_names
 from ace_graph.server.routes import health
-from ace_graph.settings import variable_names
 from tests.packaging.repository import ROOT
 from tests.packaging.test_image import DOCKERFILE
 

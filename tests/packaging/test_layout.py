@@ -66,7 +66,7 @@ def test_every_file_that_is_no_python_ships_with_its_package() -> None:
 def test_every_part_of_the_package_has_its_place_in_the_layers() -> None:
     contracts = pyproject()["tool"]["importlinter"]["contracts"]
     layers: list[str] = next(each["layers"] for each in contracts if each["id"] == "layers")
-    placed = {part.strip(" ()").partition(".")[0] for layer in layers for part in layer.split(":")}
+    placed = {part.strip(" ()").partition(".")[0] for layer in layers for part in layer.split("|")}
     modules = {path.stem for path in (ROOT / "ace_graph").glob("*.py")}
     packages = {name.split(".")[1] for name in package_folders() if "." in name}
     assert modules | packages <= placed | {"__init__", "__main__"}, "add it to the layers of import-linter"

@@ -21,36 +21,36 @@ from tests.packaging.repository import ROOT
 PATTERN_KEYS = {"pattern", "unless_before", "unless_after", "beside", "unless_beside"}
 
 BOUNDED = {
-    "ace_graph.arithmetic:LEARNER": 300,
-    "ace_graph.arithmetic:_LEARNER_TOKEN": 300,
+    "ace_graph.memory.arithmetic:LEARNER": 300,
+    "ace_graph.memory.arithmetic:_LEARNER_TOKEN": 300,
     "ace_graph.memory.classify:pattern": 4_000,
-    "ace_graph.memory.similarity.normalize:_TOKEN": 4_000,
-    "ace_graph.offline_tutor.parser:_CONVERT": 2_000,
-    "ace_graph.offline_tutor.parser:_GOES_ON": 2_000,
-    "ace_graph.offline_tutor.parser:_EACH": 2_000,
-    "ace_graph.offline_tutor.parser:_PAIR": 2_000,
-    "ace_graph.offline_tutor.parser:_VERBS": 2_000,
+    "ace_graph.memory.similarity.claim:_TOKEN": 4_000,
+    "ace_graph.agent.offline_tutor.parser:_CONVERT": 2_000,
+    "ace_graph.agent.offline_tutor.parser:_GOES_ON": 2_000,
+    "ace_graph.agent.offline_tutor.parser:_EACH": 2_000,
+    "ace_graph.agent.offline_tutor.parser:_PAIR": 2_000,
+    "ace_graph.agent.offline_tutor.parser:_VERBS": 2_000,
 }
 """Where a pattern is, and how many characters it is shown at most: bullets and the tutor's questions."""
 
 MADE_AT_IMPORT = {
-    "ace_graph.offline_tutor.preferences:f\"\\\\b(?:{'|'.join(alternatives)})\\\\b\"",
+    "ace_graph.agent.offline_tutor.preferences:f\"\\\\b(?:{'|'.join(alternatives)})\\\\b\"",
 }
 """Put together in a function that runs when its module is imported, and found in the module then."""
 
 MADE_FROM_DATA = {
-    "ace_graph.learning.statements.form_denials:f'{edge}(?:{listed}){edge}'",
-    "ace_graph.learning.feedback_forms:f'{edge}(?:{listed}){edge}'",
+    "ace_graph.learning.statements.form_statements:f'{edge}(?:{listed}){edge}'",
+    "ace_graph.learning.feedback:f'{edge}(?:{listed}){edge}'",
     "ace_graph.learning.calculations:f'¿?(?:{before})'",
-    "ace_graph.learning.feedback_forms:f'{before}(?:{any_of(denying)}){number}'",
-    "ace_graph.learning.feedback_forms:f'(?:{listed}){edge}{marks}'",
+    "ace_graph.learning.feedback:f'{before}(?:{any_of(denying)}){number}'",
+    "ace_graph.learning.feedback:f'(?:{listed}){edge}{marks}'",
     "ace_graph.memory.screening.rules:self.text",
     "ace_graph.memory.screening.rules:f'(?:{self.before})$'",
     "ace_graph.memory.screening.rules:self.after",
     "ace_graph.memory.screening.rules:self.beside_text",
     "ace_graph.memory.screening.rules:self.unless_beside_text",
-    "ace_graph.languages.forms:f'(?:{forms or _NOTHING}){after}'",
-    "ace_graph.languages.forms:f'(?:{before}{_JOINT})?{said}'",
+    "ace_graph.memory.languages.forms:f'(?:{forms or _NOTHING}){after}'",
+    "ace_graph.memory.languages.forms:f'(?:{before}{_JOINT})?{said}{tail}'",
     "ace_graph.memory.screening.secrets:f\"(?i)({'|'.join(names.split())})=[^&]*\"",
 }
 """Compiled when a data file is first used; `patterns()` of the module that uses it returns them."""
@@ -74,11 +74,10 @@ def test_every_pattern_is_linear() -> None:
 
 def test_every_pattern_of_the_data_files_is_checked() -> None:
     """No rule of a file escapes: each of its patterns is among those that the modules return."""
-    found = (each for module in modules_of("ace_graph.memory") for each in patterns_of(module))
+    found = (each for module in modules_of("ace_graph.memory.screening") for each in patterns_of(module))
     shown = sum(each.name == "patterns()" for each in found)
     written = 0
-    memory, languages = ROOT / "memory", ROOT / "ace_graph" / "languages"
-    for path in (*memory.rglob("data/**/*.toml"), *languages.rglob("data/**/*.toml")):
+    for path in (ROOT / "memory").rglob("data/**/*.toml"):
         tables = tomllib.loads(path.read_text("utf-8")).values()
         rules = [rule for table in tables if isinstance(table, list) for rule in cast("list[object]", table)]
         written += sum(len(PATTERN_KEYS & cast("dict[str, str]", rule).keys()) for rule in rules)
@@ -87,7 +86,7 @@ def test_every_pattern_of_the_data_files_is_checked() -> None:
 
 
 def test_a_rule_of_a_data_file_that_backtracks_is_refused() -> None:
-    slow = Found("ace_graph.memory.screening.links", "patterns()", r"\s+x", 0, frozenset({"search"}))
+    slow = Found("ace_graph.memory.screening.rules", "patterns()", r"\s+x", 0, frozenset({"search"}))
     assert dict(_complaints(slow))
 
 

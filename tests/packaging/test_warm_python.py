@@ -55,7 +55,7 @@ def test_no_process_outlives_a_signal(number: signal.Signals, warm_python: WarmP
 
 
 def test_two_processes_share_nothing(warm_python: WarmPython) -> None:
-    code = "import json, ace_graph.errors as e; print(hasattr(e, 'mark')); e.mark = 1"
+    code = "import json, ace_graph.base.errors as e; print(hasattr(e, 'mark')); e.mark = 1"
     for _ in range(2):
         done = subprocess.run(warm_python("-c", code), capture_output=True, text=True, check=True)
         assert done.stdout == "False\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ace_graph import playbooks
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.formats.base import Reading
+from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ace_graph import playbooks
-from ace_graph.errors import InvalidGrant, PlaybookNotFound
+from ace_graph.base.errors import InvalidGrant, PlaybookNotFound
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.testing.conformance.writing import NOON
 from tests.playbooks.test_sharing import ADA, BOB, FULL, NAME, refused, shared

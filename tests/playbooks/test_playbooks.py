@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.errors import (
+from ace_graph.base.errors import (
     ChangeRefused,
     HistoryTooShort,
     InvalidPlaybook,
@@ -26,7 +26,7 @@ from ace_graph.memory.policy import Policy, VersionRetention
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.views.strategy import Category, StrategyEntry, add_of, content_of
+from ace_graph.memory.views import Category, StrategyEntry, add_of, content_of
 from ace_graph.playbooks import Change
 from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, touching, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject

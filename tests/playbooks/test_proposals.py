@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.errors import (
+from ace_graph.base.errors import (
     AceError,
     ChangeRefused,
     PlaybookForbidden,
@@ -18,11 +18,11 @@ from ace_graph.errors import (
     ProposalNotFound,
 )
 from ace_graph.memory.delta.operations import Add, Update
-from ace_graph.memory.sharing.grant import Subject
+from ace_graph.memory.sharing import Subject
 from ace_graph.memory.stores.base import LearnerExport
-from ace_graph.memory.stores.export import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores.whole import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.playbooks import Change, Proposal, Trust
 from ace_graph.playbooks.proposals import MAX_OPEN, MAX_OPEN_EACH
 from ace_graph.testing.conformance.writing import NOON, contents, rewriting, write

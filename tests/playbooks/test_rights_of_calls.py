@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from ace_graph import ACEContext, build_ace_graph, playbooks
-from ace_graph.consolidation import consolidate, distinguish, merge_memories, undo
-from ace_graph.errors import AceError, PlaybookForbidden, PlaybookNotFound
+from ace_graph.base.errors import AceError, PlaybookForbidden, PlaybookNotFound
 from ace_graph.learning.curate_reflections import curate
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.sharing.right import Right
+from ace_graph.memory.sharing import Right
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.playbooks.consolidation import consolidate, distinguish, merge_memories, undo
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import rewriting, write
 from tests.graph.conftest import ask

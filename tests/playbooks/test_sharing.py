@@ -9,13 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.errors import (
-    AceError,
-    ChangeRefused,
-    InvalidGrant,
-    PlaybookForbidden,
-    PlaybookNotFound,
-)
+from ace_graph.base.errors import AceError, ChangeRefused, InvalidGrant, PlaybookForbidden, PlaybookNotFound
 from ace_graph.memory.delta.operations import Add, Pin, Remove, Update
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.playbooks import Caller, open_playbook

@@ -8,11 +8,10 @@ from importlib.resources import files
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.errors import UsageError
-from ace_graph.learning.platitude import is_platitude
-from ace_graph.memory.clock import utc_now
-from ace_graph.memory.formats.importing import as_playbook
-from ace_graph.memory.formats.registry import read_bullets
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import UsageError
+from ace_graph.learning.reflection import is_platitude
+from ace_graph.memory.formats.registry import as_playbook, read_bullets
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.screening.screen import screen

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.errors import PromptError
-from ace_graph.prompts import PROMPT_VARIABLES, Prompts, data_block, preview
+from ace_graph.base.errors import PromptError
+from ace_graph.base.prompts import PROMPT_VARIABLES, Prompts, data_block, preview
 
 
 def test_a_preview_can_be_written_as_utf_8() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.arithmetic import (
+from ace_graph.agent.tools.calculator import calculate
+from ace_graph.memory.arithmetic import (
     LEARNER,
     PROGRAM,
     Expression,
@@ -22,7 +23,6 @@ from ace_graph.arithmetic import (
     format_tree,
     parse,
 )
-from ace_graph.tools.calculator import calculate
 
 SYMBOLS: list[Symbol] = ["+", "-", "×", "÷"]
 

@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from ace_graph.errors import SyncCallOnPortal
-from ace_graph.portal import portal
+from ace_graph.base.errors import SyncCallOnPortal
+from ace_graph.base.portal import portal
 from tests.plugins.sizes import PATIENT
 
 
@@ -78,7 +78,7 @@ async def test_other_work_is_cancelled_with_its_caller() -> None:
 def test_a_forked_child_has_a_portal_of_its_own() -> None:
     code = (
         "import os, sys\n"
-        "from ace_graph.portal import portal\n"
+        "from ace_graph.base.portal import portal\n"
         "async def one() -> int: return 1\n"
         "portal().run_sync(one())\n"
         "child = os.fork()\n"

@@ -6,9 +6,9 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ace_graph.base.settings import Settings
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.server import Overrides
-from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import Json, Served, bearer, serving, settings_for, until

@@ -10,14 +10,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.errors import ModelError
+from ace_graph.agent.state import ACEInput
+from ace_graph.base.errors import ModelError
 from ace_graph.graph import ACEGraph
 from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, TurnCheckpointer
 from ace_graph.server.conversations.repository import AcceptedTurn
 from ace_graph.server.schemas import ChatRequest, reply_of
-from ace_graph.server.turns.event_log import LiveTurn
-from ace_graph.server.turns.run_turn import TurnWork, run_turn
-from ace_graph.state import ACEInput
+from ace_graph.server.turns.run_turn import LiveTurn, TurnWork, run_turn
 from ace_graph.testing import ScriptedModel
 from tests.server.test_chat import model
 

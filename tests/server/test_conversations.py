@@ -11,14 +11,18 @@ from pathlib import Path
 import pytest
 from langgraph.checkpoint.base import CheckpointTuple
 
-from ace_graph.errors import ConfigurationError, OtherSchema, RequestRefused, StoreUnavailable
+from ace_graph.base.errors import ConfigurationError, OtherSchema, RequestRefused, StoreUnavailable
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.database import Database
+from ace_graph.server.conversations.databases import SCHEMA, ConversationDatabase, open_sqlite
 from ace_graph.server.conversations.open import conversations_location
-from ace_graph.server.conversations.owner import is_gone, new_owner
-from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, UnsavedTurn
-from ace_graph.server.conversations.schema import SCHEMA
-from ace_graph.server.conversations.sqlite import open_sqlite
+from ace_graph.server.conversations.repository import (
+    LEASE_SECONDS,
+    AcceptedTurn,
+    Conversations,
+    UnsavedTurn,
+    is_gone,
+    new_owner,
+)
 from tests.plugins.postgres_server import AVAILABLE
 from tests.server.serving import HandClock, bearer, serving, settings_for
 from tests.server.test_chat import LESSON, model
@@ -45,11 +49,11 @@ async def opened(place: str, clock: HandClock, owner: str = "one") -> AsyncGener
 
 
 @asynccontextmanager
-async def database_at(place: str) -> AsyncGenerator[Database]:
+async def database_at(place: str) -> AsyncGenerator[ConversationDatabase]:
     """The database as it is found."""
-    database: Database
+    database: ConversationDatabase
     if place.startswith("postgresql://"):
-        from ace_graph.server.conversations.postgres import open_postgres
+        from ace_graph.server.conversations.databases import open_postgres
 
         database = await open_postgres(place)
     else:

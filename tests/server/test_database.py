@@ -12,19 +12,18 @@ import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from ace_graph.server.conversations.database import Execute
-from ace_graph.server.conversations.sqlite import SQLiteDatabase, open_sqlite
+from ace_graph.server.conversations.databases import Execute, SQLiteConversations, open_sqlite
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncGenerator[SQLiteDatabase]:
+async def database(tmp_path: Path) -> AsyncGenerator[SQLiteConversations]:
     opened = await open_sqlite(tmp_path / "conversations.db")
     yield opened
     await opened.close()
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, database: SQLiteDatabase) -> Generator[sqlite3.Connection]:
+def elsewhere(tmp_path: Path, database: SQLiteConversations) -> Generator[sqlite3.Connection]:
     """Another process, which writes for a while."""
     connection = sqlite3.connect(tmp_path / "conversations.db", isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
@@ -33,7 +32,7 @@ def elsewhere(tmp_path: Path, database: SQLiteDatabase) -> Generator[sqlite3.Con
 
 
 async def test_a_transaction_that_was_cancelled_while_it_began_leaves_none_open(
-    database: SQLiteDatabase, elsewhere: sqlite3.Connection
+    database: SQLiteConversations, elsewhere: sqlite3.Connection
 ) -> None:
     waits = "INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id) VALUES ('t', '', '1')"
     working = asyncio.create_task(database.execute(waits, ()))
@@ -46,7 +45,7 @@ async def test_a_transaction_that_was_cancelled_while_it_began_leaves_none_open(
 
 
 async def test_a_checkpoint_whose_writing_was_cancelled_is_in_nobodys_way(
-    database: SQLiteDatabase, elsewhere: sqlite3.Connection
+    database: SQLiteConversations, elsewhere: sqlite3.Connection
 ) -> None:
     thread = {"thread_id": "c1", "checkpoint_ns": ""}
     writing = asyncio.create_task(database.saver.aput({"configurable": thread}, empty_checkpoint(), {}, {}))
@@ -58,7 +57,7 @@ async def test_a_checkpoint_whose_writing_was_cancelled_is_in_nobodys_way(
     assert await database.execute("SELECT 1", ()) == [(1,)]
 
 
-async def test_a_transaction_that_raises_changes_nothing(database: SQLiteDatabase) -> None:
+async def test_a_transaction_that_raises_changes_nothing(database: SQLiteConversations) -> None:
     async def work(execute: Execute) -> None:
         await execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES ('t', '1')", ())
         raise KeyError("nothing more")
@@ -68,7 +67,7 @@ async def test_a_transaction_that_raises_changes_nothing(database: SQLiteDatabas
     assert await database.execute("SELECT count(*) FROM checkpoints", ()) == [(0,)]
 
 
-async def test_a_transaction_that_waits_for_something_else_is_refused(database: SQLiteDatabase) -> None:
+async def test_a_transaction_that_waits_for_something_else_is_refused(database: SQLiteConversations) -> None:
     async def work(execute: Execute) -> None:
         await execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES ('t', '1')", ())
         await asyncio.sleep(0)
@@ -82,7 +81,7 @@ async def test_a_transaction_left_open_by_a_checkpoint_is_rolled_back() -> None:
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     saver = SqliteSaver(connection)
     saver.setup()
-    database = SQLiteDatabase(saver, ThreadPoolExecutor(1))
+    database = SQLiteConversations(saver, ThreadPoolExecutor(1))
     connection.execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES ('t', '1')")
     assert await database.execute("SELECT count(*) FROM checkpoints", ()) == [(0,)]
     await database.close()

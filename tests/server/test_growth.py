@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from ace_graph.cleaning.clean_memory import clean_learners
+from ace_graph.base.retention import Retention
+from ace_graph.learning.cleaning import clean_learners
 from ace_graph.memory.delta.operations import Reset
+from ace_graph.memory.stores.memories import Unsaved as StoredUnsaved
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.stores.unsaved import Unsaved as StoredUnsaved
-from ace_graph.retention import Retention
 from ace_graph.server import Overrides
 from ace_graph.server.conversations.cleaning import (
     ConversationLimits,

@@ -13,16 +13,15 @@ from httpx_sse import ServerSentEvent, aconnect_sse
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 
-from ace_graph.errors import ConfigurationError
-from ace_graph.memory.commit import Commit
+from ace_graph.base.errors import ConfigurationError
+from ace_graph.memory.commit import Amend, Commit, Pending, PendingItem
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import Overrides
+from ace_graph.server.conversations.databases import ThreadSaver
 from ace_graph.server.conversations.repository import LEASE_SECONDS
-from ace_graph.server.conversations.thread_saver import ThreadSaver
 from ace_graph.testing import ScriptedModel
 from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
 from tests.server.test_chat import LESSON, NO_LESSON, model

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.prices import read_prices
+from ace_graph.base.prices import read_prices
+from ace_graph.learning import trajectories as figures
 from ace_graph.server import Overrides
-from ace_graph.trajectories import figures
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, Json, Served, bearer, serving, settings_for
 from tests.server.test_chat import model

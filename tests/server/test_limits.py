@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ace_graph.server import Overrides
-from ace_graph.server.middleware import body_limit
+from ace_graph.server import middleware as body_limit
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, bearer, serving, settings_for

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from ace_graph.errors import StoreUnavailable
+from ace_graph.base.errors import StoreUnavailable
 from ace_graph.server import Overrides
 from ace_graph.server.conversations.open import conversations_location, open_conversations
 from tests.memory.stores.postgres.subject import PostgresSubject

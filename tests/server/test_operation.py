@@ -12,12 +12,12 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from ace_graph.base.errors import StoreUnavailable
+from ace_graph.base.settings import variable_names
 from ace_graph.cli.environment import install_logging
 from ace_graph.cli.main import app as command_line
-from ace_graph.errors import StoreUnavailable
 from ace_graph.server import Overrides, create_app
-from ace_graph.server.middleware.request_id import RequestIds
-from ace_graph.settings import variable_names
+from ace_graph.server.errors import RequestIds
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.plugins.sizes import PATIENT

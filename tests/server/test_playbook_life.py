@@ -13,8 +13,8 @@ from pathlib import Path
 from langchain_core.messages import BaseMessage
 from pydantic import SecretStr
 
+from ace_graph.base.settings import Settings
 from ace_graph.server import Overrides
-from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.server.serving import Json, Served, bearer, serving, settings_for

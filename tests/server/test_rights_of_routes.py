@@ -18,9 +18,9 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.routing import Mount
 
 from ace_graph import playbooks
-from ace_graph.mcp_server.run_http import http_app
+from ace_graph.hosts.mcp_server.transports import http_app
 from ace_graph.memory.delta.operations import Add, Reset
-from ace_graph.memory.sharing.right import Right
+from ace_graph.memory.sharing import Right
 from ace_graph.playbooks import open_playbook
 from ace_graph.server import Overrides, create_app
 from ace_graph.server.auth import Act, Identity, operator_may

@@ -10,9 +10,9 @@ import pytest
 from dotenv import dotenv_values
 from pydantic import ValidationError
 
-from ace_graph.errors import ConfigurationError
-from ace_graph.prices import cost_of
-from ace_graph.settings import Settings, export_others, unknown_names, variable_names
+from ace_graph.base.errors import ConfigurationError
+from ace_graph.base.prices import cost_of
+from ace_graph.base.settings import Settings, export_others, unknown_names, variable_names
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
 
 
 def test_importing_reads_nothing_and_a_wrong_value_is_no_error_until_load() -> None:
-    code = "import ace_graph.settings"
+    code = "import ace_graph.base.settings"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={"ACE_LLM_TIMEOUT": "never", "PATH": ""},

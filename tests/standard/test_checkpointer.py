@@ -15,8 +15,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 
 from ace_graph.server.conversations.checkpointer import TurnCheckpointer
-from ace_graph.server.conversations.postgres import PostgresDatabase, open_postgres
-from ace_graph.server.conversations.sqlite import SQLiteDatabase, open_sqlite
+from ace_graph.server.conversations.databases import (
+    PostgresConversations,
+    SQLiteConversations,
+    open_postgres,
+    open_sqlite,
+)
 
 DROPPED = {
     "put": set[str](),
@@ -26,7 +30,7 @@ DROPPED = {
 }
 """The capabilities that the checkpointer has, and the tests of each that look for pending writes."""
 
-Open = Callable[[], Awaitable[SQLiteDatabase | PostgresDatabase]]
+Open = Callable[[], Awaitable[SQLiteConversations | PostgresConversations]]
 
 
 async def failures(open_database: Open, capability: str) -> set[str]:

@@ -10,8 +10,8 @@ from langchain_core.tools import BaseTool
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests, ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 
-from ace_graph.embeddings.static_vectors import find_static_vectors
-from ace_graph.tools.calculator import calculator
+from ace_graph.agent.embeddings.static_vectors import find_static_vectors
+from ace_graph.agent.tools.calculator import calculator
 
 VECTORS = find_static_vectors()
 Params = dict[str, Any]  # Any: the suite's signature

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.tools.calculator import MAX_CHARS, calculate, calculator
+from ace_graph.agent.tools.calculator import calculate, calculator
+from ace_graph.memory.arithmetic import MAX_CHARS
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, ToolException
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.errors import ToolServerError
+from ace_graph.agent.state import ACEInput
+from ace_graph.agent.tools.mcp import mcp_tools
+from ace_graph.base.errors import ToolServerError
+from ace_graph.base.settings import Settings
 from ace_graph.graph import ACEGraph
-from ace_graph.settings import Settings
-from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
-from ace_graph.tools.mcp.tools import mcp_tools
 from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython
 from tests.tools.mcp_peers import http_peer, is_running, process_of, stdio

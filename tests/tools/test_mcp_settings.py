@@ -13,13 +13,12 @@ from blockbuster import blockbuster_ctx
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.errors import ConfigurationError
+from ace_graph.agent.state import ACEInput
+from ace_graph.agent.tools.mcp import McpTools, parse_servers
+from ace_graph.base.errors import ConfigurationError
+from ace_graph.base.settings import Settings
 from ace_graph.graph import make_graph
-from ace_graph.settings import Settings
-from ace_graph.state import ACEInput
 from ace_graph.testing import GeminiServer, ScriptedModel
-from ace_graph.tools.mcp.config import parse_servers
-from ace_graph.tools.mcp.tools import McpTools
 from tests.cli.commands import Commands
 from tests.graph.test_blocking import as_langgraph_dev
 from tests.plugins.warm_python import WarmPython

@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from langchain_core.tools import BaseTool
 
-from ace_graph.settings import Settings, variable_names
-from ace_graph.tools.web_search import web_search
+from ace_graph.agent.tools.web_search import web_search
+from ace_graph.base.settings import Settings, variable_names
 
 KEY = "tvly-plain-key-1234"
 

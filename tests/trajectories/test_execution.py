@@ -7,16 +7,16 @@ import json
 
 import pytest
 
+from ace_graph.base.settings import Settings
 from ace_graph.learning.batch_reflection import BatchReflection, batch_reflect
 from ace_graph.learning.curate_reflections import curate
+from ace_graph.learning.execution import RunningTrajectory, TaskResult, execute_with_learning
+from ace_graph.learning.trajectories import Completion, get_trajectory
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnStatus
-from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import rewriting, write
-from ace_graph.trajectories.execution import RunningTrajectory, TaskResult, execute_with_learning
-from ace_graph.trajectories.recording import Completion, get_trajectory
 from tests.plugins.sizes import PATIENT
 
 RULE = "Ask for fewer pages at once"

@@ -7,16 +7,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ace_graph.background.lease import RetryPolicy
-from ace_graph.background.worker import build_worker, learning_resources
-from ace_graph.errors import TrajectoryNotFound, UsageError
+from ace_graph.base.errors import TrajectoryNotFound, UsageError
+from ace_graph.base.settings import Settings
+from ace_graph.learning.lease import RetryPolicy
+from ace_graph.learning.trajectories import Completion, complete_trajectory, get_trajectory, start_trajectory
+from ace_graph.learning.trajectory_feedback import give_feedback, reflect_on
+from ace_graph.learning.worker import build_worker, learning_resources
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import rewriting, write
-from ace_graph.trajectories.feedback import give_feedback, reflect_on
-from ace_graph.trajectories.recording import Completion, complete_trajectory, get_trajectory, start_trajectory
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOTHING = json.dumps({"reasoning": "r", "lessons": []})

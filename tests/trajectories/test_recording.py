@@ -12,16 +12,9 @@ from typing import cast
 
 import pytest
 
-from ace_graph.errors import TrajectoryClosed, TrajectoryNotFound, UsageError
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.trajectory import MAX_STEPS, TrajectoryFilter
-from ace_graph.memory.turn import TurnStatus
-from ace_graph.retention import Tracing
-from ace_graph.testing.conformance.writing import rewriting, write
-from ace_graph.testing.invariants import check
-from ace_graph.trajectories.recording import (
+from ace_graph.base.errors import TrajectoryClosed, TrajectoryNotFound, UsageError
+from ace_graph.base.retention import Tracing
+from ace_graph.learning.trajectories import (
     Completion,
     complete_trajectory,
     delete_trajectory,
@@ -29,6 +22,13 @@ from ace_graph.trajectories.recording import (
     log_step,
     start_trajectory,
 )
+from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.trajectory import MAX_STEPS, TrajectoryFilter
+from ace_graph.memory.turn import TurnStatus
+from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.testing.invariants import check
 from tests.plugins.warm_python import WarmPython
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -70,7 +70,7 @@ async def test_steps_logged_by_another_process_that_was_killed_are_there(
     code = (
         "import asyncio, os, signal, sys\n"
         "from ace_graph.memory.stores.sql.sqlite import SQLiteStore\n"
-        "from ace_graph.trajectories.recording import log_step, start_trajectory\n"
+        "from ace_graph.learning.trajectories import log_step, start_trajectory\n"
         "async def main():\n"
         "    store = SQLiteStore(sys.argv[1])\n"
         "    await start_trajectory(store, 'bot', 'Fetch', trajectory_id='t1')\n"

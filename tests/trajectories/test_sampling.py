@@ -6,18 +6,18 @@ from collections import Counter
 
 import pytest
 
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.turn import TurnStatus
-from ace_graph.retention import Tracing
-from ace_graph.settings import Settings
-from ace_graph.trajectories.execution import RunningTrajectory, execute_with_learning
-from ace_graph.trajectories.recording import (
+from ace_graph.base.retention import Tracing
+from ace_graph.base.settings import Settings
+from ace_graph.learning.execution import RunningTrajectory, execute_with_learning
+from ace_graph.learning.trajectories import (
     Completion,
     complete_trajectory,
     get_trajectory,
     log_step,
     start_trajectory,
 )
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.turn import TurnStatus
 
 
 @pytest.fixture

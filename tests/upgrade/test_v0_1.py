@@ -9,16 +9,14 @@ from __future__ import annotations
 import json
 import math
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from ace_graph.errors import OtherSchema
+from ace_graph.base.errors import OtherSchema
+from ace_graph.server.conversations.databases import open_sqlite
 from ace_graph.server.conversations.repository import Conversations
-from ace_graph.server.conversations.sqlite import open_sqlite
 from ace_graph.stores import open_store
 from tests.cli.commands import Commands
 from tests.server.serving import HandClock
@@ -55,21 +53,6 @@ def test_an_export_in_any_format_is_read_as_0_1_read_it(ace: Commands, file: str
         if file.endswith(".txt"):
             del bullet["created_at"], bullet["updated_at"]
     assert differences(then, now) == []
-
-
-def test_what_is_shown_as_json_goes_back_to_0_1(ace: Commands) -> None:
-    ace.ok("playbook", "import", EXPORTS / "ada.json", "--learner", ADA)
-    ace.ok("playbook", "add", "Learned since", "--learner", ADA, "--kind", "strategy", "--context", "sums")
-    shown = ace.ok("playbook", "show", "--all", "--json", "--learner", ADA)
-    read = {bullet["id"]: bullet for bullet in json.loads(_read_by_0_1(shown.out).stdout)}
-    assert list(read) == [bullet["id"] for bullet in shown.json["bullets"]]
-    exported = _read_by_0_1(ace.ok("playbook", "export", "--learner", ADA).out)
-    assert "it has format 2, this ace-graph reads up to 1" in exported.stderr
-
-
-def _read_by_0_1(text: str) -> subprocess.CompletedProcess[str]:
-    reader = [sys.executable, "-P", str(HERE / "read_by_0_1.py")]
-    return subprocess.run(reader, input=text, check=False, capture_output=True, text=True)
 
 
 async def test_a_database_is_refused_as_it_is_with_the_commands_that_move_it(tmp_path: Path) -> None:

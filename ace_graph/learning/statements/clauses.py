@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ace_graph.languages.tables import FIRST
 from ace_graph.learning.statements.denials import denied, new_name
 from ace_graph.learning.statements.forget_requests import FORGET
 from ace_graph.learning.statements.forms import states_sensitive
@@ -31,6 +30,7 @@ from ace_graph.learning.statements.rules import (
     rule_of,
 )
 from ace_graph.learning.statements.sentences import Sentence, skip
+from ace_graph.memory.languages.tables import FIRST
 
 __all__ = ["EDGES", "Clause", "clauses", "question_apart"]
 

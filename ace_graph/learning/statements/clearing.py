@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ace_graph.learning.feedback import Exchange
+from ace_graph.learning.feedback import JudgedExchange
 from ace_graph.learning.statements import forms
 from ace_graph.learning.statements.rules import FILLER
 from ace_graph.learning.statements.sentences import Sentence, sentences, skip
@@ -96,7 +96,7 @@ def _clears(sentence: str) -> bool:
 
 
 def clearing_of(
-    message: str, before: Exchange | None, snapshot: Snapshot | None, *, closed: str | None = None
+    message: str, before: JudgedExchange | None, snapshot: Snapshot | None, *, closed: str | None = None
 ) -> Clearing | None:
     """Return the answer to a message that asks to forget everything, or says yes to that; None for others.
 
@@ -113,7 +113,7 @@ def clearing_of(
     return Clearing(_question(message, snapshot))
 
 
-def _confirms(message: str, before: Exchange, access: Access) -> bool:
+def _confirms(message: str, before: JudgedExchange, access: Access) -> bool:
     words = message.strip()
     if len(words) > _MAX_YES_CHARS or not (_YES.fullmatch(words) or forms.is_plain_yes(words)):
         return False

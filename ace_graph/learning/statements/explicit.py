@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from ace_graph.languages.tables import FIRST
+from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.learning.calculations import correction_of_sum
 from ace_graph.learning.statements.clauses import EDGES, Clause, clauses, question_apart
 from ace_graph.learning.statements.denials import contradicted, denied, new_name
@@ -64,19 +64,15 @@ from ace_graph.learning.statements.statement import (
     sensitive_statement,
 )
 from ace_graph.memory.delta.operations import Add, Operation, Remove
+from ace_graph.memory.languages.tables import FIRST
+from ace_graph.memory.numbers import normalize, numerals
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.screening.screen import screen
-from ace_graph.numerals import numerals
-from ace_graph.prompts import NOT_ASKED
-from ace_graph.spelled_numbers import normalize
-
-__all__ = ["explicit_operations", "read_statements"]
 
 TOO_LONG = "the sentence is too long to be kept"
 NOT_SURE = 'it may not be meant; to have it done, say "forget ..." in a sentence of its own'
 LIKE_IT = 'nothing was changed; to have it forgotten, say "forget that ..."'
 NOTHING_SAID = "it says nothing new; what is remembered stays as it is"
-
 _POINTS_ONLY = re.compile(
     r"(?:about )?(?:please|who i am|(?:the )?following(?: about (?:me|us))?|(?:my|our) [\w'’]{1,30}"
     r"|(?:anything|everything|all|it|this|that|these|those|them|me|myself|us|you)"
@@ -110,7 +106,7 @@ def read_statements(
     unwanted = asks_not_to_keep(text)
     for part in _parts(text):
         for said in islice(reader.read(part), MAX_STATEMENTS):
-            if isinstance(said, Back):
+            if isinstance(said, TakeBack):
                 taken_back, found = taken_back or said.words, [_taken_back(each) for each in found]
             elif said.kind == "forget" or not (part.asks or unwanted):
                 found.append(said)
@@ -143,7 +139,7 @@ def _held_back(statement: Statement, order: str) -> Statement:
     return replace(statement, operation=wish.model_copy(update=held))
 
 
-class Back(NamedTuple):
+class TakeBack(NamedTuple):
     """A request to forget what was said just before, in its words."""
 
     words: str
@@ -182,17 +178,17 @@ class _Reader:
         self._unnamed = False
         """A name was denied, so that a new one may follow."""
 
-    def read(self, sentence: Sentence) -> Iterator[Statement | Back]:
+    def read(self, sentence: Sentence) -> Iterator[Statement | TakeBack]:
         """Yield what the clauses of one sentence say."""
         if points_back(sentence.masked):
             if not sentence.asks or asks_to_take_back(sentence.masked):
-                yield Back(sentence.text)
+                yield TakeBack(sentence.text)
             return
         beside, said = False, list(clauses(sentence))
         joined = len(said) > 1 and any(_names_value(each) for each in said)
         for clause in said:
             if points_back(clause.masked) and not clause.unsure:
-                yield Back(clause.words)
+                yield TakeBack(clause.words)
                 continue
             request = forget_request(clause.text, clause.masked)
             forgotten = (

@@ -12,10 +12,10 @@ from functools import cache
 from typing import Literal, NamedTuple
 from unicodedata import combining
 
-from ace_graph.languages.forms import any_of, form_pattern
-from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
 from ace_graph.memory.bullet import PROFILE_SLOTS
-from ace_graph.memory.search.normal_form import normal_form
+from ace_graph.memory.languages.forms import any_of, form_pattern
+from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
+from ace_graph.memory.search.tokenize import normal_form
 
 __all__ = [
     "SLOTS",

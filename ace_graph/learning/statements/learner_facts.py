@@ -16,30 +16,34 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ace_graph.languages.detection import spoken_language
+from langchain_core.messages import AIMessage, BaseMessage
+
+from ace_graph.base.prompts import preview
+from ace_graph.learning.feedback import JudgedExchange, turn_before
 from ace_graph.learning.reflection import LearnerFact
-from ace_graph.learning.statements.explicit import explicit_operations
+from ace_graph.learning.statements.explicit import explicit_operations, read_statements
 from ace_graph.learning.statements.forget_requests import Own, points_back
-from ace_graph.learning.statements.forms import SENSITIVE, SLOTS, is_sensitive
+from ace_graph.learning.statements.forms import SENSITIVE, SLOTS, is_sensitive, is_yes, question_text
 from ace_graph.learning.statements.own_voice import asks_not_to_keep, order_in, own_sentences
 from ace_graph.learning.statements.sentences import Sentence
 from ace_graph.learning.statements.slots import slot_of, sparing
 from ace_graph.learning.statements.speaker import HANDED_OVER, Stretch, clause_around, doubt, holds_word
-from ace_graph.learning.statements.statement import ATTRIBUTION, MAX_STATEMENTS, SensitiveFacts, keep
+from ace_graph.learning.statements.statement import (
+    ATTRIBUTION,
+    MAX_STATEMENTS,
+    SensitiveFacts,
+    Statement,
+    keep,
+)
 from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.numbers import normalize, numerals
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.search.normal_form import normal_form
-from ace_graph.memory.search.tokenize import is_spaceless
+from ace_graph.memory.search.tokenize import is_spaceless, normal_form
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.numerals import numerals
-from ace_graph.prompts import preview
-from ace_graph.spelled_numbers import normalize
-
-__all__ = ["Wanted", "fact_of", "learner_facts", "stated_later"]
 
 MAX_QUOTE_CHARS = 300
 MAX_FACT_CHARS = 300
-
 NOT_SAID = "the message does not hold these words"
 TOO_LONG = f"it is longer than {MAX_FACT_CHARS} characters"
 ASKED_NOT_TO = "the message asks not to keep it"
@@ -48,14 +52,13 @@ IN_A_PROBLEM = "its number may be one of a problem"
 SENSITIVE_DROPPED = "it is sensitive, and such facts are not kept here (ACE_SENSITIVE_FACTS)"
 SENSITIVE_ASKED = 'it is sensitive and was said in passing; to have it kept, say "remember that ..."'
 NEWER_KNOWN = "a newer statement says otherwise"
-
 _NUMBERED = frozenset({"age", "grade", "birthday", "family", "goal"})
 _WISHES = frozenset({"preference", "wish"})
 _MARKS = " \t\n\"'“”„«»‘’「」『』.,;:!?。！？，；：…"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedFacts:
     """The facts of one message to keep, those that wait for a yes, and why others are not kept."""
 
     operations: tuple[Add, ...] = ()
@@ -70,13 +73,13 @@ def learner_facts(
     source: str,
     sensitive: SensitiveFacts,
     newer: frozenset[str] = frozenset(),
-) -> Wanted:
+) -> WantedFacts:
     """Return what becomes of the facts that a model found in `message`; what is kept already is left out.
 
     `source` names the turn. A value of a slot in `newer` was stated after the message, and stays.
     """
     if not facts:
-        return Wanted()
+        return WantedFacts()
     stated = [op.content for op in explicit_operations(message, playbook, source) if isinstance(op, Add)]
     room = max(0, MAX_STATEMENTS - len(stated))
     kept, asked, problems = dict[str, Add](), list[str](), list[str]()
@@ -96,7 +99,7 @@ def learner_facts(
             kept[decided.content] = sparing(decided, own)
         else:
             problems.append(_told(fact, f"more than {MAX_STATEMENTS} statements in one message"))
-    return Wanted(tuple(kept.values()), tuple(asked), tuple(problems))
+    return WantedFacts(tuple(kept.values()), tuple(asked), tuple(problems))
 
 
 def stated_later(turn_id: str, snapshot: Snapshot) -> frozenset[str]:
@@ -233,3 +236,46 @@ def _has_number(add: Add) -> bool:
 
 def _told(fact: LearnerFact, why: str) -> str:
     return f'not kept of the learner: "{preview(fact.quote, 80)}" ({why})'
+
+
+# Asks once whether a sensitive statement is to be remembered, and recognises the yes.
+#
+# The question ends the answer to the message that held the statement, in its language. Nothing is stored
+# before the yes, not even what was asked: the yes is recognised without a checkpointer, because the answer
+# before it is one of ours (its hash is among the learner's recent turns), and that answer ends with the
+# question that follows from the message before it.
+
+
+def consent_question(found: Sequence[Statement], messages: Sequence[BaseMessage]) -> str:
+    """Return the question that the answer to a message with these statements ends with, '' for none.
+
+    `messages` is the conversation: what was asked in it before is not asked again.
+    """
+    question = _question(_waiting(found))
+    answers = (each.text for each in messages if isinstance(each, AIMessage))
+    return "" if not question or any(question in answer for answer in answers) else question
+
+
+def confirmed_statements(message: str, before: JudgedExchange | None, snapshot: Snapshot) -> list[Statement]:
+    """Return the statements that the learner's yes to our question keeps; none for other messages."""
+    if before is None or not is_yes(message):
+        return []
+    known = turn_before(before, snapshot.access)
+    if known is None:
+        return []
+    waiting = _waiting(read_statements(before.question, snapshot.playbook, known.turn_id, "ask"))
+    question = _question(waiting)
+    if not question or not before.answer.endswith(question):
+        return []
+    return [Statement("keep", each.words, each.after_yes) for each in waiting]
+
+
+def _waiting(found: Sequence[Statement]) -> list[Statement]:
+    return [each for each in found if each.after_yes is not None]
+
+
+def _question(waiting: Sequence[Statement]) -> str:
+    if not waiting:
+        return ""
+    words = ", ".join(f'"{each.words}"' for each in waiting)
+    return question_text(spoken_language(waiting[0].words), words)

@@ -5,23 +5,136 @@ It is decided before the answer, by the same pure functions that the turn's comm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
 
 from langchain_core.messages import BaseMessage
 
-from ace_graph.learning.feedback import find_doubted_turn, find_judged_turn, last_exchange, turn_before
-from ace_graph.learning.objection import ObjectionCheck, check_objection, told_check
+from ace_graph.agent.runtime import Run
+from ace_graph.agent.state import ACEState, Memory
+from ace_graph.base.prompts import Prompts, data_block, preview
+from ace_graph.learning.feedback import (
+    ObjectionCheck,
+    check_objection,
+    find_doubted_turn,
+    find_judged_turn,
+    last_exchange,
+    told_check,
+    turn_before,
+)
 from ace_graph.learning.statements.clearing import clearing_of
-from ace_graph.learning.statements.consent import confirmed_statements, consent_question
 from ace_graph.learning.statements.explicit import read_statements
-from ace_graph.learning.statements.memory_changes import memory_changes, told_changes
+from ace_graph.learning.statements.learner_facts import confirmed_statements, consent_question
+from ace_graph.learning.statements.statement import Statement
+from ace_graph.memory.delta.effect import Effect, Put
+from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove
+from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.runtime import Run
-from ace_graph.state import ACEState, Memory
 
-__all__ = ["Notice", "notice_of"]
+# What a message changes in the learner's memory, as text for the prompt: the answer confirms no more.
+#
+# The statements of the message are resolved against the memory as it is, by the rules of the turn's commit,
+# so what the commit would refuse or quarantine is not listed as stored. The commit itself follows the
+# answer.
+
+
+_WORDS = 200
+
+
+@dataclass(frozen=True)
+class MemoryChange:
+    """What becomes of one statement or request; `why` says why nothing does.
+
+    `asked`: the answer to the message ends with the question whether to keep it. `which`: the learner is to
+    say which of these statements is to be forgotten.
+    """
+
+    kind: Literal["kept", "not_kept", "asked", "forgotten", "not_forgotten", "which"]
+    words: str
+    why: str = ""
+
+
+def memory_changes(
+    found: Sequence[Statement],
+    snapshot: Snapshot | None,
+    policy: Policy,
+    now: datetime,
+    *,
+    asking: bool = False,
+    closed: str | None = None,
+) -> list[MemoryChange]:
+    """Return what the statements of a message, and those that it confirms, change.
+
+    `asking`: the answer asks whether to keep what waits for a yes. `closed` says why this turn stores
+    nothing, if so.
+    """
+    if snapshot is None or closed is not None:
+        why = closed or "there is no memory in this conversation"
+        return _without_repeats(_undone(statement, why) for statement in found)
+    operations = tuple(statement.operation for statement in found if statement.operation is not None)
+    effect = resolve(snapshot, Delta(op_id="preview", now=now, operations=operations, origin="turn"), policy)
+    refused = _refused(effect)
+    return _without_repeats(_outcome(statement, refused, asking=asking) for statement in found)
+
+
+def told_changes(changes: Sequence[MemoryChange], prompts: Prompts) -> str:
+    """Return the part of the solver's prompt that says so, '' where the message changes nothing."""
+    if not changes:
+        return ""
+    lines = (
+        json.dumps(
+            {each.kind: preview(each.words, _WORDS), **({"why": each.why} if each.why else {})},
+            ensure_ascii=False,
+        )
+        for each in changes
+    )
+    return prompts.render("memory_changes", changes=data_block("memory_changes", "\n".join(lines)))
+
+
+def _without_repeats(changes: Iterable[MemoryChange]) -> list[MemoryChange]:
+    return list(dict.fromkeys(changes))
+
+
+def _refused(effect: Effect) -> dict[str, str]:
+    """Why operations come to nothing, by the text that they add or the id that they remove."""
+    kept_back = {
+        change.bullet.content: f"kept back: {change.bullet.quarantine_reason}"
+        for change in effect.changes
+        if isinstance(change, Put) and change.bullet.status == "quarantined"
+    }
+    return kept_back | {rejection.id: rejection.why for rejection in effect.report.rejected}
+
+
+def _outcome(statement: Statement, refused: dict[str, str], *, asking: bool) -> MemoryChange:
+    if asking and statement.after_yes is not None:
+        return MemoryChange("asked", statement.words)
+    if statement.kind == "which":
+        return MemoryChange("which", statement.words)
+    if statement.operation is None:
+        return _undone(statement, statement.why)
+    why = refused.get(_content_of(statement.operation))
+    if why is not None:
+        return _undone(statement, why)
+    return MemoryChange("kept" if statement.kind == "keep" else "forgotten", statement.words)
+
+
+def _undone(statement: Statement, why: str) -> MemoryChange:
+    return MemoryChange("not_kept" if statement.kind == "keep" else "not_forgotten", statement.words, why)
+
+
+def _content_of(operation: Operation) -> str:
+    match operation:
+        case Add():
+            return operation.content
+        case Remove():
+            return operation.bullet_id
+        case _:
+            return ""
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from ace_graph.languages.detection import spoken_language
-from ace_graph.languages.tables import FIRST, SPACELESS, phrases, table, words
 from ace_graph.learning.statements.rules import FILLER
 from ace_graph.learning.statements.sentences import MASK, Sentence, sentences, skip
 from ace_graph.learning.statements.speaker import holds_word
+from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.languages.tables import FIRST, SPACELESS, phrases, table, words
 from ace_graph.memory.screening.screen import screen
 
 __all__ = ["asks_not_to_keep", "order_in", "own_sentences"]

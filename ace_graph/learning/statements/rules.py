@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ace_graph.languages.tables import FIRST
 from ace_graph.learning.statements.forms import is_sensitive
 from ace_graph.memory.bullet import MemoryType
+from ace_graph.memory.languages.tables import FIRST
 
 __all__ = [
     "BESIDE",

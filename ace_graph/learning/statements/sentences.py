@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ace_graph.memory.text import clean_line
+from ace_graph.base.text import clean_line
 
 __all__ = ["MASK", "READ_CHARS", "Sentence", "sentences", "skip"]
 

@@ -10,13 +10,13 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ace_graph.languages.detection import spoken_language
-from ace_graph.languages.tables import FIRST, SPACELESS, languages, stop_words, words
 from ace_graph.learning.statements.forget_requests import Own, values_named
 from ace_graph.learning.statements.forms import SLOTS, form_of
 from ace_graph.learning.statements.rules import rule_of
 from ace_graph.learning.statements.statement import ATTRIBUTION
 from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, stop_words, words
 from ace_graph.memory.search.tokenize import terms
 
 __all__ = ["FACTS", "is_part", "says_more", "slot_of", "sparing"]

@@ -14,9 +14,9 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from ace_graph.languages.tables import SPACELESS, phrases, words
 from ace_graph.learning.statements.forms import form_of, states_sensitive
 from ace_graph.learning.statements.sentences import MASK, Sentence
+from ace_graph.memory.languages.tables import SPACELESS, phrases, words
 
 __all__ = [
     "Stretch",

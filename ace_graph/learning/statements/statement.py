@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.delta.operations import Add, Operation
-from ace_graph.prompts import NOT_ASKED
 
 __all__ = [
     "ATTRIBUTION",

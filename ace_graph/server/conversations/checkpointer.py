@@ -22,7 +22,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
-from ace_graph.errors import RequestRefused
+from ace_graph.base.errors import RequestRefused
 
 NO_CHECKPOINT = "__ace_nothing_known"
 """A key of `configurable`: true in the first turn of a conversation, which has no checkpoint to read."""

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, LiteralString
 
-from ace_graph.cleaning.schedule import INTERVAL_SECONDS, PeriodicJob
-from ace_graph.server.clock import Clock
-from ace_graph.server.conversations.database import Database, Execute, Row
-from ace_graph.settings import Settings
+from ace_graph.base.clock import Clock
+from ace_graph.base.settings import Settings
+from ace_graph.learning.cleaning import INTERVAL_SECONDS, PeriodicJob
+from ace_graph.server.conversations.databases import ConversationDatabase, Execute, Row
 
 logger = logging.getLogger("ace_graph")
-
 _PAGE = 100
 _PAUSE_SECONDS = 0.02
-
 _IDLE: Final = (
     "SELECT learner_id, id, thread_id, used_at FROM ace_conversations WHERE used_at < ? AND thread_id > ? "
     "ORDER BY thread_id LIMIT ?"
@@ -56,7 +54,9 @@ class ConversationLimits:
         return cls(settings.conversation_days or None, settings.conversations_kept or None)
 
 
-def conversation_cleaning(database: Database, limits: ConversationLimits, clock: Clock) -> PeriodicJob:
+def conversation_cleaning(
+    database: ConversationDatabase, limits: ConversationLimits, clock: Clock
+) -> PeriodicJob:
     """Return the periodic job of cleaning the conversations."""
 
     async def clean() -> None:
@@ -69,7 +69,7 @@ def conversation_cleaning(database: Database, limits: ConversationLimits, clock:
 
 
 async def clean_conversations(
-    database: Database,
+    database: ConversationDatabase,
     limits: ConversationLimits,
     now: datetime,
     sleep: Callable[[float], Awaitable[None]],
@@ -102,7 +102,9 @@ def _queries(limits: ConversationLimits, now: datetime) -> list[tuple[LiteralStr
     return queries
 
 
-async def _matching(database: Database, query: LiteralString, bound: object) -> AsyncIterator[Row]:
+async def _matching(
+    database: ConversationDatabase, query: LiteralString, bound: object
+) -> AsyncIterator[Row]:
     after = ""
     while True:
         rows = await database.execute(query, (bound, after, _PAGE))
@@ -113,7 +115,7 @@ async def _matching(database: Database, query: LiteralString, bound: object) -> 
         after = str(rows[-1][2])
 
 
-async def _delete(database: Database, row: Row) -> bool:
+async def _delete(database: ConversationDatabase, row: Row) -> bool:
     """Delete a conversation unless it was used since it was found; return whether it was deleted."""
 
     async def delete(execute: Execute) -> bool:
@@ -125,7 +127,7 @@ async def _delete(database: Database, row: Row) -> bool:
     return await database.transaction(delete)
 
 
-async def begin_cleaning(database: Database, now: datetime, every: float) -> bool:
+async def begin_cleaning(database: ConversationDatabase, now: datetime, every: float) -> bool:
     """Whether a cleaning is due: True for one caller of all servers in `every` seconds."""
     moment = now.timestamp()
     due = await database.execute(
@@ -137,7 +139,7 @@ async def begin_cleaning(database: Database, now: datetime, every: float) -> boo
     return bool(due)
 
 
-async def count_conversations(database: Database) -> int:
+async def count_conversations(database: ConversationDatabase) -> int:
     """Return how many conversations there are."""
     ((count,),) = await database.execute("SELECT count(*) FROM ace_conversations", ())
     return int(str(count))

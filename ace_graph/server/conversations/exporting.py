@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from langchain_core.messages import AnyMessage
 
 from ace_graph.memory.stores.base import LearnerExport
-from ace_graph.memory.stores.export import CONVERSATIONS_AND_END, memory_pieces
+from ace_graph.memory.stores.whole import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.server.conversations.repository import Conversation, Conversations, GivenUpTurn
 
 _CHUNK_CHARS = 65_536

@@ -8,8 +8,8 @@ from typing import Literal
 
 from langchain_core.messages import AnyMessage
 
-from ace_graph.errors import RequestRefused
-from ace_graph.server.conversations.database import Database, Execute
+from ace_graph.base.errors import RequestRefused
+from ace_graph.server.conversations.databases import ConversationDatabase, Execute
 from ace_graph.server.conversations.repository import Conversation
 
 MAX_TITLE_CHARS = 200
@@ -43,7 +43,7 @@ def title_of(message: str) -> str:
 
 
 async def list_conversations(
-    database: Database, learner_id: str, limit: int, after: tuple[str, str] | None = None
+    database: ConversationDatabase, learner_id: str, limit: int, after: tuple[str, str] | None = None
 ) -> list[Conversation]:
     """Return the conversations that were used last, at most `limit`.
 
@@ -58,7 +58,9 @@ async def list_conversations(
     return [Conversation(*map(str, row)) for row in rows]
 
 
-async def find_conversation(database: Database, learner_id: str, conversation_id: str) -> Conversation | None:
+async def find_conversation(
+    database: ConversationDatabase, learner_id: str, conversation_id: str
+) -> Conversation | None:
     """Return a learner's conversation. Raises StoreUnavailable."""
     rows = await database.execute(
         "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations "
@@ -68,7 +70,9 @@ async def find_conversation(database: Database, learner_id: str, conversation_id
     return Conversation(*map(str, rows[0])) if rows else None
 
 
-async def rename_conversation(database: Database, learner_id: str, found: Conversation, title: str) -> bool:
+async def rename_conversation(
+    database: ConversationDatabase, learner_id: str, found: Conversation, title: str
+) -> bool:
     """Give a conversation another title; False if it has another one by now than `found`, or is gone."""
     renamed = await database.execute(
         "UPDATE ace_conversations SET title = ? WHERE learner_id = ? AND id = ? AND thread_id = ? "
@@ -78,7 +82,7 @@ async def rename_conversation(database: Database, learner_id: str, found: Conver
     return bool(renamed)
 
 
-async def delete_conversation(database: Database, learner_id: str, conversation_id: str) -> bool:
+async def delete_conversation(database: ConversationDatabase, learner_id: str, conversation_id: str) -> bool:
     """Delete a conversation with its messages; False if there was none. What was learned in it stays.
 
     Raises RequestRefused (409) while a turn is under way in it, StoreUnavailable.

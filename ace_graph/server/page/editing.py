@@ -10,12 +10,11 @@ from uuid import uuid4
 from fastapi import Depends, Path, Request
 from starlette.responses import RedirectResponse, Response
 
-from ace_graph.errors import PlaybookChanged
+from ace_graph.base.errors import PlaybookChanged
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.sharing.right import Right
+from ace_graph.memory.sharing import Right
 from ace_graph.playbooks.handle import PlaybookHandle
-from ace_graph.server.page.said import Done
-from ace_graph.server.page.session import Visitor, VisitorDep, local_path, prefix_of
+from ace_graph.server.page.session import Done, Visitor, VisitorDep, local_path, prefix_of
 from ace_graph.server.routes.edit import Edit, playbook_of
 
 PlaybookId = Annotated[str, Path(min_length=1, max_length=128)]

@@ -6,24 +6,28 @@ So its errors are pages and not JSON, and its headers reach none of the other ro
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ace_graph.errors import AceError, RequestRefused
-from ace_graph.server.auth import Authenticator
-from ace_graph.server.dependencies import Services
+from ace_graph.base.clock import Clock, SystemClock
+from ace_graph.base.errors import AceError, RequestRefused
+from ace_graph.base.settings import Settings
+from ace_graph.server.auth import Authenticator, make_authenticator
 from ace_graph.server.errors import error_location, http_error_for, validation_message
-from ace_graph.server.middleware.rate_limit import TokenBucket
-from ace_graph.server.page.assets import check_assets
-from ace_graph.server.page.policy import SecurityHeaders
-from ace_graph.server.page.render import Renderer
+from ace_graph.server.lifespan import Overrides, open_services
+from ace_graph.server.metrics import Metrics
+from ace_graph.server.middleware import AccessControl, TokenBucket
+from ace_graph.server.page.render import Renderer, check_assets
 from ace_graph.server.page.session import (
     LoginNeeded,
     PageContext,
@@ -34,10 +38,57 @@ from ace_graph.server.page.session import (
     typed_by,
 )
 from ace_graph.server.page.views import bullet, chat, frame, history, playbook, review, runs
-from ace_graph.settings import Settings
+from ace_graph.server.services import Services
+
+# What a browser may do with the page: nothing from elsewhere, no inline script or style, no frame.
+
+
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+_HEADERS: Mapping[str, str] = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class SecurityHeaders:
+    """The ASGI middleware that sends these headers with every response of the page.
+
+    What is not marked as cacheable is kept by no cache: it shows a learner's memory.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on one request."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
 
 logger = logging.getLogger("ace_graph")
-
 _VIEWS = (
     frame.routes,
     chat.routes,
@@ -173,3 +224,43 @@ async def _form(request: Request) -> Sequence[tuple[str, object]]:
 
 def _wanted(request: Request) -> str:
     return f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+
+
+# The page in somebody else's FastAPI application, without our API.
+
+
+def mount_page(
+    host: FastAPI,
+    settings: Settings,
+    overrides: Overrides | None = None,
+    *,
+    prefix: str = "/page",
+    templates: Path | None = None,
+    clock: Clock | None = None,
+) -> None:
+    """Serve the page in `host`, under `prefix`. What `overrides` leaves out is made from the settings.
+
+    What it works with is opened before the lifespan of `host` begins, and closed after it. `templates` is a
+    folder whose files are taken instead of ours of the same name. Raises ConfigurationError for settings that
+    can't be used, and where a file of the page is missing; the start of `host` raises StoreError, too.
+    """
+    own_clock = clock or SystemClock()
+    authenticator, rate = (
+        make_authenticator(settings, own_clock),
+        TokenBucket(settings.server_rate, own_clock),
+    )
+    opened, inner = list[Services](), host.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[Any]:  # the host's own state
+        async with open_services(settings, overrides or Overrides(), Metrics(), own_clock) as services:
+            opened.append(services)
+            async with inner(app) as state:
+                yield state
+
+    host.router.lifespan_context = lifespan
+    page = page_app(settings, lambda: opened[-1], authenticator, rate, templates)
+    guarded = AccessControl(
+        page, authenticator=authenticator, rate=rate, max_bytes=settings.server_body_bytes
+    )
+    serve_page(host, guarded, prefix)

@@ -11,28 +11,30 @@ import base64
 import json
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 from urllib.parse import unquote
 
 from fastapi import Depends
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ace_graph.errors import AceError, RequestRefused
-from ace_graph.memory.sharing.asked import Caller
-from ace_graph.off_loop import working_for
+from ace_graph.base.errors import AceError, RequestRefused
+from ace_graph.base.off_loop import working_for
+from ace_graph.memory.sharing import Caller
 from ace_graph.server.auth import Authenticator, Identity
-from ace_graph.server.dependencies import Services
-from ace_graph.server.middleware.access_control import (
+from ace_graph.server.middleware import (
+    TokenBucket,
     about_learner,
     announced_bytes,
     check_act,
+    cost_of,
     from_elsewhere,
 )
-from ace_graph.server.middleware.rate_limit import TokenBucket, cost_of
 from ace_graph.server.page.render import Renderer
+from ace_graph.server.services import Services
 
 COOKIE = "ace_session"
 OPERATED = "ace_learner"
@@ -269,3 +271,47 @@ def local_path(path: str, prefix: str) -> str:
 def carried_fields(form: Iterable[tuple[str, object]]) -> list[tuple[str, str]]:
     """Return what was typed into a form, to be sent on after a login."""
     return [(name, value) for name, value in form if isinstance(value, str)]
+
+
+# What the page says after a change, and the form that takes it back.
+
+
+Done = Literal[
+    "added",
+    "edited",
+    "held",
+    "pinned",
+    "unpinned",
+    "off",
+    "on",
+    "removed",
+    "restored",
+    "merged",
+    "undone",
+    "back",
+    "voted",
+    "distinct",
+    "accepted",
+]
+"""A change of a playbook that was made."""
+_Word = Literal[Done, "judged", "deleted", "refused", "queued", "stale", "nothing", "few", "some", ""]
+_WORDS = frozenset[str](each for part in get_args(_Word) for each in (get_args(part) or (part,)))
+
+
+class Flash(BaseModel):
+    """What has just been done, a known word in the address; `before` and `after` allow undo.
+
+    `of` is the playbook that was changed, where the view is not about it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    said: Annotated[_Word, BeforeValidator(lambda word: word if word in _WORDS else "")] = ""
+    before: Annotated[int | None, Field(ge=0, le=2_147_483_647)] = None
+    after: Annotated[str, Field(max_length=128)] = ""
+    of: Annotated[str, Field(max_length=128, pattern=r"^[\w.-]*$")] = ""
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a version to go back to."""
+        return self.before is not None and bool(self.after) and self.said != "undone"

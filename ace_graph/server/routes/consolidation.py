@@ -8,17 +8,24 @@ from fastapi import APIRouter, Depends, Path
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from ace_graph.consolidation import ConsolidationWork, Options, consolidate, enqueue, run_state, undo
-from ace_graph.errors import ChangeRefused, PlaybookChanged, PlaybookExists, PlaybookNotFound, RequestRefused
+from ace_graph.base.errors import (
+    ChangeRefused,
+    PlaybookChanged,
+    PlaybookExists,
+    PlaybookNotFound,
+    RequestRefused,
+)
 from ace_graph.memory.bullet import Share
-from ace_graph.memory.views.kinds import BulletKind
-from ace_graph.server.background import learning_mode
-from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.memory.consolidation import ConsolidationWork, Options
+from ace_graph.memory.views import BulletKind
+from ace_graph.playbooks.consolidation import consolidate, enqueue, run_state, undo
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
-from ace_graph.server.middleware.access_control import does
+from ace_graph.server.lifespan import learning_mode
+from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import OwnEdit, Place, PlaybookId, checked_place, declare_playbook_id
 from ace_graph.server.schemas import Body, Text
+from ace_graph.server.services import Learner, ServicesDep
 
 routes = APIRouter(
     prefix="/api/playbooks/{playbook_id}",
@@ -26,10 +33,8 @@ routes = APIRouter(
     route_class=KeyedRoute,
     dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
 )
-
 _BELOW = 0.5
 _WITH_AN_OWN_STATUS = (PlaybookNotFound, PlaybookChanged, PlaybookExists)
-
 RunId = Annotated[Text, Path(min_length=1, max_length=128)]
 Label = Annotated[Text, Field(min_length=1, max_length=128)]
 
@@ -83,7 +88,7 @@ class ConsolidationReply(Body):
     left: int
 
 
-class RunReply(Body):
+class ConsolidationRunReply(Body):
     """A run that a worker does. `groups` is what it merged so far, `error` why its last attempt failed.
 
     A run that failed too often is `failed`, and waits for an operator.
@@ -108,7 +113,10 @@ class UndoneReply(Body):
     "/consolidate",
     response_model=ConsolidationReply,
     responses={
-        202: {"model": RunReply, "description": "A worker does it; ask for the run under its id"},
+        202: {
+            "model": ConsolidationRunReply,
+            "description": "A worker does it; ask for the run under its id",
+        },
         **error_responses(404, 408, 409, 412, 413),
     },
     dependencies=[does("consolidate")],
@@ -133,7 +141,7 @@ async def consolidate_playbook(
             expected_etag=etag,
         )
         run_id = await enqueue(services.store, edit.sender.learner, work, now=now)
-        reply = RunReply(run_id=run_id, status="pending", groups=[], error=None)
+        reply = ConsolidationRunReply(run_id=run_id, status="pending", groups=[], error=None)
         where = f"/api/playbooks/{playbook_id}/consolidations/{run_id}"
         return JSONResponse(reply.model_dump(), status_code=202, headers={"Location": where})
     batch = services.store.policy.consolidate_batch
@@ -155,13 +163,13 @@ async def consolidate_playbook(
 @routes.get("/consolidations/{run_id}", responses=error_responses(404))
 async def consolidation_run(
     playbook: Place, run_id: RunId, learner: Learner, services: ServicesDep
-) -> RunReply:
+) -> ConsolidationRunReply:
     """What became of a run. One that merged nothing is known until the next run ends."""
     playbook.check_owner()
     found = await run_state(services.store, learner, run_id, playbook.ref.name, now=services.clock.now())
     if found is None:
         raise RequestRefused(404, "not_found", "there is no such run of a consolidation")
-    return RunReply.of(found)
+    return ConsolidationRunReply.of(found)
 
 
 @routes.post(

@@ -20,7 +20,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import AfterValidator, Field
 
-from ace_graph.errors import RequestRefused
+from ace_graph.base.errors import RequestRefused
 from ace_graph.memory.bullet import Moment
 from ace_graph.server.conversations.managing import (
     MAX_TITLE_CHARS,
@@ -33,9 +33,8 @@ from ace_graph.server.conversations.managing import (
     rename_conversation,
 )
 from ace_graph.server.conversations.repository import Conversation
-from ace_graph.server.dependencies import ClaimedTeams, Learner, Services, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.middleware.access_control import does
+from ace_graph.server.middleware import does
 from ace_graph.server.receipts import Receipt, read_receipts
 from ace_graph.server.routes.edit import Absent, IfMatch
 from ace_graph.server.schemas import (
@@ -47,16 +46,15 @@ from ace_graph.server.schemas import (
     Text,
     not_blank,
 )
-from ace_graph.server.turns.event_log import Event, EventName, LiveTurn
+from ace_graph.server.services import ClaimedTeams, Learner, Services, ServicesDep
+from ace_graph.server.turns.run_turn import Event, EventName, LiveTurn
 
 chatting = APIRouter(prefix="/api/ai", tags=["chat"], dependencies=[does("converse")])
 routes = APIRouter(prefix="/api/conversations", tags=["conversations"])
-
 PING_SECONDS = 15.0
 _LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 """Characters that JSON leaves and SSE allows in a line, but that end a line for Python's `splitlines`."""
 _STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
-
 _EXAMPLE = """\
 id: 1
 event: start
@@ -78,7 +76,6 @@ id: 5
 event: done
 data: {}
 """
-
 _EVENT: dict[str, Any] = {  # Any: a JSON schema
     "description": "One event; `data` is a JSON object.",
     "type": "object",
@@ -89,7 +86,6 @@ _EVENT: dict[str, Any] = {  # Any: a JSON schema
     },
     "required": ["id", "event", "data"],
 }
-
 SSE_RESPONSES: dict[int | str, dict[str, Any]] = {  # Any: FastAPI's own type
     200: {
         "description": "The turn as it happens. The answer is the text of all `token` events. `done` comes "
@@ -98,8 +94,6 @@ SSE_RESPONSES: dict[int | str, dict[str, Any]] = {  # Any: FastAPI's own type
         "content": {"text/event-stream": {"schema": _EVENT, "example": _EXAMPLE}},
     }
 }
-
-
 _CHAT_ERRORS = error_responses(404, 408, 409, 413, 501, 502, 504)
 
 
@@ -172,7 +166,7 @@ ConversationId = Annotated[str, Path(pattern=CONVERSATION_ID, examples=["lesson-
 _AFTER = r"^[0-9T:.+\-Z]{20,40} [A-Za-z0-9][A-Za-z0-9._:@=+\-]{0,127}$"
 
 
-class PageQuery(CamelBody):
+class ConversationPageQuery(CamelBody):
     """Which page of the list."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 50
@@ -200,7 +194,7 @@ class TitleBody(CamelBody):
     ]
 
 
-class EntryReply(CamelBody):
+class ConversationEntryReply(CamelBody):
     """A conversation. Its title is its first words until it is renamed; empty in those of older versions."""
 
     conversation_id: str
@@ -217,7 +211,7 @@ class EntryReply(CamelBody):
 class ConversationsReply(CamelBody):
     """The ones used last first; `next` is what `after` of the next page is, null after the last."""
 
-    conversations: list[EntryReply]
+    conversations: list[ConversationEntryReply]
     next: str | None
 
 
@@ -251,7 +245,7 @@ class MessageReply(CamelBody):
         return cls.of(message, message_id=message.id, turn_id=turn_id, receipt=given)
 
 
-class ConversationReply(EntryReply):
+class ConversationReply(ConversationEntryReply):
     """A page of messages in their order, the newest page first; `next` is `before` of the older one."""
 
     messages: list[MessageReply]
@@ -260,7 +254,7 @@ class ConversationReply(EntryReply):
 
 @routes.get("", responses=error_responses())
 async def list_all(
-    learner: Learner, services: ServicesDep, query: Annotated[PageQuery, Query()]
+    learner: Learner, services: ServicesDep, query: Annotated[ConversationPageQuery, Query()]
 ) -> ConversationsReply:
     """Return the learner's conversations, those used last first."""
     after: tuple[str, str] | None = None
@@ -272,7 +266,7 @@ async def list_all(
     page = found[: query.limit]
     following = f"{page[-1].used_at} {page[-1].id}" if len(found) > len(page) else None
     return ConversationsReply(
-        conversations=[EntryReply.about(conversation) for conversation in page], next=following
+        conversations=[ConversationEntryReply.about(conversation) for conversation in page], next=following
     )
 
 
@@ -298,7 +292,7 @@ async def read(
 class ReadConversation:
     """A page of a conversation, with the receipts of its answers by the ids of their messages."""
 
-    entry: EntryReply
+    entry: ConversationEntryReply
     page: MessagePage
     receipts: Mapping[str, Receipt]
 
@@ -311,7 +305,7 @@ async def read_conversation(
     messages = await services.conversations.database.messages(found.thread_id)
     page = await asyncio.to_thread(page_of, messages, query.limit, query.before)
     known = await read_receipts(services.store, learner, found, messages)
-    return ReadConversation(EntryReply.about(found), page, known)
+    return ReadConversation(ConversationEntryReply.about(found), page, known)
 
 
 @routes.patch(
@@ -324,7 +318,7 @@ async def rename(
     services: ServicesDep,
     response: Response,
     if_match: IfMatch = None,
-) -> EntryReply:
+) -> ConversationEntryReply:
     """Give a conversation another title. With `If-Match`, only if it still has the one that was read."""
     found = await _found(services, learner, conversation_id)
     while not (
@@ -335,7 +329,7 @@ async def rename(
             raise RequestRefused(412, "changed", "the conversation was renamed meanwhile: read it again")
         found = await _found(services, learner, conversation_id)
     response.headers["ETag"] = _etag(body.title)
-    return EntryReply.about(found).model_copy(update={"title": body.title})
+    return ConversationEntryReply.about(found).model_copy(update={"title": body.title})
 
 
 @routes.delete(

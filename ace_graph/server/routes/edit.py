@@ -16,20 +16,20 @@ from fastapi import Depends, Header, Path, Request, Response
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from ace_graph.errors import AceError, PlaybookChanged, PlaybookNotFound, RequestRefused
-from ace_graph.memory.catalogue.name import DEFAULT
+from ace_graph.base.errors import AceError, PlaybookChanged, PlaybookNotFound, RequestRefused
+from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Merged, Rejection, Report
 from ace_graph.memory.delta.operations import Delta, Operation
-from ace_graph.memory.sharing.right import Right
+from ace_graph.memory.sharing import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.content import Change
 from ace_graph.playbooks.handle import PlaybookHandle, open_by_id, open_playbook
 from ace_graph.server.auth import Identity
-from ace_graph.server.dependencies import Sender, Services, ServicesDep
 from ace_graph.server.keyed import OpId
 from ace_graph.server.schemas import Body
+from ace_graph.server.services import Sender, Services, ServicesDep
 
 _UNKNOWN_ID = frozenset({"unknown id", "not in the playbook"})
 

@@ -9,11 +9,11 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from ace_graph.errors import AceError
+from ace_graph.base.errors import AceError
 from ace_graph.memory.stores.base import can_clean
 from ace_graph.server.conversations.cleaning import count_conversations
-from ace_graph.server.dependencies import Services, ServicesDep
 from ace_graph.server.schemas import Body
+from ace_graph.server.services import Services, ServicesDep
 from ace_graph.stores import PROBE_LEARNER
 
 logger = logging.getLogger("ace_graph")

@@ -15,16 +15,15 @@ from fastapi.responses import StreamingResponse
 from pydantic import ConfigDict, Field, JsonValue
 from starlette.types import Receive, Scope, Send
 
+from ace_graph.base.telemetry import audit
+from ace_graph.learning.trajectories import Unit, read_figures
 from ace_graph.memory.stores.listing import ListedLearner, list_learners
 from ace_graph.server.auth import Identity
 from ace_graph.server.conversations.exporting import export_chunks
-from ace_graph.server.dependencies import Learner, ServicesDep
-from ace_graph.server.errors import error_responses
-from ace_graph.server.middleware.access_control import does, operators_only
-from ace_graph.server.middleware.request_id import REQUEST_ID
+from ace_graph.server.errors import REQUEST_ID, error_responses
+from ace_graph.server.middleware import does, operators_only
 from ace_graph.server.schemas import Body
-from ace_graph.telemetry import audit
-from ace_graph.trajectories.figures import Unit, read_figures
+from ace_graph.server.services import Learner, ServicesDep
 
 routes = APIRouter(prefix="/api/learner", tags=["learner"])
 _TEXT = r"^[^\x00]*$"

@@ -18,7 +18,9 @@ from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, WithJsonSchema, model_validator
 
-from ace_graph.errors import FormatError, NewerFormat, RequestRefused
+from ace_graph.agent.retriever import explain_search
+from ace_graph.base.errors import FormatError, NewerFormat, RequestRefused
+from ace_graph.base.off_loop import off_loop
 from ace_graph.learning.curate_reflections import MAX_REFLECTIONS
 from ace_graph.learning.curate_reflections import curate as curate_reflections
 from ace_graph.memory.bullet import (
@@ -33,9 +35,9 @@ from ace_graph.memory.bullet import (
     Polarity,
     Share,
 )
-from ace_graph.memory.catalogue.entry import MAX_DESCRIPTION_CHARS, PlaybookEntry, Scope, Visibility
-from ace_graph.memory.catalogue.name import DEFAULT
+from ace_graph.memory.catalogue import DEFAULT, MAX_DESCRIPTION_CHARS, PlaybookEntry, Scope, Visibility
 from ace_graph.memory.commit import Commit, HistoryEntry
+from ace_graph.memory.confidence import Effectiveness, PlaybookMetadata
 from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Rejection, Revived
 from ace_graph.memory.delta.operations import (
     Add,
@@ -55,23 +57,25 @@ from ace_graph.memory.delta.operations import (
 from ace_graph.memory.delta.rollback import archived
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.formats.registry import FormatName, format_named, read_bullets
-from ace_graph.memory.sharing.asked import not_found
+from ace_graph.memory.sharing import not_found
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnStatus
-from ace_graph.memory.views.bullet_filter import BulletFilter, BulletStatus
-from ace_graph.memory.views.diff import diff
-from ace_graph.memory.views.effectiveness import Effectiveness, Metadata
-from ace_graph.memory.views.kinds import BulletKind, fields_of, kind_of
-from ace_graph.memory.views.strategy import StrategyEntry, entry_of
-from ace_graph.off_loop import off_loop
+from ace_graph.memory.views import (
+    BulletFilter,
+    BulletKind,
+    BulletStatus,
+    StrategyEntry,
+    diff,
+    entry_of,
+    fields_of,
+    kind_of,
+)
 from ace_graph.playbooks import delete as delete_playbook
 from ace_graph.playbooks.content import rescreen, rescreened
 from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
-from ace_graph.reasoning.explained_search import explain_search
-from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
-from ace_graph.server.middleware.access_control import does
+from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import (
     Absent,
     ChangeReply,
@@ -87,6 +91,7 @@ from ace_graph.server.routes.edit import (
     tag_version,
 )
 from ace_graph.server.schemas import Body, Text, VersionName
+from ace_graph.server.services import Learner, ServicesDep
 
 own = APIRouter(
     prefix="/api/playbook", tags=["playbook"], route_class=KeyedRoute, dependencies=[does("change")]
@@ -171,7 +176,7 @@ class PlaybookReply(Body):
     version: int | None
     bullets: tuple[StoredBullet, ...]
     effectiveness: Effectiveness = Effectiveness()
-    metadata: Metadata = Metadata()
+    metadata: PlaybookMetadata = PlaybookMetadata()
 
 
 class NewBullet(Body):

@@ -13,18 +13,17 @@ from pydantic import Field
 
 from ace_graph import playbooks
 from ace_graph.memory.bullet import Polarity
-from ace_graph.memory.catalogue.entry import MAX_DESCRIPTION_CHARS, Scope, Visibility
-from ace_graph.memory.catalogue.name import MAX_NAME_CHARS
+from ace_graph.memory.catalogue import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, Scope, Visibility
 from ace_graph.memory.commit import operation_id
 from ace_graph.playbooks.content import Change
 from ace_graph.playbooks.templates import TEMPLATES, TemplateName, template
-from ace_graph.server.dependencies import Learner, Sender, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute, OpId
-from ace_graph.server.middleware.access_control import does
+from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import tag_version
 from ace_graph.server.routes.playbook import MOST_BULLETS, BulletBody, EntryReply
 from ace_graph.server.schemas import PLAYBOOK_NAME, Body, Text
+from ace_graph.server.services import Learner, Sender, ServicesDep
 
 routes = APIRouter(prefix="/api/playbooks", tags=["playbooks"], route_class=KeyedRoute)
 templates = APIRouter(prefix="/api/templates", tags=["playbooks"])

@@ -8,18 +8,17 @@ from typing import Annotated, Literal, Self
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import Field
 
-from ace_graph.errors import RequestRefused
+from ace_graph.base.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded
-from ace_graph.memory.sharing.grant import Grant, Granted, Relation
-from ace_graph.memory.sharing.proposal import Proposal, ProposalState
+from ace_graph.memory.sharing import Grant, Granted, Proposal, ProposalState, Relation
 from ace_graph.playbooks.proposals import MAX_BULLETS, Proposals, own_proposals
 from ace_graph.playbooks.sharing import Sharing
-from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
-from ace_graph.server.middleware.access_control import does
+from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Place, PlaybookEdit, checked_place, declare_playbook_id, tag_version
 from ace_graph.server.schemas import Body, Text
+from ace_graph.server.services import Learner, ServicesDep
 
 routes = APIRouter(
     prefix="/api/playbooks/{playbook_id}",

@@ -14,12 +14,24 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, HTTPException, Path, Query
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
-from ace_graph.cleaning.clean_memory import trim_trajectories
-from ace_graph.errors import RequestRefused, UsageError
+from ace_graph.base.errors import RequestRefused, UsageError
 from ace_graph.learning.batch_reflection import MAX_RUNS, MIN_TRAJECTORIES, batch_reflect
+from ace_graph.learning.cleaning import trim_trajectories
+from ace_graph.learning.trajectories import (
+    Completion,
+    ListedTrajectory,
+    Standing,
+    complete_trajectory,
+    delete_trajectory,
+    list_trajectories,
+    listed_trajectory,
+    log_step,
+    start_trajectory,
+)
+from ace_graph.learning.trajectory_feedback import give_feedback, queue_reflection
 from ace_graph.memory.bullet import Moment, Polarity, Share
+from ace_graph.memory.commit import PendingState
 from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.pending import PendingState
 from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
 from ace_graph.memory.turn import (
     MAX_TASK_CHARS,
@@ -31,25 +43,15 @@ from ace_graph.memory.turn import (
     TurnReflection,
     TurnStatus,
 )
-from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute, OpId
-from ace_graph.server.middleware.access_control import does
+from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Absent, ChangeReply, change_reply
 from ace_graph.server.schemas import Body, CamelBody, Text, WholeNumber
-from ace_graph.trajectories.feedback import give_feedback, queue_reflection
-from ace_graph.trajectories.listing import ListedTrajectory, Standing, list_trajectories, listed_trajectory
-from ace_graph.trajectories.recording import (
-    Completion,
-    complete_trajectory,
-    delete_trajectory,
-    log_step,
-    start_trajectory,
-)
+from ace_graph.server.services import Learner, ServicesDep
 
 routes = APIRouter(prefix="/api/trajectories", tags=["trajectories"], route_class=KeyedRoute)
 judging = APIRouter(prefix="/api", tags=["feedback"], route_class=KeyedRoute)
-
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.IGNORECASE)
 
 
@@ -127,7 +129,7 @@ class TrajectoryReply(TurnRecord):
     feedback: tuple[FeedbackReply, ...] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
 
 
-class ListedReply(TrajectoryReply):
+class ListedTrajectoryReply(TrajectoryReply):
     """A turn with its effective score, in [0, 1], and how learning from it stands: null where none is left.
 
     What is `dead` has failed too often, for the reason in `learningError`, and waits to be tried again.
@@ -142,7 +144,7 @@ class ListedReply(TrajectoryReply):
 class TrajectoriesReply(Body):
     """The newest first."""
 
-    trajectories: tuple[ListedReply, ...]
+    trajectories: tuple[ListedTrajectoryReply, ...]
 
 
 @routes.api_route("/reflect", methods=["GET", "DELETE"], include_in_schema=False)
@@ -171,14 +173,16 @@ async def trajectories(
 
 
 @routes.get("/{trajectory_id}", responses=error_responses(404))
-async def trajectory(trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep) -> ListedReply:
+async def trajectory(
+    trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep
+) -> ListedTrajectoryReply:
     """Return one turn or other recorded work."""
     found = await listed_trajectory(services.store, learner, trajectory_id)
     return _listed(found, services.clock.now())
 
 
-def _listed(found: ListedTrajectory, now: datetime) -> ListedReply:
-    return ListedReply.model_validate(
+def _listed(found: ListedTrajectory, now: datetime) -> ListedTrajectoryReply:
+    return ListedTrajectoryReply.model_validate(
         {
             **found.turn.model_dump(),
             "effective_score": effective_score(found.turn, now),

@@ -31,7 +31,7 @@ from ace_graph.testing.conformance.case import (
     Case,
     DamageableSubject,
     MeteredSubject,
-    Subject,
+    StoreUnderTest,
     Traffic,
     cases,
 )
@@ -42,7 +42,7 @@ __all__ = [
     "Case",
     "DamageableSubject",
     "MeteredSubject",
-    "Subject",
+    "StoreUnderTest",
     "Traffic",
     "cases",
 ]

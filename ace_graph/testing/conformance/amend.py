@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ace_graph.errors import ChangeRefused, TrajectoryNotFound
-from ace_graph.memory.pending import Amend
+from ace_graph.base.errors import ChangeRefused, TrajectoryNotFound
+from ace_graph.memory.commit import Amend
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.testing.conformance.case import Subject, with_pending
+from ace_graph.testing.conformance.case import StoreUnderTest, with_pending
 from ace_graph.testing.conformance.writing import adding, new_learner, record, touching
 
 
-async def a_record_can_be_amended(subject: Subject) -> None:
+async def a_record_can_be_amended(subject: StoreUnderTest) -> None:
     """An Amend changes the newest attempt's record, outside of a commit or with it; the clock stays."""
     learner = new_learner()
 
@@ -35,7 +35,7 @@ async def a_record_can_be_amended(subject: Subject) -> None:
         assert len(await one.turns(learner)) == 2
 
 
-async def an_amend_that_is_refused_writes_nothing(subject: Subject) -> None:
+async def an_amend_that_is_refused_writes_nothing(subject: StoreUnderTest) -> None:
     """What the change raises reaches the caller and nothing is written; a missing turn is an error."""
     learner = new_learner()
 

@@ -9,21 +9,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, runtime_checkable
 
-from ace_graph.errors import UsageError
+from ace_graph.base.errors import UsageError
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
-
-__all__ = [
-    "CORE_VERBS",
-    "VERBS",
-    "Case",
-    "DamageableSubject",
-    "MeteredSubject",
-    "Subject",
-    "Traffic",
-    "cases",
-    "with_pending",
-]
 
 VERBS = (
     "load",
@@ -52,7 +40,6 @@ VERBS = (
     "copying",
     "vectors",
 )
-
 OPTIONAL_VERBS = (
     "damage",
     "traffic",
@@ -71,7 +58,7 @@ CORE_VERBS = tuple(verb for verb in VERBS if verb not in OPTIONAL_VERBS)
 """The verbs that every store must pass; the others need optional parts."""
 
 
-class Subject(Protocol):
+class StoreUnderTest(Protocol):
     """One database, on which the cases open stores."""
 
     def open(self, policy: Policy | None = None) -> Store:
@@ -83,7 +70,7 @@ class Subject(Protocol):
 
 
 @runtime_checkable
-class DamageableSubject(Subject, Protocol):
+class DamageableSubject(StoreUnderTest, Protocol):
     """A subject with direct access to the stored content, which the verb damage needs."""
 
     async def read_content(self, learner_id: str) -> str | None:
@@ -105,7 +92,7 @@ class Traffic:
 
 
 @runtime_checkable
-class MeteredSubject(Subject, Protocol):
+class MeteredSubject(StoreUnderTest, Protocol):
     """A subject that counts what its stores read and write, which the verb traffic needs."""
 
     async def measured(self, job: Callable[[], Awaitable[None]]) -> Traffic:
@@ -118,7 +105,7 @@ class Case:
     """A requirement on stores. Awaiting a call of it raises AssertionError where the store breaks it."""
 
     verb: str
-    check: Callable[[Subject], Awaitable[None]]
+    check: Callable[[StoreUnderTest], Awaitable[None]]
 
     @property
     def sentence(self) -> str:
@@ -128,7 +115,7 @@ class Case:
     def __str__(self) -> str:
         return f"{self.verb}-{self.check.__name__}"
 
-    async def __call__(self, subject: Subject) -> None:
+    async def __call__(self, subject: StoreUnderTest) -> None:
         if not __debug__:
             raise UsageError("python -O drops the checks of the conformance suite: run it without -O")
         await self.check(subject)
@@ -146,7 +133,7 @@ def cases(*verbs: str) -> tuple[Case, ...]:
 
 
 @asynccontextmanager
-async def with_pending(subject: Subject, policy: Policy | None = None) -> AsyncGenerator[PendingStore]:
+async def with_pending(subject: StoreUnderTest, policy: Policy | None = None) -> AsyncGenerator[PendingStore]:
     """Open a store that has the pending part. Raises AssertionError for one that lacks it."""
     async with subject.open(policy) as store:
         assert keeps_pending(store), "the store lacks a method of PendingStore"

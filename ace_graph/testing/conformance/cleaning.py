@@ -7,17 +7,17 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from ace_graph.errors import CommitTooOld
+from ace_graph.base.errors import CommitTooOld
+from ace_graph.base.retention import Retention
+from ace_graph.memory.commit import Amend, Pending
 from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation, Reset
-from ace_graph.memory.pending import Amend, Pending
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import CleanableStore, can_clean
 from ace_graph.memory.trajectory import deleted
 from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection
-from ace_graph.retention import Retention
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import NOON, adding, new_learner, record, touching, write
 from ace_graph.testing.invariants import check
 
@@ -25,7 +25,7 @@ _TEN_AND_THIRTY = Retention(trace_days=10, record_days=30)
 
 
 @asynccontextmanager
-async def _opened(subject: Subject, policy: Policy | None = None) -> AsyncGenerator[CleanableStore]:
+async def _opened(subject: StoreUnderTest, policy: Policy | None = None) -> AsyncGenerator[CleanableStore]:
     async with subject.open(policy) as store:
         assert can_clean(store), "the store lacks a method of CleanableStore"
         yield store
@@ -80,7 +80,7 @@ async def _steps(store: CleanableStore, learner: str) -> dict[str, int]:
     return {turn.turn_id: len(turn.steps) for turn in await store.turns(learner)}
 
 
-async def steps_go_then_the_record(subject: Subject) -> None:
+async def steps_go_then_the_record(subject: StoreUnderTest) -> None:
     """Old steps are deleted after a reflection, old records too; recent ones are kept."""
     learner = new_learner()
     async with _opened(subject) as store:
@@ -101,7 +101,7 @@ async def steps_go_then_the_record(subject: Subject) -> None:
         assert await check(store, learner) == []
 
 
-async def nothing_goes_where_days_are_unlimited(subject: Subject) -> None:
+async def nothing_goes_where_days_are_unlimited(subject: StoreUnderTest) -> None:
     """Without limits nothing is deleted, however old it is."""
     learner = new_learner()
     async with _opened(subject) as store:
@@ -111,7 +111,7 @@ async def nothing_goes_where_days_are_unlimited(subject: Subject) -> None:
         assert await _steps(store, learner) == {"old": 1}
 
 
-async def failures_stay_unless_told(subject: Subject) -> None:
+async def failures_stay_unless_told(subject: StoreUnderTest) -> None:
     """A turn that failed keeps its record and its steps, unless failures are not kept either."""
     learner = new_learner()
     async with _opened(subject) as store:
@@ -123,7 +123,7 @@ async def failures_stay_unless_told(subject: Subject) -> None:
         assert (await _cleaned(store, learner, Retention(10, 30, keep_failures=False))).turns == 2
 
 
-async def pending_work_keeps_its_turn(subject: Subject) -> None:
+async def pending_work_keeps_its_turn(subject: StoreUnderTest) -> None:
     """A turn with pending work or a dead letter is kept as a whole until the work is done."""
     learner = new_learner()
     async with _opened(subject) as store:
@@ -145,7 +145,7 @@ async def pending_work_keeps_its_turn(subject: Subject) -> None:
         assert await check(store, learner) == []
 
 
-async def what_is_named_keeps_its_record(subject: Subject) -> None:
+async def what_is_named_keeps_its_record(subject: StoreUnderTest) -> None:
     """Sources of bullets, turns voted on, parents and recent turns keep their record, not their steps."""
     learner = new_learner()
     async with _opened(subject) as store:
@@ -161,7 +161,7 @@ async def what_is_named_keeps_its_record(subject: Subject) -> None:
     assert kept == {"recent": 0, "part": 1, "parent": 0, "voted": 0, "source": 0}
 
 
-async def what_was_said_later_counts(subject: Subject) -> None:
+async def what_was_said_later_counts(subject: StoreUnderTest) -> None:
     """Feedback makes a record young again; a trajectory that was never completed goes by its last step."""
     learner, late = new_learner(), _at(20)
     open_: dict[str, object] = {"status": "in_progress", "completed_at": None, "reflections": ()}
@@ -180,7 +180,7 @@ async def what_was_said_later_counts(subject: Subject) -> None:
         assert await _steps(store, learner) == {"logged": 1, "judged": 0}
 
 
-async def a_late_repeat_is_refused(subject: Subject) -> None:
+async def a_late_repeat_is_refused(subject: StoreUnderTest) -> None:
     """Once its key is gone, a commit that comes again is CommitTooOld and changes nothing."""
     learner = new_learner()
     async with _opened(subject) as store, _opened(subject) as other:
@@ -195,7 +195,7 @@ async def a_late_repeat_is_refused(subject: Subject) -> None:
         assert (await write(other, learner, _delta(0), _turn("new", 0))).status == "applied"
 
 
-async def a_base_from_then_does_not_help(subject: Subject) -> None:
+async def a_base_from_then_does_not_help(subject: StoreUnderTest) -> None:
     """A late repeat is refused on any base of the same epoch, the newest and the original one."""
     learner, delta = new_learner(), _delta(31, Add(content="Draw a bar"))
     async with _opened(subject, Policy(history_kept=1)) as store:
@@ -212,7 +212,7 @@ async def a_base_from_then_does_not_help(subject: Subject) -> None:
         assert len((await store.load(learner)).playbook) == 5
 
 
-async def a_resumed_turn_is_refused_by_its_beginning(subject: Subject) -> None:
+async def a_resumed_turn_is_refused_by_its_beginning(subject: StoreUnderTest) -> None:
     """A turn that is taken up again has a new date, and is known as old by when it began."""
     learner, made = new_learner(), _turn("old", 31)
     async with _opened(subject) as store:
@@ -230,7 +230,7 @@ async def _is_too_old(store: CleanableStore, learner: str, delta: Delta, made: T
     raise AssertionError("a late repeat was applied again")
 
 
-async def old_commits_pass_where_no_key_went(subject: Subject) -> None:
+async def old_commits_pass_where_no_key_went(subject: StoreUnderTest) -> None:
     """A learner of whom no key was removed takes commits of any date."""
     learner = new_learner()
     async with _opened(subject) as store:
@@ -239,7 +239,7 @@ async def old_commits_pass_where_no_key_went(subject: Subject) -> None:
         assert (await write(store, learner, _delta(9_000), _turn("older", 9_000))).status == "applied"
 
 
-async def deltas_go_behind_the_history(subject: Subject) -> None:
+async def deltas_go_behind_the_history(subject: StoreUnderTest) -> None:
     """Deltas that are old and before the stored history are deleted; the history does not change."""
     learner = new_learner()
     async with _opened(subject, Policy(history_kept=2)) as store:
@@ -255,7 +255,7 @@ async def deltas_go_behind_the_history(subject: Subject) -> None:
         assert await check(store, learner) == []
 
 
-async def a_young_delta_keeps_those_after_it(subject: Subject) -> None:
+async def a_young_delta_keeps_those_after_it(subject: StoreUnderTest) -> None:
     """Deltas are deleted from the oldest version on: one with a late date keeps the versions after it."""
     learner = new_learner()
     async with _opened(subject, Policy(history_kept=1)) as store:
@@ -266,7 +266,7 @@ async def a_young_delta_keeps_those_after_it(subject: Subject) -> None:
         assert await check(store, learner) == []
 
 
-async def batches_are_bounded(subject: Subject) -> None:
+async def batches_are_bounded(subject: StoreUnderTest) -> None:
     """No batch deletes more rows than its limit, and all batches together delete everything that is old."""
     learner = new_learner()
     async with _opened(subject, Policy(history_kept=1)) as store:
@@ -287,7 +287,7 @@ async def batches_are_bounded(subject: Subject) -> None:
         assert done.deltas >= 4
 
 
-async def a_dry_run_counts_the_same(subject: Subject) -> None:
+async def a_dry_run_counts_the_same(subject: StoreUnderTest) -> None:
     """A dry run counts what the cleaning would delete, and deletes nothing."""
     learner = new_learner()
     async with _opened(subject, Policy(history_kept=1)) as store:
@@ -304,7 +304,7 @@ async def a_dry_run_counts_the_same(subject: Subject) -> None:
         assert planned.deltas > 0
 
 
-async def others_keep_theirs(subject: Subject) -> None:
+async def others_keep_theirs(subject: StoreUnderTest) -> None:
     """A cleaning concerns one learner; another one's rows and keys stay."""
     learner, other = new_learner(), new_learner()
     async with _opened(subject) as store:
@@ -315,7 +315,7 @@ async def others_keep_theirs(subject: Subject) -> None:
         assert (await write(store, other, delta, _turn("old", 31))).status == "repeated"
 
 
-async def an_absent_learner_has_nothing_to_clean(subject: Subject) -> None:
+async def an_absent_learner_has_nothing_to_clean(subject: StoreUnderTest) -> None:
     """Cleaning an absent learner does nothing and creates no learner."""
     learner = new_learner()
     async with _opened(subject) as store:
@@ -323,7 +323,7 @@ async def an_absent_learner_has_nothing_to_clean(subject: Subject) -> None:
         assert (await store.load(learner)).absent
 
 
-async def neither_version_nor_clock_moves(subject: Subject) -> None:
+async def neither_version_nor_clock_moves(subject: StoreUnderTest) -> None:
     """A cleaning is no change of the memory: a base from before it still holds."""
     learner = new_learner()
     async with _opened(subject) as store:
@@ -335,7 +335,7 @@ async def neither_version_nor_clock_moves(subject: Subject) -> None:
         assert done.version.n == before.version.n + 1
 
 
-async def a_cleaning_is_due_once(subject: Subject) -> None:
+async def a_cleaning_is_due_once(subject: StoreUnderTest) -> None:
     """Only one of all processes starts a cleaning in a given number of seconds."""
     later = NOON + timedelta(days=int(str(uuid4().int)[:5]))
     async with _opened(subject) as one, _opened(subject) as two:
@@ -345,7 +345,7 @@ async def a_cleaning_is_due_once(subject: Subject) -> None:
     assert (started, repeated) == ([True, False, False], [True, False])
 
 
-async def learners_are_listed_in_pages(subject: Subject) -> None:
+async def learners_are_listed_in_pages(subject: StoreUnderTest) -> None:
     """The list of learners is in the order of their ids, in pages, with the date of the last turn."""
     prefix = str(uuid4())
     names = [f"{prefix}-{n}" for n in range(5)]
@@ -365,7 +365,7 @@ async def learners_are_listed_in_pages(subject: Subject) -> None:
     assert (listed[4].created_at, listed[4].changed_at) == (NOON + timedelta(minutes=4),) * 2
 
 
-async def sizes_count_what_is_stored(subject: Subject) -> None:
+async def sizes_count_what_is_stored(subject: StoreUnderTest) -> None:
     """The sizes rise with what is written, and fall with what is forgotten.
 
     Others may use the same database meanwhile; what they disturb is counted again.

@@ -6,7 +6,7 @@ from ace_graph.memory.delta.operations import Add, Remove, Reset, Tag, Touch
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_access, dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import (
     adding,
     contents,
@@ -18,7 +18,7 @@ from ace_graph.testing.conformance.writing import (
 )
 
 
-async def first_commit_creates_the_learner(subject: Subject) -> None:
+async def first_commit_creates_the_learner(subject: StoreUnderTest) -> None:
     """The first commit gives the learner an epoch, an etag, version 1 and clock 1."""
     async with subject.open() as store:
         done = await store.commit(new_learner(), adding("Draw a bar"), Snapshot())
@@ -30,7 +30,7 @@ async def first_commit_creates_the_learner(subject: Subject) -> None:
     assert done.snapshot.version == done.version
 
 
-async def a_first_turn_without_a_lesson_is_kept(subject: Subject) -> None:
+async def a_first_turn_without_a_lesson_is_kept(subject: StoreUnderTest) -> None:
     """A learner can begin with a turn that changes no bullet: the clock runs, the version stays 0."""
     learner = new_learner()
     async with subject.open() as store:
@@ -43,7 +43,7 @@ async def a_first_turn_without_a_lesson_is_kept(subject: Subject) -> None:
     assert len(turns) == 1
 
 
-async def content_gets_a_new_version(subject: Subject) -> None:
+async def content_gets_a_new_version(subject: StoreUnderTest) -> None:
     """A commit that changes a bullet moves n by one and the etag, and keeps the epoch."""
     learner = new_learner()
     async with subject.open() as store:
@@ -54,7 +54,7 @@ async def content_gets_a_new_version(subject: Subject) -> None:
     assert second.epoch == first.epoch
 
 
-async def untouched_content_keeps_its_version(subject: Subject) -> None:
+async def untouched_content_keeps_its_version(subject: StoreUnderTest) -> None:
     """A commit that changes no bullet moves the clock only: version and content stay what they were."""
     learner = new_learner()
     async with subject.open() as store:
@@ -66,7 +66,7 @@ async def untouched_content_keeps_its_version(subject: Subject) -> None:
     assert loaded.access.access_clock == first.snapshot.access.access_clock + 1
 
 
-async def the_clock_moves_with_every_commit(subject: Subject) -> None:
+async def the_clock_moves_with_every_commit(subject: StoreUnderTest) -> None:
     """The access clock is one further after every commit, whatever it changed (C99)."""
     learner = new_learner()
     deltas = [adding("Draw a bar"), touching(), adding("Name the unit"), rewriting(), touching("nobody")]
@@ -76,7 +76,7 @@ async def the_clock_moves_with_every_commit(subject: Subject) -> None:
         assert (await store.load(learner)).access.access_clock == 5
 
 
-async def used_bullets_are_stamped(subject: Subject) -> None:
+async def used_bullets_are_stamped(subject: StoreUnderTest) -> None:
     """A Touch stamps the bullets it names with the clock, the others keep their stamp."""
     learner = new_learner()
     async with subject.open() as store:
@@ -87,7 +87,7 @@ async def used_bullets_are_stamped(subject: Subject) -> None:
     assert access.stamps[second] == 1
 
 
-async def the_outcome_is_what_is_stored(subject: Subject) -> None:
+async def the_outcome_is_what_is_stored(subject: StoreUnderTest) -> None:
     """The snapshot and the ids of the report that a commit returns are those that a load then gives."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:
@@ -102,7 +102,7 @@ async def the_outcome_is_what_is_stored(subject: Subject) -> None:
     assert loaded.playbook.entries[bar].helpful == 1
 
 
-async def a_refused_operation_stops_no_other(subject: Subject) -> None:
+async def a_refused_operation_stops_no_other(subject: StoreUnderTest) -> None:
     """An operation on an unknown id is reported with the reason; the others of its delta are applied."""
     learner = new_learner()
     async with subject.open() as store:
@@ -114,7 +114,7 @@ async def a_refused_operation_stops_no_other(subject: Subject) -> None:
     assert contents(loaded) == ["Draw a bar"]
 
 
-async def a_clear_leaves_nothing_and_clock_zero(subject: Subject) -> None:
+async def a_clear_leaves_nothing_and_clock_zero(subject: StoreUnderTest) -> None:
     """After a Reset without bullets a load gives no bullet and clock 0, in a version of its own (C66)."""
     learner = new_learner()
     async with subject.open() as store:
@@ -128,7 +128,7 @@ async def a_clear_leaves_nothing_and_clock_zero(subject: Subject) -> None:
     assert loaded.version.epoch == before.version.epoch
 
 
-async def the_policy_of_the_store_holds(subject: Subject) -> None:
+async def the_policy_of_the_store_holds(subject: StoreUnderTest) -> None:
     """Commits are resolved under the policy the store was opened with: its cap archives the weakest."""
     learner = new_learner()
     async with subject.open(Policy(max_bullets=3)) as store:
@@ -138,7 +138,7 @@ async def the_policy_of_the_store_holds(subject: Subject) -> None:
     assert len(done.report.pruned) == 2
 
 
-async def any_text_can_be_stored(subject: Subject) -> None:
+async def any_text_can_be_stored(subject: StoreUnderTest) -> None:
     """Controls, right-to-left marks, lone surrogates and quotes come back, or are folded; nothing breaks."""
     learner = new_learner()
     odd = 'say "it\'s" \\ {x} $1 \u202eabc \x07 \ud83d end \N{GRINNING FACE} \x00 . \u2028 ;--'

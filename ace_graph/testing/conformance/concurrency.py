@@ -10,7 +10,7 @@ from ace_graph.memory.delta.operations import Tag
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import (
     adding,
     contents,
@@ -29,7 +29,7 @@ def _fact(number: int) -> str:
     return f"Fact {number} is about {number * 7}"
 
 
-async def first_commits_make_one_learner(subject: Subject) -> None:
+async def first_commits_make_one_learner(subject: StoreUnderTest) -> None:
     """Twenty first commits at once, on two stores, make one learner and all twenty are kept (C89)."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -45,7 +45,7 @@ async def first_commits_make_one_learner(subject: Subject) -> None:
     assert problems == []
 
 
-async def writers_on_one_store_lose_nothing(subject: Subject) -> None:
+async def writers_on_one_store_lose_nothing(subject: StoreUnderTest) -> None:
     """Twenty turns at once on one store: every lesson and every record once, versions without a gap."""
     learner = new_learner()
     async with subject.open() as store:
@@ -58,7 +58,7 @@ async def writers_on_one_store_lose_nothing(subject: Subject) -> None:
     assert problems == []
 
 
-async def writers_on_many_stores_lose_nothing(subject: Subject) -> None:
+async def writers_on_many_stores_lose_nothing(subject: StoreUnderTest) -> None:
     """Four stores, each with five votes in a row for one bullet: twenty votes, versions without a gap."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two, subject.open() as three, subject.open() as four:
@@ -76,7 +76,7 @@ async def _vote(store: Store, learner: str, bullet_id: str, times: int) -> None:
         await write(store, learner, rewriting(Tag(bullet_id=bullet_id, tag="helpful")))
 
 
-async def lessons_and_turns_mix(subject: Subject) -> None:
+async def lessons_and_turns_mix(subject: StoreUnderTest) -> None:
     """Turns that change nothing, in between those that do, cost neither a lesson nor a step of the clock."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -90,7 +90,7 @@ async def lessons_and_turns_mix(subject: Subject) -> None:
     assert problems == []
 
 
-async def readers_see_committed_states_only(subject: Subject) -> None:
+async def readers_see_committed_states_only(subject: StoreUnderTest) -> None:
     """A load during writes gives the complete state of one version."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -104,7 +104,7 @@ async def readers_see_committed_states_only(subject: Subject) -> None:
         assert dump_playbook(snapshot.playbook) == dump_playbook(then)
 
 
-async def any_loop_and_any_thread_will_do(subject: Subject) -> None:
+async def any_loop_and_any_thread_will_do(subject: StoreUnderTest) -> None:
     """One store serves callers on several threads, each with an event loop of its own."""
     learner = new_learner()
     async with subject.open() as store:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ace_graph.memory.delta.operations import Add, Remove, Tag
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, rewriting, touching
 
 
-async def both_additions_are_kept(subject: Subject) -> None:
+async def both_additions_are_kept(subject: StoreUnderTest) -> None:
     """Two writers who loaded the same state both keep what they add, under ids of their own (C98)."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -21,7 +21,7 @@ async def both_additions_are_kept(subject: Subject) -> None:
     assert (first.version.n, second.version.n) == (2, 3)
 
 
-async def both_votes_count(subject: Subject) -> None:
+async def both_votes_count(subject: StoreUnderTest) -> None:
     """Two writers who vote for one bullet from the same state move its counter by two."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -32,7 +32,7 @@ async def both_votes_count(subject: Subject) -> None:
         assert (await two.load(learner)).playbook.entries[bar].helpful == 2
 
 
-async def both_turns_move_the_clock(subject: Subject) -> None:
+async def both_turns_move_the_clock(subject: StoreUnderTest) -> None:
     """Two turns that changed no bullet, made from one state, move the clock twice and are both kept."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -46,7 +46,7 @@ async def both_turns_move_the_clock(subject: Subject) -> None:
     assert len(turns) == len(loaded.access.recent_turns) == 2
 
 
-async def content_meets_a_newer_clock(subject: Subject) -> None:
+async def content_meets_a_newer_clock(subject: StoreUnderTest) -> None:
     """A lesson made from a state whose clock moved since is kept, and so is the stamp of the other turn."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -60,7 +60,7 @@ async def content_meets_a_newer_clock(subject: Subject) -> None:
     assert loaded.access.stamps[bar] == 2
 
 
-async def a_base_of_nothing_meets_a_learner(subject: Subject) -> None:
+async def a_base_of_nothing_meets_a_learner(subject: StoreUnderTest) -> None:
     """A first commit that comes second is an ordinary conflict: it joins the learner that is there."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -71,7 +71,7 @@ async def a_base_of_nothing_meets_a_learner(subject: Subject) -> None:
     assert contents(loaded) == ["Draw a bar", "Name the unit"]
 
 
-async def an_old_base_never_undoes(subject: Subject) -> None:
+async def an_old_base_never_undoes(subject: StoreUnderTest) -> None:
     """A commit from a base many versions old changes what it names and nothing else."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -84,7 +84,7 @@ async def an_old_base_never_undoes(subject: Subject) -> None:
     assert done.version.n == newest.version.n + 1
 
 
-async def the_report_is_of_the_attempt_that_was_kept(subject: Subject) -> None:
+async def the_report_is_of_the_attempt_that_was_kept(subject: StoreUnderTest) -> None:
     """After a conflict the report holds the ids that the second attempt gave, and its refusals."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -100,7 +100,7 @@ async def the_report_is_of_the_attempt_that_was_kept(subject: Subject) -> None:
     assert entry.report == done.report
 
 
-async def a_base_of_its_own_past_is_fine(subject: Subject) -> None:
+async def a_base_of_its_own_past_is_fine(subject: StoreUnderTest) -> None:
     """One store may commit from a base that it has itself moved past."""
     learner = new_learner()
     async with subject.open() as store:

@@ -8,16 +8,16 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
-from ace_graph.errors import CommitTooOld, PlaybookExists
+from ace_graph.base.errors import CommitTooOld, PlaybookExists
+from ace_graph.base.retention import Cutoffs
+from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Delta, Reset
-from ace_graph.memory.pending import Pending
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START
 from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.whole import CopyableStore, WholeMemory, WholeStore, can_copy
-from ace_graph.retention import Cutoffs
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.shared_playbooks import created, error_of, grant_of, proposal_of
 from ace_graph.testing.conformance.writing import (
     NOON,
@@ -33,7 +33,7 @@ from ace_graph.testing.invariants import check
 
 
 @asynccontextmanager
-async def _opened(subject: Subject, policy: Policy | None = None) -> AsyncGenerator[CopyableStore]:
+async def _opened(subject: StoreUnderTest, policy: Policy | None = None) -> AsyncGenerator[CopyableStore]:
     async with subject.open(policy) as store:
         assert can_copy(store), "the store lacks a method of CopyableStore"
         yield store
@@ -63,7 +63,7 @@ async def _filled(store: CopyableStore, learner: str) -> None:
     assert await store.claim("worker", NOON, 30, learner) is not None
 
 
-async def what_is_written_is_what_was_read(subject: Subject) -> None:
+async def what_is_written_is_what_was_read(subject: StoreUnderTest) -> None:
     """Written again after everything was deleted: the same export, versions, contents and pending work."""
     learner = new_learner()
     async with _opened(subject, Policy(history_kept=2)) as store, _opened(subject) as other:
@@ -89,7 +89,7 @@ async def _views(store: CopyableStore, learner: str) -> tuple[LearnerExport, tup
     return await store.export(learner), await store.versions(learner)
 
 
-async def it_goes_on_where_it_was_written(subject: Subject) -> None:
+async def it_goes_on_where_it_was_written(subject: StoreUnderTest) -> None:
     """Repeats are recognised, earlier bases hold, keys that were removed stay removed, and work goes on."""
     learner, op_id = new_learner(), str(uuid4())
     async with _opened(subject) as store:
@@ -122,7 +122,7 @@ async def it_goes_on_where_it_was_written(subject: Subject) -> None:
         await check(store, learner)
 
 
-async def it_is_written_only_in_place_of_what_was_named(subject: Subject) -> None:
+async def it_is_written_only_in_place_of_what_was_named(subject: StoreUnderTest) -> None:
     """Nothing, or the state that the caller read; something else stays as it is. A repetition is fine."""
     learner = new_learner()
     async with _opened(subject) as store, _opened(subject) as other:
@@ -142,7 +142,7 @@ async def it_is_written_only_in_place_of_what_was_named(subject: Subject) -> Non
         assert contents(await store.load(learner)) == ["Draw a bar", "Name the unit"]
 
 
-async def a_named_playbook_comes_with_its_entry(subject: Subject) -> None:
+async def a_named_playbook_comes_with_its_entry(subject: StoreUnderTest) -> None:
     """With its grants and the proposals for it; a name that its owner has already is refused."""
     async with _opened(subject) as store, _opened(subject) as other:
         owner = new_learner()
@@ -171,7 +171,7 @@ async def a_named_playbook_comes_with_its_entry(subject: Subject) -> None:
         assert await store.playbooks.whole(playbook_id) is None
 
 
-async def an_absent_key_has_nothing(subject: Subject) -> None:
+async def an_absent_key_has_nothing(subject: StoreUnderTest) -> None:
     """Reading it creates nothing."""
     learner = new_learner()
     async with _opened(subject) as store:

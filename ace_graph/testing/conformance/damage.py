@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ace_graph.errors import CorruptPayload, NewerFormat, StoreError
+from ace_graph.base.errors import CorruptPayload, NewerFormat, StoreError
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.testing.conformance.case import DamageableSubject, Subject
+from ace_graph.testing.conformance.case import DamageableSubject, StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, write
 
 _BROKEN = (
@@ -20,7 +20,7 @@ _BROKEN = (
 _NEWER = '{"format": 99, "bullets": [], "something_new": {}}'
 
 
-def _reachable(subject: Subject) -> DamageableSubject:
+def _reachable(subject: StoreUnderTest) -> DamageableSubject:
     if isinstance(subject, DamageableSubject):
         return subject
     raise TypeError("the verb damage needs read_content and write_content: write them, or leave the verb out")
@@ -42,7 +42,7 @@ async def _error_of_commit(store: Store, learner: str) -> type[BaseException] | 
     return None
 
 
-async def broken_content_is_an_error(subject: Subject) -> None:
+async def broken_content_is_an_error(subject: StoreUnderTest) -> None:
     """Content that can't be read is CorruptPayload, never an empty playbook, and stays as it is (C97)."""
     reachable = _reachable(subject)
     async with subject.open() as store:
@@ -55,7 +55,7 @@ async def broken_content_is_an_error(subject: Subject) -> None:
             assert await reachable.read_content(learner) == text
 
 
-async def content_of_a_newer_version_is_an_error(subject: Subject) -> None:
+async def content_of_a_newer_version_is_an_error(subject: StoreUnderTest) -> None:
     """Content in a newer format is NewerFormat, and a turn of this version does not overwrite it."""
     reachable, learner = _reachable(subject), new_learner()
     async with subject.open() as store:
@@ -66,7 +66,7 @@ async def content_of_a_newer_version_is_an_error(subject: Subject) -> None:
         assert await reachable.read_content(learner) == _NEWER
 
 
-async def content_without_a_playbook_is_empty(subject: Subject) -> None:
+async def content_without_a_playbook_is_empty(subject: StoreUnderTest) -> None:
     """A learner known before there was a playbook loads as empty, and can learn (C152)."""
     reachable, learner = _reachable(subject), new_learner()
     async with subject.open() as store:
@@ -77,7 +77,7 @@ async def content_without_a_playbook_is_empty(subject: Subject) -> None:
         assert contents(await store.load(learner)) == ["Name the unit"]
 
 
-async def others_go_on(subject: Subject) -> None:
+async def others_go_on(subject: StoreUnderTest) -> None:
     """One learner's broken content is no other learner's problem, and can be forgotten."""
     reachable, broken, whole = _reachable(subject), new_learner(), new_learner()
     async with subject.open() as store:

@@ -10,12 +10,12 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_access, dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, new_learner, record, touching, write
 from ace_graph.testing.invariants import problems
 
 
-async def an_absent_learner_is_empty(subject: Subject) -> None:
+async def an_absent_learner_is_empty(subject: StoreUnderTest) -> None:
     """The export of an absent learner holds the empty snapshot, no history and no turn."""
     learner = new_learner()
     async with subject.open() as store:
@@ -23,7 +23,7 @@ async def an_absent_learner_is_empty(subject: Subject) -> None:
         assert await store.export(learner) == empty
 
 
-async def it_holds_what_the_others_read(subject: Subject) -> None:
+async def it_holds_what_the_others_read(subject: StoreUnderTest) -> None:
     """It holds what `load`, `history` and `turns` give, and the commits that changed no bullet."""
     learner = new_learner()
     async with subject.open() as store:
@@ -43,7 +43,7 @@ async def it_holds_what_the_others_read(subject: Subject) -> None:
     assert [entry.report for entry in exported.history.entries][::2] == [e.report for e in history.entries]
 
 
-async def it_holds_all_turns(subject: Subject) -> None:
+async def it_holds_all_turns(subject: StoreUnderTest) -> None:
     """It holds every turn, also where `turns` with its usual limit would give fewer."""
     learner, many = new_learner(), 105
     async with subject.open() as store:
@@ -53,7 +53,7 @@ async def it_holds_all_turns(subject: Subject) -> None:
         assert len((await store.export(learner)).turns) == many
 
 
-async def compacted_changes_are_in_it(subject: Subject) -> None:
+async def compacted_changes_are_in_it(subject: StoreUnderTest) -> None:
     """Changes whose effect was compacted away are listed without the effect, and the rest still folds."""
     learner = new_learner()
     async with subject.open(Policy(history_kept=2)) as store:
@@ -67,7 +67,7 @@ async def compacted_changes_are_in_it(subject: Subject) -> None:
     assert dump_playbook(playbook_at(history, 8)) == dump_playbook(exported.snapshot.playbook)
 
 
-async def compacting_leaves_commits_that_changed_nothing(subject: Subject) -> None:
+async def compacting_leaves_commits_that_changed_nothing(subject: StoreUnderTest) -> None:
     """A commit that changed no bullet keeps its effect, so that it is never taken for a change of content."""
     learner = new_learner()
     async with subject.open(Policy(history_kept=1)) as store:
@@ -85,7 +85,7 @@ async def compacting_leaves_commits_that_changed_nothing(subject: Subject) -> No
     assert problems(exported) == []
 
 
-async def it_is_of_one_moment(subject: Subject) -> None:
+async def it_is_of_one_moment(subject: StoreUnderTest) -> None:
     """While others write, the history in an export ends at the version of its snapshot."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:

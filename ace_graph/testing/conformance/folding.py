@@ -11,7 +11,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_access, dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import (
     adding,
     contents,
@@ -67,7 +67,7 @@ def _back(present: Snapshot, then: Snapshot) -> Rollback:
     )
 
 
-async def a_reader_of_any_age_gets_the_state(subject: Subject) -> None:
+async def a_reader_of_any_age_gets_the_state(subject: StoreUnderTest) -> None:
     """Whatever version a reader knows, and whether it knows any, it reads the state byte for byte."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:
@@ -77,7 +77,7 @@ async def a_reader_of_any_age_gets_the_state(subject: Subject) -> None:
         assert await check(store, learner) == []
 
 
-async def every_state_is_read_as_it_was_committed(subject: Subject) -> None:
+async def every_state_is_read_as_it_was_committed(subject: StoreUnderTest) -> None:
     """After every commit a reader who knows nothing, and one who is one or five behind, read its state."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:
@@ -93,7 +93,7 @@ async def every_state_is_read_as_it_was_committed(subject: Subject) -> None:
             assert dump_playbook(then) == dump_playbook(state.playbook)
 
 
-async def writers_that_fold_at_once_lose_nothing(subject: Subject) -> None:
+async def writers_that_fold_at_once_lose_nothing(subject: StoreUnderTest) -> None:
     """Two stores write so much that each commit folds: every text is there once, versions have no gap."""
     learner = new_learner()
     async with subject.open(Policy(history_kept=1)) as one, subject.open(Policy(history_kept=1)) as two:
@@ -106,7 +106,7 @@ async def writers_that_fold_at_once_lose_nothing(subject: Subject) -> None:
         assert await check(one, learner) == []
 
 
-async def a_rollback_to_before_a_fold_is_exact(subject: Subject) -> None:
+async def a_rollback_to_before_a_fold_is_exact(subject: StoreUnderTest) -> None:
     """The history is read as before: a version from before the newest base can be gone back to."""
     learner = new_learner()
     async with subject.open() as store:
@@ -121,7 +121,7 @@ async def a_rollback_to_before_a_fold_is_exact(subject: Subject) -> None:
         assert await check(store, learner) == []
 
 
-async def a_first_commit_without_content_is_followed(subject: Subject) -> None:
+async def a_first_commit_without_content_is_followed(subject: StoreUnderTest) -> None:
     """A learner whose first commit changes no bullet has a state, which the first bullet follows."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:

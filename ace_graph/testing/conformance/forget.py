@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from ace_graph.errors import LearnerForgotten
+from ace_graph.base.errors import LearnerForgotten
 from ace_graph.memory.commit import Commit, History
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, touching, write
 
 
@@ -22,7 +22,7 @@ async def _refused(store: Store, learner: str, delta: Delta, base: Snapshot) -> 
     return False
 
 
-async def nothing_stays(subject: Subject) -> None:
+async def nothing_stays(subject: StoreUnderTest) -> None:
     """After forget there is no state, no history and no turn; forgetting again finds nothing."""
     learner = new_learner()
     async with subject.open() as store:
@@ -34,7 +34,7 @@ async def nothing_stays(subject: Subject) -> None:
         assert await store.forget(learner) is False
 
 
-async def a_late_commit_is_refused(subject: Subject) -> None:
+async def a_late_commit_is_refused(subject: StoreUnderTest) -> None:
     """A commit whose base was loaded before is LearnerForgotten, on every store, and creates nothing."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -46,7 +46,7 @@ async def a_late_commit_is_refused(subject: Subject) -> None:
         assert (await one.load(learner)).absent
 
 
-async def a_late_commit_does_not_reach_the_next_life(subject: Subject) -> None:
+async def a_late_commit_does_not_reach_the_next_life(subject: StoreUnderTest) -> None:
     """When the learner was created again meanwhile, a commit from the earlier epoch is still refused."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
@@ -57,7 +57,7 @@ async def a_late_commit_does_not_reach_the_next_life(subject: Subject) -> None:
         assert contents(await one.load(learner)) == ["Name the unit"]
 
 
-async def an_absent_base_starts_a_new_life(subject: Subject) -> None:
+async def an_absent_base_starts_a_new_life(subject: StoreUnderTest) -> None:
     """A commit on a base loaded after forget creates the learner again: another epoch, version 1, clock 1."""
     learner = new_learner()
     async with subject.open() as store:
@@ -69,7 +69,7 @@ async def an_absent_base_starts_a_new_life(subject: Subject) -> None:
     assert contents(after.snapshot) == ["Name the unit"]
 
 
-async def a_new_life_begins_while_the_old_one_ends(subject: Subject) -> None:
+async def a_new_life_begins_while_the_old_one_ends(subject: StoreUnderTest) -> None:
     """A first commit that waits for commits of a learner who is being forgotten is accepted."""
     learner = new_learner()
     async with subject.open() as store:
@@ -85,7 +85,7 @@ async def a_new_life_begins_while_the_old_one_ends(subject: Subject) -> None:
         assert set(contents(await store.load(learner))) <= {"Name the unit"}
 
 
-async def op_ids_are_forgotten_too(subject: Subject) -> None:
+async def op_ids_are_forgotten_too(subject: StoreUnderTest) -> None:
     """An op id of the earlier epoch is applied in the next one."""
     learner, delta = new_learner(), adding("Draw a bar")
     async with subject.open() as store:
@@ -95,7 +95,7 @@ async def op_ids_are_forgotten_too(subject: Subject) -> None:
         assert contents(await store.load(learner)) == ["Draw a bar"]
 
 
-async def others_are_not_touched(subject: Subject) -> None:
+async def others_are_not_touched(subject: StoreUnderTest) -> None:
     """Forgetting one learner leaves another one as it was, also one whose id begins the same."""
     learner = new_learner()
     other = f"{learner}-2"

@@ -19,7 +19,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import (
     NOON,
     adding,
@@ -49,13 +49,13 @@ async def _write_every_operation(store: Store, learner: str) -> list[str]:
     return list(ids)
 
 
-async def an_absent_learner_has_none(subject: Subject) -> None:
+async def an_absent_learner_has_none(subject: StoreUnderTest) -> None:
     """The history of an absent learner is empty, from version 0 and an empty playbook."""
     async with subject.open() as store:
         assert await store.history(new_learner()) == History(0, Playbook(), ())
 
 
-async def it_has_no_gap(subject: Subject) -> None:
+async def it_has_no_gap(subject: StoreUnderTest) -> None:
     """The entries are numbered 1, 2, 3, ... up to the version of the state, each with its effect."""
     learner = new_learner()
     async with subject.open() as store:
@@ -66,7 +66,7 @@ async def it_has_no_gap(subject: Subject) -> None:
     assert all(entry.effect is not None for entry in history.entries)
 
 
-async def it_folds_to_the_state(subject: Subject) -> None:
+async def it_folds_to_the_state(subject: StoreUnderTest) -> None:
     """Folding the effects gives the loaded content byte for byte, after every kind of operation."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:
@@ -76,7 +76,7 @@ async def it_folds_to_the_state(subject: Subject) -> None:
     assert dump_playbook(playbook_at(history, loaded.version.n)) == dump_playbook(loaded.playbook)
 
 
-async def it_folds_to_every_version(subject: Subject) -> None:
+async def it_folds_to_every_version(subject: StoreUnderTest) -> None:
     """Folding up to version n gives the content that the commit of version n returned."""
     learner = new_learner()
     async with subject.open() as store:
@@ -89,7 +89,7 @@ async def it_folds_to_every_version(subject: Subject) -> None:
         assert dump_playbook(then) == dump_playbook(state.playbook)
 
 
-async def an_entry_says_who_when_and_why(subject: Subject) -> None:
+async def an_entry_says_who_when_and_why(subject: StoreUnderTest) -> None:
     """An entry holds the op id, the moment, the author, the reason, the source and the report."""
     learner = new_learner()
     async with subject.open() as store:
@@ -101,7 +101,7 @@ async def an_entry_says_who_when_and_why(subject: Subject) -> None:
     assert entry.report == done.report
 
 
-async def only_content_is_in_it(subject: Subject) -> None:
+async def only_content_is_in_it(subject: StoreUnderTest) -> None:
     """Commits that changed no bullet are not in the history, with a record or without one."""
     learner = new_learner()
     async with subject.open() as store:
@@ -113,7 +113,7 @@ async def only_content_is_in_it(subject: Subject) -> None:
     assert [entry.n for entry in history.entries] == [1, 2]
 
 
-async def a_reset_is_an_ordinary_entry(subject: Subject) -> None:
+async def a_reset_is_an_ordinary_entry(subject: StoreUnderTest) -> None:
     """A Reset keeps the history: what was there before can still be folded."""
     learner = new_learner()
     async with subject.open() as store:
@@ -124,7 +124,7 @@ async def a_reset_is_an_ordinary_entry(subject: Subject) -> None:
     assert len(playbook_at(history, 2)) == 0
 
 
-async def it_is_compacted(subject: Subject) -> None:
+async def it_is_compacted(subject: StoreUnderTest) -> None:
     """Of many effects at least as many as the policy says stay readable, and at most twice as many."""
     learner, kept = new_learner(), 4
     bases: list[int] = []
@@ -140,7 +140,7 @@ async def it_is_compacted(subject: Subject) -> None:
     assert bases[-1] > 0
 
 
-async def compacting_keeps_the_op_ids(subject: Subject) -> None:
+async def compacting_keeps_the_op_ids(subject: StoreUnderTest) -> None:
     """An op id whose effect was compacted away is still repeated, with its report."""
     learner, first = new_learner(), adding("Draw a bar")
     async with subject.open(Policy(history_kept=1)) as store:

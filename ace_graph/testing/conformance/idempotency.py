@@ -6,11 +6,11 @@ import asyncio
 
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, touching, write
 
 
-async def a_repeated_commit_changes_nothing(subject: Subject) -> None:
+async def a_repeated_commit_changes_nothing(subject: StoreUnderTest) -> None:
     """The same op id again is `repeated`: the first report, no new version, the clock where it was."""
     learner, delta = new_learner(), adding("Draw a bar")
     async with subject.open() as store:
@@ -24,7 +24,7 @@ async def a_repeated_commit_changes_nothing(subject: Subject) -> None:
     assert len(loaded.playbook) == 1
 
 
-async def a_repeat_returns_the_newest_state(subject: Subject) -> None:
+async def a_repeat_returns_the_newest_state(subject: StoreUnderTest) -> None:
     """A repeat after others have written gives its own report and the state as it is now."""
     learner, delta = new_learner(), adding("Draw a bar")
     async with subject.open() as one, subject.open() as two:
@@ -38,7 +38,7 @@ async def a_repeat_returns_the_newest_state(subject: Subject) -> None:
     assert again.snapshot.access == newest.snapshot.access
 
 
-async def another_store_knows_the_op_id(subject: Subject) -> None:
+async def another_store_knows_the_op_id(subject: StoreUnderTest) -> None:
     """An op id that one store has applied is repeated on every other one."""
     learner, delta = new_learner(), adding("Draw a bar")
     async with subject.open() as one, subject.open() as two:
@@ -47,7 +47,7 @@ async def another_store_knows_the_op_id(subject: Subject) -> None:
     assert (again.status, again.report) == ("repeated", first.report)
 
 
-async def a_turn_that_changed_nothing_is_repeated_too(subject: Subject) -> None:
+async def a_turn_that_changed_nothing_is_repeated_too(subject: StoreUnderTest) -> None:
     """A commit without a content change is idempotent as well: one record, one step of the clock."""
     learner, delta, made = new_learner(), touching("nobody"), record()
     async with subject.open() as store:
@@ -61,7 +61,7 @@ async def a_turn_that_changed_nothing_is_repeated_too(subject: Subject) -> None:
     assert (len(turns), clock) == (1, 2)
 
 
-async def a_touch_without_a_record_is_repeated_too(subject: Subject) -> None:
+async def a_touch_without_a_record_is_repeated_too(subject: StoreUnderTest) -> None:
     """A commit that has neither a content change nor a record is idempotent as well."""
     learner, delta = new_learner(), touching("nobody")
     async with subject.open() as store:
@@ -71,7 +71,7 @@ async def a_touch_without_a_record_is_repeated_too(subject: Subject) -> None:
     assert (again.status, again.report, clock) == ("repeated", first.report, 1)
 
 
-async def at_once_it_is_applied_once(subject: Subject) -> None:
+async def at_once_it_is_applied_once(subject: StoreUnderTest) -> None:
     """Ten commits of one delta at once, on two stores: one applies it, nine return its report."""
     learner, delta, made = new_learner(), adding("Draw a bar"), record()
     async with subject.open() as one, subject.open() as two:
@@ -86,7 +86,7 @@ async def at_once_it_is_applied_once(subject: Subject) -> None:
     assert len(turns) == 1
 
 
-async def the_op_id_is_the_learners(subject: Subject) -> None:
+async def the_op_id_is_the_learners(subject: StoreUnderTest) -> None:
     """Two learners may use one op id: each has it applied."""
     one, two, delta = new_learner(), new_learner(), adding("Draw a bar")
     async with subject.open() as store:

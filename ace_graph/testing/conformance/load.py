@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ace_graph.memory.serialization import dump_access, dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, touching, write
 
 
-async def absent_learner_is_empty(subject: Subject) -> None:
+async def absent_learner_is_empty(subject: StoreUnderTest) -> None:
     """A learner of whom nothing is stored has an empty playbook, clock 0 and no epoch."""
     async with subject.open() as store:
         snapshot = await store.load(new_learner())
@@ -16,7 +16,7 @@ async def absent_learner_is_empty(subject: Subject) -> None:
     assert snapshot.absent
 
 
-async def a_load_creates_nothing(subject: Subject) -> None:
+async def a_load_creates_nothing(subject: StoreUnderTest) -> None:
     """Loading an absent learner, even twice, stores nothing that could be forgotten."""
     learner = new_learner()
     async with subject.open() as store:
@@ -25,7 +25,7 @@ async def a_load_creates_nothing(subject: Subject) -> None:
         assert not await store.forget(learner)
 
 
-async def what_was_committed_is_loaded(subject: Subject) -> None:
+async def what_was_committed_is_loaded(subject: StoreUnderTest) -> None:
     """A load gives the content, the access part and the version that the commit returned, byte for byte."""
     learner = new_learner()
     async with subject.open() as store:
@@ -36,7 +36,7 @@ async def what_was_committed_is_loaded(subject: Subject) -> None:
     assert loaded.version == committed.version
 
 
-async def another_store_sees_it(subject: Subject) -> None:
+async def another_store_sees_it(subject: StoreUnderTest) -> None:
     """What one store committed, another one on the same database loads (C90)."""
     learner = new_learner()
     async with subject.open() as writer, subject.open() as reader:
@@ -47,7 +47,7 @@ async def another_store_sees_it(subject: Subject) -> None:
     assert seen.version == written.version
 
 
-async def it_outlives_the_store(subject: Subject) -> None:
+async def it_outlives_the_store(subject: StoreUnderTest) -> None:
     """What was committed is there after the store was closed and opened again."""
     learner = new_learner()
     async with subject.open() as store:
@@ -58,7 +58,7 @@ async def it_outlives_the_store(subject: Subject) -> None:
     assert after.version == before.version
 
 
-async def known_content_is_used_again(subject: Subject) -> None:
+async def known_content_is_used_again(subject: StoreUnderTest) -> None:
     """With `known`, unchanged content is the very same object, and the access part is the newest."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:
@@ -71,7 +71,7 @@ async def known_content_is_used_again(subject: Subject) -> None:
     assert len(loaded.access.recent_turns) == 1
 
 
-async def changed_content_is_read_anew(subject: Subject) -> None:
+async def changed_content_is_read_anew(subject: StoreUnderTest) -> None:
     """With `known`, content that another writer changed since is read."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:
@@ -83,7 +83,7 @@ async def changed_content_is_read_anew(subject: Subject) -> None:
     assert loaded.version == newer.version
 
 
-async def known_of_nothing_is_no_obstacle(subject: Subject) -> None:
+async def known_of_nothing_is_no_obstacle(subject: StoreUnderTest) -> None:
     """With a `known` from before the learner existed, the learner's content is read."""
     learner = new_learner()
     async with subject.open() as store:
@@ -93,7 +93,7 @@ async def known_of_nothing_is_no_obstacle(subject: Subject) -> None:
     assert contents(loaded) == ["Draw a bar"]
 
 
-async def known_of_an_earlier_life_is_not_used(subject: Subject) -> None:
+async def known_of_an_earlier_life_is_not_used(subject: StoreUnderTest) -> None:
     """A `known` from before the learner was forgotten gives nothing of the forgotten memory."""
     learner = new_learner()
     async with subject.open() as store:

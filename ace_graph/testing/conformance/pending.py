@@ -6,15 +6,14 @@ import asyncio
 from datetime import timedelta
 from uuid import uuid4
 
-from ace_graph.errors import LearnerForgotten
-from ace_graph.memory.commit import Commit
-from ace_graph.memory.consolidation.schedule import read_consolidation
+from ace_graph.base.errors import LearnerForgotten
+from ace_graph.memory.commit import Commit, Pending, PendingItem
+from ace_graph.memory.consolidation import read_consolidation
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Pending, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.testing.conformance.case import Subject, with_pending
+from ace_graph.testing.conformance.case import StoreUnderTest, with_pending
 from ace_graph.testing.conformance.writing import (
     NOON,
     adding,
@@ -55,7 +54,7 @@ async def _complete(store: PendingStore, item: PendingItem, text: str = "Draw a 
     return await store.commit(item.learner_id, adding(text, op_id=item.pending_id), base, pending=item)
 
 
-async def work_is_stored_with_the_turn(subject: Subject) -> None:
+async def work_is_stored_with_the_turn(subject: StoreUnderTest) -> None:
     """Work that a commit brings is there with it, as it was given, on another store too."""
     learner = new_learner()
     async with with_pending(subject) as one, with_pending(subject) as two:
@@ -72,7 +71,7 @@ async def work_is_stored_with_the_turn(subject: Subject) -> None:
     assert [turn.turn_id for turn in exported.turns] == [work.turn_id]
 
 
-async def a_repeated_commit_leaves_one_item(subject: Subject) -> None:
+async def a_repeated_commit_leaves_one_item(subject: StoreUnderTest) -> None:
     """The same op id again brings no second item."""
     learner, delta, work = new_learner(), touching(), _work()
     async with with_pending(subject) as store:
@@ -81,7 +80,7 @@ async def a_repeated_commit_leaves_one_item(subject: Subject) -> None:
         assert len(await store.list_pending(learner)) == 1
 
 
-async def a_refused_commit_leaves_no_work(subject: Subject) -> None:
+async def a_refused_commit_leaves_no_work(subject: StoreUnderTest) -> None:
     """The work is stored with the delta or not at all."""
     learner = new_learner()
     async with with_pending(subject) as store:
@@ -99,7 +98,7 @@ async def _refused(store: PendingStore, learner: str, base: Snapshot, work: Pend
     return False
 
 
-async def a_claim_leases_the_item(subject: Subject) -> None:
+async def a_claim_leases_the_item(subject: StoreUnderTest) -> None:
     """A claim names the worker and the end of the lease; until then no other worker gets the item."""
     learner = new_learner()
     async with with_pending(subject) as one, with_pending(subject) as two:
@@ -112,7 +111,7 @@ async def a_claim_leases_the_item(subject: Subject) -> None:
             assert await store.claim("second", almost, _LEASE, learner) is None
 
 
-async def only_one_of_many_gets_it(subject: Subject) -> None:
+async def only_one_of_many_gets_it(subject: StoreUnderTest) -> None:
     """Ten claims at once, on two stores: one gets the item."""
     learner, now = new_learner(), NOON + timedelta(minutes=60)
     async with with_pending(subject) as one, with_pending(subject) as two:
@@ -122,7 +121,7 @@ async def only_one_of_many_gets_it(subject: Subject) -> None:
     assert len(got) == 1
 
 
-async def a_lease_that_ran_out_can_be_claimed(subject: Subject) -> None:
+async def a_lease_that_ran_out_can_be_claimed(subject: StoreUnderTest) -> None:
     """After the lease has expired the next worker can claim the item, and attempts are counted."""
     learner = new_learner()
     async with with_pending(subject) as store:
@@ -137,7 +136,7 @@ async def a_lease_that_ran_out_can_be_claimed(subject: Subject) -> None:
         assert (await store.list_pending(learner))[0].state == "pending"
 
 
-async def a_lease_can_be_renewed(subject: Subject) -> None:
+async def a_lease_can_be_renewed(subject: StoreUnderTest) -> None:
     """The holder can extend the lease, and no other worker gets the item."""
     learner = new_learner()
     async with with_pending(subject) as store:
@@ -148,7 +147,7 @@ async def a_lease_can_be_renewed(subject: Subject) -> None:
         assert (await _claim(store, learner, minute=70)).attempts == 2
 
 
-async def one_learners_items_go_in_order(subject: Subject) -> None:
+async def one_learners_items_go_in_order(subject: StoreUnderTest) -> None:
     """The next item of a learner is given only when the one before is done; another learner's at once."""
     learner, other = new_learner(), new_learner()
     async with with_pending(subject) as store:
@@ -162,7 +161,7 @@ async def one_learners_items_go_in_order(subject: Subject) -> None:
         assert (await _claim(store, learner)).pending_id == second.pending_id
 
 
-async def without_a_learner_anybodys_work_is_found(subject: Subject) -> None:
+async def without_a_learner_anybodys_work_is_found(subject: StoreUnderTest) -> None:
     """A claim that names no learner gives the first item of each, the highest priority first, then none."""
     one, two = new_learner(), new_learner()
     then = NOON.replace(year=NOON.year - 50)  # nothing else in a shared database is free at that time
@@ -180,7 +179,7 @@ async def without_a_learner_anybodys_work_is_found(subject: Subject) -> None:
     assert [item.learner_id if item else None for item in got] == [two, one, None]
 
 
-async def an_item_that_waits_for_its_retry_holds_the_later_ones(subject: Subject) -> None:
+async def an_item_that_waits_for_its_retry_holds_the_later_ones(subject: StoreUnderTest) -> None:
     """After a failure the learner's later items wait with it, until its time has come."""
     learner = new_learner()
     async with with_pending(subject) as store:
@@ -196,7 +195,7 @@ async def an_item_that_waits_for_its_retry_holds_the_later_ones(subject: Subject
         assert (await _claim(store, learner, minute=65)).attempts == 2
 
 
-async def the_highest_priority_goes_first(subject: Subject) -> None:
+async def the_highest_priority_goes_first(subject: StoreUnderTest) -> None:
     """Of one learner's items the highest priority is next, then the oldest."""
     learner = new_learner()
     async with with_pending(subject) as store:
@@ -212,7 +211,7 @@ async def the_highest_priority_goes_first(subject: Subject) -> None:
     assert [item.turn_id for item in listed] == done == ["t3", "t2", "t4", "t1"]
 
 
-async def a_dead_letter_waits_for_a_person(subject: Subject) -> None:
+async def a_dead_letter_waits_for_a_person(subject: StoreUnderTest) -> None:
     """Without a retry time the item is dead: listed with its error, never claimed, blocking nothing."""
     learner = new_learner()
     async with with_pending(subject) as store:
@@ -227,7 +226,7 @@ async def a_dead_letter_waits_for_a_person(subject: Subject) -> None:
         assert [i.pending_id for i in await store.list_pending(learner, dead=False)] == [second.pending_id]
 
 
-async def a_dead_letter_can_be_tried_again(subject: Subject) -> None:
+async def a_dead_letter_can_be_tried_again(subject: StoreUnderTest) -> None:
     """A retry makes a dead letter pending again with 0 attempts; other items are not changed."""
     learner, later = new_learner(), NOON + timedelta(minutes=60)
     async with with_pending(subject) as store:
@@ -241,7 +240,7 @@ async def a_dead_letter_can_be_tried_again(subject: Subject) -> None:
         assert (await _claim(store, learner)).attempts == 1
 
 
-async def completing_is_part_of_the_commit(subject: Subject) -> None:
+async def completing_is_part_of_the_commit(subject: StoreUnderTest) -> None:
     """The commit that completes an item deletes it, and leaves its own op id behind: once, however often."""
     learner = new_learner()
     async with with_pending(subject) as store:
@@ -253,7 +252,7 @@ async def completing_is_part_of_the_commit(subject: Subject) -> None:
         assert contents(await store.load(learner)) == ["Draw a bar"]
 
 
-async def two_workers_on_one_item_have_one_effect(subject: Subject) -> None:
+async def two_workers_on_one_item_have_one_effect(subject: StoreUnderTest) -> None:
     """Two workers commit, one with an expired lease: the second commit is `repeated`."""
     learner = new_learner()
     async with with_pending(subject) as one, with_pending(subject) as two:
@@ -265,7 +264,7 @@ async def two_workers_on_one_item_have_one_effect(subject: Subject) -> None:
         assert await one.list_pending(learner) == ()
 
 
-async def a_forgotten_learner_is_not_brought_back(subject: Subject) -> None:
+async def a_forgotten_learner_is_not_brought_back(subject: StoreUnderTest) -> None:
     """Forget deletes the work; a worker that finishes late is LearnerForgotten, whatever its base."""
     learner = new_learner()
     async with with_pending(subject) as store:
@@ -283,7 +282,7 @@ async def a_forgotten_learner_is_not_brought_back(subject: Subject) -> None:
         assert contents(await store.load(learner)) == ["A new life"]
 
 
-async def others_work_is_not_touched(subject: Subject) -> None:
+async def others_work_is_not_touched(subject: StoreUnderTest) -> None:
     """Forgetting one learner leaves another's work, also where one id begins like the other."""
     learner = new_learner()
     other = f"{learner}-2"
@@ -299,7 +298,7 @@ def _facts(first: int, last: int, *, op_id: str | None = None) -> Delta:
     return adding(*(f"Fact {n} is about {n * 7}" for n in range(first, last + 1)), op_id=op_id, minute=last)
 
 
-async def the_commit_that_passes_the_threshold_stores_a_consolidation(subject: Subject) -> None:
+async def the_commit_that_passes_the_threshold_stores_a_consolidation(subject: StoreUnderTest) -> None:
     """The first bullet above `Policy.consolidate_above` brings one, 10 % more bring the next."""
     learner, policy = new_learner(), Policy(consolidate_above=10)
     async with with_pending(subject, policy) as one, with_pending(subject, policy) as two:
@@ -320,7 +319,7 @@ async def the_commit_that_passes_the_threshold_stores_a_consolidation(subject: S
         assert new.pending_id != item.pending_id
 
 
-async def a_consolidation_is_stored_beside_other_work(subject: Subject) -> None:
+async def a_consolidation_is_stored_beside_other_work(subject: StoreUnderTest) -> None:
     """A commit that brings or completes work stores the consolidation as well, and learning goes first."""
     learner, other, policy = new_learner(), new_learner(), Policy(consolidate_above=3)
     async with with_pending(subject, policy) as store:
@@ -340,7 +339,7 @@ async def a_consolidation_is_stored_beside_other_work(subject: Subject) -> None:
         assert len(await store.list_pending(learner)) == 2
 
 
-async def no_consolidation_is_stored_without_a_threshold(subject: Subject) -> None:
+async def no_consolidation_is_stored_without_a_threshold(subject: StoreUnderTest) -> None:
     """Unless the policy names a threshold, no commit stores a consolidation."""
     learner = new_learner()
     async with with_pending(subject) as store:

@@ -6,16 +6,14 @@ import asyncio
 from dataclasses import replace
 from uuid import uuid4
 
-from ace_graph.errors import LearnerForgotten, PlaybookChanged, PlaybookExists
-from ace_graph.memory.catalogue.attaching import Wanted
-from ace_graph.memory.catalogue.entry import PlaybookEntry, checked_entry
-from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.base.errors import LearnerForgotten, PlaybookChanged, PlaybookExists
+from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef, WantedPlaybook, checked_entry
 from ace_graph.memory.commit import playbook_at
 from ace_graph.memory.delta.operations import Add, Delta, Remove, Reset
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.shared_playbooks import opened
 from ace_graph.testing.conformance.writing import (
     NOON,
@@ -51,7 +49,7 @@ async def _labels(playbooks: PlaybookStore, playbook_id: str) -> list[str]:
     return [str(version.label) for version in await playbooks.versions(playbook_id)]
 
 
-async def a_description_and_a_scope_are_replaced(subject: Subject) -> None:
+async def a_description_and_a_scope_are_replaced(subject: StoreUnderTest) -> None:
     """Without a version, and for others to see at once; False where there is no such playbook."""
     owner = new_learner()
     async with opened(subject) as store, opened(subject) as other:
@@ -67,7 +65,7 @@ async def a_description_and_a_scope_are_replaced(subject: Subject) -> None:
         assert not await store.playbooks.set_fields(str(uuid4()), "how to draw", "user")
 
 
-async def owners_are_listed_in_the_order_of_their_ids(subject: Subject) -> None:
+async def owners_are_listed_in_the_order_of_their_ids(subject: StoreUnderTest) -> None:
     """Each once, without the host, page by page, whether or not there is a memory of theirs."""
     async with opened(subject) as store:
         owners = sorted(new_learner() for _ in range(3))
@@ -84,7 +82,7 @@ async def owners_are_listed_in_the_order_of_their_ids(subject: Subject) -> None:
         assert "" not in found
 
 
-async def a_playbook_is_deleted_with_the_content_that_was_read(subject: Subject) -> None:
+async def a_playbook_is_deleted_with_the_content_that_was_read(subject: StoreUnderTest) -> None:
     """With another etag it stays, whole; without one it is deleted whatever it holds."""
     async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, new_learner(), "api_client", "Draw a bar")
@@ -103,7 +101,7 @@ async def a_playbook_is_deleted_with_the_content_that_was_read(subject: Subject)
         assert await other.playbooks.entry(playbook_id) is None
 
 
-async def a_created_playbook_is_found(subject: Subject) -> None:
+async def a_created_playbook_is_found(subject: StoreUnderTest) -> None:
     """By owner and name, by id, and in the owner's list, with every field, also by another process."""
     owner = new_learner()
     async with opened(subject) as store, opened(subject) as other:
@@ -124,7 +122,7 @@ async def a_created_playbook_is_found(subject: Subject) -> None:
         assert contents(await other.playbooks.load(entry.playbook_id)) == ["Draw a bar"]
 
 
-async def an_unknown_playbook_is_not_found(subject: Subject) -> None:
+async def an_unknown_playbook_is_not_found(subject: StoreUnderTest) -> None:
     """Neither by name nor by id, and reading it creates nothing."""
     owner = new_learner()
     async with opened(subject) as store:
@@ -134,7 +132,7 @@ async def an_unknown_playbook_is_not_found(subject: Subject) -> None:
         assert (await store.playbooks.load(str(uuid4()))).absent
 
 
-async def a_name_is_one_playbook_of_its_owner(subject: Subject) -> None:
+async def a_name_is_one_playbook_of_its_owner(subject: StoreUnderTest) -> None:
     """The same name again is PlaybookExists, also after changes, in another case, and without an owner."""
     for owner in (new_learner(), None):
         name = f"Größe {uuid4()}"
@@ -150,7 +148,7 @@ async def a_name_is_one_playbook_of_its_owner(subject: Subject) -> None:
             assert contents(await store.playbooks.load(playbook_id)) == ["Draw a bar"]
 
 
-async def two_owners_may_use_one_name(subject: Subject) -> None:
+async def two_owners_may_use_one_name(subject: StoreUnderTest) -> None:
     """A name belongs to its owner: others, whose ids look alike, and the host have their own of that name."""
     one, name = new_learner(), f"shared {uuid4()}"
     owners = (one, f"{one} ", one.upper(), f"{one}/{name}", None)
@@ -163,7 +161,7 @@ async def two_owners_may_use_one_name(subject: Subject) -> None:
             assert found.playbook_id == ids[n]
 
 
-async def of_many_that_create_one_name_one_does(subject: Subject) -> None:
+async def of_many_that_create_one_name_one_does(subject: StoreUnderTest) -> None:
     """20 processes create the same name at once: one playbook, 19 times PlaybookExists, nothing left over."""
     owner = new_learner()
 
@@ -180,7 +178,7 @@ async def of_many_that_create_one_name_one_does(subject: Subject) -> None:
         assert [entry.playbook_id for entry in await store.playbooks.entries(owner)] == made
 
 
-async def creating_again_under_one_op_id_is_a_repetition(subject: Subject) -> None:
+async def creating_again_under_one_op_id_is_a_repetition(subject: StoreUnderTest) -> None:
     """The same entry and the same delta, as after a lost reply, change nothing."""
     entry, delta = _entry(new_learner()), _first("Draw a bar")
     async with opened(subject) as store, opened(subject) as other:
@@ -190,7 +188,7 @@ async def creating_again_under_one_op_id_is_a_repetition(subject: Subject) -> No
         assert contents(await other.playbooks.load(entry.playbook_id)) == ["Draw a bar"]
 
 
-async def the_list_is_in_order_and_paged(subject: Subject) -> None:
+async def the_list_is_in_order_and_paged(subject: StoreUnderTest) -> None:
     """Entries come in the order of their names, whatever their case, and from a place on."""
     owner = new_learner()
     async with opened(subject) as store:
@@ -202,7 +200,7 @@ async def the_list_is_in_order_and_paged(subject: Subject) -> None:
         assert [entry.name for entry in page] == ["beta", "Charlie"]
 
 
-async def a_deleted_playbook_is_gone(subject: Subject) -> None:
+async def a_deleted_playbook_is_gone(subject: StoreUnderTest) -> None:
     """With its entry; a late commit does not bring it back, and its name can be used again."""
     owner = new_learner()
     async with opened(subject) as store:
@@ -220,7 +218,7 @@ async def a_deleted_playbook_is_gone(subject: Subject) -> None:
         assert await _created(store, owner) != playbook_id
 
 
-async def a_learner_and_a_playbook_with_one_id_are_two(subject: Subject) -> None:
+async def a_learner_and_a_playbook_with_one_id_are_two(subject: StoreUnderTest) -> None:
     """An id of a playbook may be a learner's id, too: neither sees or deletes what is the other's."""
     async with opened(subject) as store:
         playbook_id = await _created(store, new_learner(), "api_client", "Draw a bar")
@@ -234,7 +232,7 @@ async def a_learner_and_a_playbook_with_one_id_are_two(subject: Subject) -> None
         assert contents(await store.playbooks.load(playbook_id)) == ["Draw a bar", "Name the unit"]
 
 
-async def forgetting_a_learner_deletes_the_playbooks(subject: Subject) -> None:
+async def forgetting_a_learner_deletes_the_playbooks(subject: StoreUnderTest) -> None:
     """All that the learner owns, with or without a memory; those of others stay."""
     for has_memory in (True, False):
         owner, other = new_learner(), new_learner()
@@ -250,7 +248,7 @@ async def forgetting_a_learner_deletes_the_playbooks(subject: Subject) -> None:
             assert not await store.forget(owner)
 
 
-async def the_export_holds_the_playbooks(subject: Subject) -> None:
+async def the_export_holds_the_playbooks(subject: StoreUnderTest) -> None:
     """Of a learner the owned ones with their entry, content and history; of a playbook the same alone."""
     owner = new_learner()
     async with opened(subject) as store:
@@ -263,7 +261,7 @@ async def the_export_holds_the_playbooks(subject: Subject) -> None:
         assert (await store.playbooks.export(playbook_id)).playbooks == ()
 
 
-async def labels_count_changes_and_replacements(subject: Subject) -> None:
+async def labels_count_changes_and_replacements(subject: StoreUnderTest) -> None:
     """1.0 at first, a change raises the minor number, a replacement the major one; an amendment none."""
     async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, new_learner())
@@ -283,7 +281,7 @@ async def labels_count_changes_and_replacements(subject: Subject) -> None:
         assert [str(entry.label) for entry in history.entries] == ["1.0", "1.1", "1.1", "2.0", "2.1"]
 
 
-async def a_version_says_who_when_and_why(subject: Subject) -> None:
+async def a_version_says_who_when_and_why(subject: StoreUnderTest) -> None:
     """A version holds its number, author, moment, reason and op id."""
     async with opened(subject) as store:
         playbook_id = await _created(store, new_learner())
@@ -294,7 +292,7 @@ async def a_version_says_who_when_and_why(subject: Subject) -> None:
         assert (version.at, version.op_id, version.readable) == (delta.now, delta.op_id, True)
 
 
-async def a_change_for_another_version_is_refused(subject: Subject) -> None:
+async def a_change_for_another_version_is_refused(subject: StoreUnderTest) -> None:
     """A delta with an expected etag applies to that content only, also where the caller's base is older."""
     async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, new_learner())
@@ -310,7 +308,7 @@ async def a_change_for_another_version_is_refused(subject: Subject) -> None:
         assert contents(await other.playbooks.load(playbook_id)) == ["Draw a bar"]
 
 
-async def every_version_can_be_read(subject: Subject) -> None:
+async def every_version_can_be_read(subject: StoreUnderTest) -> None:
     """The content of each version is the one that its commit returned, however many there are."""
     async with opened(subject) as store:
         playbook_id = await _created(store, new_learner())
@@ -324,7 +322,7 @@ async def every_version_can_be_read(subject: Subject) -> None:
         assert await store.playbooks.content_at(playbook_id, 99) is None
 
 
-async def only_the_contents_that_are_kept_stay(subject: Subject) -> None:
+async def only_the_contents_that_are_kept_stay(subject: StoreUnderTest) -> None:
     """A dropped version keeps author, time and reason; the kept ones and later commits stay readable."""
     async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, new_learner())
@@ -350,13 +348,13 @@ async def only_the_contents_that_are_kept_stay(subject: Subject) -> None:
         assert dump_playbook(playbook_at(history, 9)) == dump_playbook(newest.playbook)
 
 
-async def playbooks_come_with_the_memory(subject: Subject) -> None:
+async def playbooks_come_with_the_memory(subject: StoreUnderTest) -> None:
     """One read gives a learner's memory and the playbooks wanted, in their order, None for unknown ones."""
     learner = new_learner()
     async with opened(subject) as store:
         for number, name in enumerate(("one", "two")):
             await _created(store, learner, name, f"Fact {number} is about {number * 7}")
-        wanted = [Wanted(PlaybookRef(learner, name)) for name in ("TWO", "none", "one")]
+        wanted = [WantedPlaybook(PlaybookRef(learner, name)) for name in ("TWO", "none", "one")]
         nobody = await store.load_attached(learner, wanted)
         assert nobody.snapshot.absent
         written = (await write(store, learner, adding("Draw a bar"))).snapshot
@@ -368,14 +366,16 @@ async def playbooks_come_with_the_memory(subject: Subject) -> None:
         assert (await store.load_attached(learner, [])).attached == ()
 
 
-async def a_known_content_is_not_read_again(subject: Subject) -> None:
+async def a_known_content_is_not_read_again(subject: StoreUnderTest) -> None:
     """A playbook whose version the caller knows comes without its content, a changed one with it."""
     learner = new_learner()
     async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, learner)
-        (first,) = (await store.load_attached(learner, [Wanted(PlaybookRef(learner, "api_client"))])).attached
+        (first,) = (
+            await store.load_attached(learner, [WantedPlaybook(PlaybookRef(learner, "api_client"))])
+        ).attached
         assert first is not None
-        known = Wanted(PlaybookRef(learner, "api_client"), first.version)
+        known = WantedPlaybook(PlaybookRef(learner, "api_client"), first.version)
         (same,) = (await store.load_attached(learner, [known])).attached
         assert same is not None
         assert (same.playbook_id, same.version, same.playbook) == (playbook_id, first.version, None)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from ace_graph.errors import PlaybookForbidden, PlaybookNotFound
-from ace_graph.memory.sharing.grant import Relation
-from ace_graph.memory.sharing.right import Right
-from ace_graph.testing.conformance.case import Subject as Database
+from ace_graph.base.errors import PlaybookForbidden, PlaybookNotFound
+from ace_graph.memory.sharing import Relation, Right
+from ace_graph.testing.conformance.case import StoreUnderTest as Database
 from ace_graph.testing.conformance.shared_playbooks import (
     created,
     error_of,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from ace_graph.memory.commit import Amend
 from ace_graph.memory.delta.operations import Add, Remove, Update
-from ace_graph.memory.pending import Amend
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trajectory import TrajectoryFilter, deleted
-from ace_graph.testing.conformance.case import Subject, with_pending
+from ace_graph.testing.conformance.case import StoreUnderTest, with_pending
 from ace_graph.testing.conformance.writing import new_learner, record, rewriting, touching, write
 
 _MORE_THAN_RECENT = 25
 """More turns than the access part keeps."""
 
 
-async def a_dangling_reference_is_refused(subject: Subject) -> None:
+async def a_dangling_reference_is_refused(subject: StoreUnderTest) -> None:
     """An Add or an Update that names an unknown trajectory is rejected; the others of its delta apply."""
     learner = new_learner()
     async with subject.open() as store:
@@ -30,7 +30,7 @@ async def a_dangling_reference_is_refused(subject: Subject) -> None:
     assert [(b.content, b.examples) for b in loaded.playbook.bullets()] == [("Draw a bar", ("t1",))]
 
 
-async def the_turn_of_the_same_commit_is_known(subject: Subject) -> None:
+async def the_turn_of_the_same_commit_is_known(subject: StoreUnderTest) -> None:
     """A turn's lesson names its own turn, also in the first commit of a learner."""
     learner = new_learner()
     lesson = rewriting(Add(content="Draw a bar", examples=("t1",)))
@@ -40,7 +40,7 @@ async def the_turn_of_the_same_commit_is_known(subject: Subject) -> None:
     assert [b.examples for b in commit.snapshot.playbook.bullets()] == [("t1",)]
 
 
-async def an_old_turn_is_looked_up(subject: Subject) -> None:
+async def an_old_turn_is_looked_up(subject: StoreUnderTest) -> None:
     """A turn that is not among the recent ones any more is found, from a snapshot of any age."""
     learner = new_learner()
     async with subject.open() as store:
@@ -54,7 +54,7 @@ async def an_old_turn_is_looked_up(subject: Subject) -> None:
             assert commit.report.rejected == (), text
 
 
-async def the_turns_of_others_are_unknown(subject: Subject) -> None:
+async def the_turns_of_others_are_unknown(subject: StoreUnderTest) -> None:
     """A bullet names trajectories of its own learner only."""
     learner, other = new_learner(), new_learner()
     async with subject.open() as store:
@@ -63,7 +63,7 @@ async def the_turns_of_others_are_unknown(subject: Subject) -> None:
     assert [each.why for each in commit.report.rejected] == ["unknown trajectory theirs"]
 
 
-async def from_a_file_what_is_unknown_becomes_a_source(subject: Subject) -> None:
+async def from_a_file_what_is_unknown_becomes_a_source(subject: StoreUnderTest) -> None:
     """A bullet from a file keeps the ids of another memory as sources, and all of its evidence count."""
     learner = new_learner()
     async with subject.open() as store:
@@ -75,7 +75,7 @@ async def from_a_file_what_is_unknown_becomes_a_source(subject: Subject) -> None
     assert (bullet.examples, bullet.sources, bullet.evidence_count) == (("t1",), ("t0",), 7)
 
 
-async def one_read_leads_from_a_bullet_to_its_trajectories(subject: Subject) -> None:
+async def one_read_leads_from_a_bullet_to_its_trajectories(subject: StoreUnderTest) -> None:
     """The lesson of two turns names both, and one filter finds their records; a deleted one has none."""
     learner = new_learner()
     lesson = "Check the rate limit of an API before the first call"
@@ -98,7 +98,7 @@ async def one_read_leads_from_a_bullet_to_its_trajectories(subject: Subject) -> 
         await write(store, learner, rewriting(Remove(bullet_id=bullet.id)))
 
 
-async def a_bullet_remembers_the_turn_it_came_from(subject: Subject) -> None:
+async def a_bullet_remembers_the_turn_it_came_from(subject: StoreUnderTest) -> None:
     """The turn, its conversation and its words survive a merge and another handle; the text is not stored."""
     learner = new_learner()
     said = "At the swimming pool in Riverside Grace dived from the high board"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ace_graph.errors import HistoryTooShort
+from ace_graph.base.errors import HistoryTooShort
 from ace_graph.memory.bullet import content_hash
-from ace_graph.memory.consolidation.undo_operation import undo_of
 from ace_graph.memory.delta.operations import (
     Add,
     Consolidate,
@@ -21,12 +20,12 @@ from ace_graph.memory.delta.operations import (
     Supersede,
     Update,
 )
-from ace_graph.memory.delta.rollback import restore_of, rollback_to
+from ace_graph.memory.delta.rollback import restore_of, rollback_to, undo_of
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, new_learner, record, rewriting, touching, write
 from ace_graph.testing.invariants import check
 
@@ -58,7 +57,7 @@ async def _write_versions(store: Store, learner: str) -> list[Snapshot]:
     return [*states, await store.load(learner)]
 
 
-async def a_rollback_to_any_version_is_exact(subject: Subject) -> None:
+async def a_rollback_to_any_version_is_exact(subject: StoreUnderTest) -> None:
     """A rollback to any version gives the content and the stamps of its last moment, to the byte."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:
@@ -75,7 +74,7 @@ async def a_rollback_to_any_version_is_exact(subject: Subject) -> None:
         assert await check(store, learner) == []
 
 
-async def a_removed_bullet_comes_back_exactly(subject: Subject) -> None:
+async def a_removed_bullet_comes_back_exactly(subject: StoreUnderTest) -> None:
     """A bullet that was removed is restored with its counters, its place, its stamp and its moments."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:
@@ -92,7 +91,7 @@ async def a_removed_bullet_comes_back_exactly(subject: Subject) -> None:
         assert await check(store, learner) == []
 
 
-async def a_consolidation_is_undone_exactly(subject: Subject) -> None:
+async def a_consolidation_is_undone_exactly(subject: StoreUnderTest) -> None:
     """Undo brings back the sources of a consolidation, in their places, and leaves what came later."""
     learner = new_learner()
     texts = ("Estimate first", "Draw a bar for the sum", "Draw the sum as a bar in colour", "Name the unit")
@@ -112,7 +111,7 @@ async def a_consolidation_is_undone_exactly(subject: Subject) -> None:
         assert await check(store, learner) == []
 
 
-async def a_rollback_reaches_as_far_as_the_history(subject: Subject) -> None:
+async def a_rollback_reaches_as_far_as_the_history(subject: StoreUnderTest) -> None:
     """A version that was compacted away can't be gone back to; the oldest that is kept can."""
     learner = new_learner()
     async with subject.open(Policy(history_kept=2)) as store:

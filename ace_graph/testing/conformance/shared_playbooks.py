@@ -10,16 +10,13 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from uuid import uuid4
 
-from ace_graph.errors import AceError
-from ace_graph.memory.catalogue.entry import checked_entry
-from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.base.errors import AceError
+from ace_graph.memory.catalogue import PlaybookRef, checked_entry
 from ace_graph.memory.delta.operations import Add, Delta, Reset
-from ace_graph.memory.sharing.asked import Asked, Caller
-from ace_graph.memory.sharing.grant import Grant, Relation, Subject
-from ace_graph.memory.sharing.proposal import Proposal, Trust
+from ace_graph.memory.sharing import Caller, Grant, PlaybookAccess, Proposal, Relation, Subject, Trust
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, keeps_playbooks
-from ace_graph.testing.conformance.case import Subject as Database
+from ace_graph.testing.conformance.case import StoreUnderTest as Database
 from ace_graph.testing.conformance.writing import NOON, adding, rewriting
 
 __all__ = ["asked_by", "created", "error_of", "grant_of", "opened", "proposal_of", "seen_by", "unread"]
@@ -61,9 +58,9 @@ def proposal_of(playbook_id: str, proposal_id: str, by: str = "bob") -> Proposal
     )
 
 
-def asked_by(playbook_id: str, user: str, *teams: str) -> Asked:
+def asked_by(playbook_id: str, user: str, *teams: str) -> PlaybookAccess:
     """Return a caller who asks for a playbook."""
-    return Asked(playbook_id, Caller(user, frozenset(teams)), "theirs/api_client")
+    return PlaybookAccess(playbook_id, Caller(user, frozenset(teams)), "theirs/api_client")
 
 
 def seen_by(store: NamingStore, playbook_id: str, user: str, *teams: str) -> PlaybookStore:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from uuid import uuid4
 
-from ace_graph.errors import AceError, ChangeRefused, PlaybookForbidden, PlaybookNotFound
-from ace_graph.memory.catalogue.attaching import Wanted
-from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.base.errors import AceError, ChangeRefused, PlaybookForbidden, PlaybookNotFound
+from ace_graph.memory.catalogue import PlaybookRef, WantedPlaybook
 from ace_graph.memory.delta.operations import Add, Remove, Reset
-from ace_graph.memory.sharing.grant import Relation, Subject
-from ace_graph.memory.sharing.right import Right
-from ace_graph.testing.conformance.case import Subject as Database
+from ace_graph.memory.sharing import Relation, Right, Subject
+from ace_graph.testing.conformance.case import StoreUnderTest as Database
 from ace_graph.testing.conformance.shared_playbooks import (
     created,
     error_of,
@@ -167,12 +165,12 @@ async def grants_come_with_the_attached_playbook(subject: Database) -> None:
         for to in ("user:bob", "user:bobby", "team:ops", "team:op"):
             await store.playbooks.put_grant(grant_of(playbook_id, to))
         ref = PlaybookRef(owner, "api_client")
-        wanted = Wanted(ref, subjects=("team:ops", "user:bob", "user:b%", "user:"))
+        wanted = WantedPlaybook(ref, subjects=("team:ops", "user:bob", "user:b%", "user:"))
         (found,) = (await store.load_attached(learner, [wanted])).attached
         assert found is not None
         assert sorted(str(each.subject) for each in found.grants) == ["team:ops", "user:bob"]
         assert (found.owner, {each.playbook_id for each in found.grants}) == (owner, {playbook_id})
-        (bare,) = (await store.load_attached(learner, [Wanted(ref, found.version)])).attached
+        (bare,) = (await store.load_attached(learner, [WantedPlaybook(ref, found.version)])).attached
         assert bare is not None
         assert (bare.grants, bare.playbook) == ((), None)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from statistics import median
 
+from ace_graph.memory.access import Uses
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Rollback
-from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.testing.conformance.case import MeteredSubject, Subject
+from ace_graph.testing.conformance.case import MeteredSubject, StoreUnderTest
 from ace_graph.testing.conformance.writing import (
     NOON,
     adding,
@@ -32,7 +32,7 @@ _LESSONS = (
 )
 
 
-def _metered(subject: Subject) -> MeteredSubject:
+def _metered(subject: StoreUnderTest) -> MeteredSubject:
     if isinstance(subject, MeteredSubject):
         return subject
     raise TypeError("the verb traffic needs the method measured: write it, or leave the verb out")
@@ -57,7 +57,7 @@ async def _remember(store: Store, learner: str, size: int) -> None:
         await write(store, learner, adding(f"Name the unit of part {number}"), record(number))
 
 
-async def a_commit_writes_what_changed(subject: Subject) -> None:
+async def a_commit_writes_what_changed(subject: StoreUnderTest) -> None:
     """The bytes that a turn with one new bullet writes at 100, 1,000 and 10,000 bullets are within 10 %."""
     metered, written = _metered(subject), list[float]()
     async with subject.open(_POLICY) as store:
@@ -79,7 +79,7 @@ async def a_commit_writes_what_changed(subject: Subject) -> None:
     assert 0 < max(written) <= 1.1 * min(written), written
 
 
-async def a_reader_one_version_behind_reads_one_effect(subject: Subject) -> None:
+async def a_reader_one_version_behind_reads_one_effect(subject: StoreUnderTest) -> None:
     """What a load one version behind reads does not grow with the memory, in statements nor in bytes."""
     metered, reads = _metered(subject), list[tuple[int, int]]()
     async with subject.open(_POLICY) as store, subject.open(_POLICY) as other:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta, timezone
 
-from ace_graph.memory.pending import Amend
+from ace_graph.memory.commit import Amend
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import TrajectoryFilter, deleted
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.testing.conformance.case import Subject, with_pending
+from ace_graph.testing.conformance.case import StoreUnderTest, with_pending
 from ace_graph.testing.conformance.writing import NOON, new_learner, record, touching, write
 
 _ELSEWHERE = timezone(timedelta(hours=-5))
@@ -24,7 +24,7 @@ async def _found(store: PendingStore, learner: str, wanted: TrajectoryFilter, **
     return [turn.turn_id for turn in await store.find_turns(learner, wanted, **page)]
 
 
-async def every_filter_finds_its_own(subject: Subject) -> None:
+async def every_filter_finds_its_own(subject: StoreUnderTest) -> None:
     """Each filter gives the turns that it means, the newest first, and two together give what both mean."""
     learner, other = new_learner(), new_learner()
     async with with_pending(subject) as store:
@@ -52,7 +52,7 @@ async def every_filter_finds_its_own(subject: Subject) -> None:
             assert await _found(store, learner, wanted) == ids, wanted
 
 
-async def pages_do_not_overlap(subject: Subject) -> None:
+async def pages_do_not_overlap(subject: StoreUnderTest) -> None:
     """`limit` and `skip` cut pages out of the whole, in order; others' turns are in none of them (N50)."""
     learner, other = new_learner(), new_learner()
     async with with_pending(subject) as store:
@@ -65,7 +65,7 @@ async def pages_do_not_overlap(subject: Subject) -> None:
     assert pages == [["t5", "t4"], ["t3", "t2"], ["t1", "t0"], []]
 
 
-async def what_changes_is_found_as_it_is_now(subject: Subject) -> None:
+async def what_changes_is_found_as_it_is_now(subject: StoreUnderTest) -> None:
     """After an Amend the filters see the new values, not the old ones."""
     learner = new_learner()
     async with with_pending(subject) as store:
@@ -79,7 +79,7 @@ async def what_changes_is_found_as_it_is_now(subject: Subject) -> None:
         assert await _found(store, learner, TrajectoryFilter(status="failure", until=NOON)) == ["t1"]
 
 
-async def what_was_deleted_is_listed_nowhere(subject: Subject) -> None:
+async def what_was_deleted_is_listed_nowhere(subject: StoreUnderTest) -> None:
     """A deleted trajectory is in no list and no word of it is left; its commit is still known as made."""
     learner, delta, made = new_learner(), touching(), record(1, turn_id="t1")
     async with with_pending(subject) as store:

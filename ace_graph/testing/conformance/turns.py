@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from ace_graph.errors import LearnerForgotten
+from ace_graph.base.errors import LearnerForgotten
 from ace_graph.memory.delta.operations import Analyze, Judge
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import PlaybookRead
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, new_learner, record, rewriting, touching, write
 
 
-async def an_absent_learner_has_none(subject: Subject) -> None:
+async def an_absent_learner_has_none(subject: StoreUnderTest) -> None:
     """An absent learner has no turns."""
     async with subject.open() as store:
         assert await store.turns(new_learner()) == ()
 
 
-async def a_record_comes_back_as_it_was(subject: Subject) -> None:
+async def a_record_comes_back_as_it_was(subject: StoreUnderTest) -> None:
     """A record is read as it was written, with evidence and odd text, on another store too."""
     learner = new_learner()
     made = record().model_copy(
@@ -31,7 +31,7 @@ async def a_record_comes_back_as_it_was(subject: Subject) -> None:
         assert await other.turns(learner) == (made,)
 
 
-async def the_newest_comes_first(subject: Subject) -> None:
+async def the_newest_comes_first(subject: StoreUnderTest) -> None:
     """Turns are listed the newest first, those with a lesson among those without, at most `limit`."""
     learner = new_learner()
     made = [record(n) for n in range(6)]
@@ -43,7 +43,7 @@ async def the_newest_comes_first(subject: Subject) -> None:
         assert await store.turns(learner, limit=2) == (made[5], made[4])
 
 
-async def a_commit_without_a_record_is_no_turn(subject: Subject) -> None:
+async def a_commit_without_a_record_is_no_turn(subject: StoreUnderTest) -> None:
     """Commits of the host or of a worker, which bring no record, are not listed."""
     learner = new_learner()
     async with subject.open() as store:
@@ -52,7 +52,7 @@ async def a_commit_without_a_record_is_no_turn(subject: Subject) -> None:
         assert await store.turns(learner) == ()
 
 
-async def two_attempts_at_one_turn_are_both_kept(subject: Subject) -> None:
+async def two_attempts_at_one_turn_are_both_kept(subject: StoreUnderTest) -> None:
     """A fork learns: the second attempt at a turn has a record of its own; the access part holds one."""
     learner = new_learner()
     first, second = record(1, turn_id="t1", answer="1/5"), record(2, turn_id="t1", answer="5/6")
@@ -64,7 +64,7 @@ async def two_attempts_at_one_turn_are_both_kept(subject: Subject) -> None:
     assert loaded.access.recent_turns == (second.recent(),)
 
 
-async def the_access_part_holds_the_last_turns(subject: Subject) -> None:
+async def the_access_part_holds_the_last_turns(subject: StoreUnderTest) -> None:
     """The last 20 turns are in the access part, the oldest first, what was injected and cited with them."""
     learner = new_learner()
     made = [record(n) for n in range(23)]
@@ -76,7 +76,7 @@ async def the_access_part_holds_the_last_turns(subject: Subject) -> None:
     assert loaded.access.recent_turns == tuple(item.recent() for item in made[-20:])
 
 
-async def a_refused_commit_leaves_no_record(subject: Subject) -> None:
+async def a_refused_commit_leaves_no_record(subject: StoreUnderTest) -> None:
     """The record is written with the delta or not at all."""
     learner = new_learner()
     async with subject.open() as store:
@@ -91,7 +91,7 @@ async def a_refused_commit_leaves_no_record(subject: Subject) -> None:
         assert await store.turns(learner) == ()
 
 
-async def the_use_of_the_playbook_is_counted(subject: Subject) -> None:
+async def the_use_of_the_playbook_is_counted(subject: StoreUnderTest) -> None:
     """Turns that were shown a bullet are counted with their verdicts; a turn judged anew counts anew."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:
@@ -113,7 +113,7 @@ async def the_use_of_the_playbook_is_counted(subject: Subject) -> None:
         assert tuple((await other.load(learner)).access.own_usage) == (3, 3, 1, at)
 
 
-async def an_analysed_trajectory_is_counted_once(subject: Subject) -> None:
+async def an_analysed_trajectory_is_counted_once(subject: StoreUnderTest) -> None:
     """A turn that was reflected on counts once, however often it is named while it is recent."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:

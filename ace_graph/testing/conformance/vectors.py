@@ -9,14 +9,14 @@ from contextlib import asynccontextmanager
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.vectors import VectorChange, VectorStore, keeps_vectors
 from ace_graph.memory.stores.whole import can_copy
-from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, new_learner, write
 
 _ROWS = {"hash-1": bytes(range(256)), "hash-2": b"\x00\x7f\x81"}
 
 
 @asynccontextmanager
-async def _opened(subject: Subject) -> AsyncGenerator[VectorStore]:
+async def _opened(subject: StoreUnderTest) -> AsyncGenerator[VectorStore]:
     async with subject.open() as store:
         assert keeps_vectors(store), "the store lacks a method of VectorStore"
         yield store
@@ -28,7 +28,7 @@ async def _epoch(store: VectorStore, learner: str) -> str:
     return epoch
 
 
-async def rows_come_back_to_every_process(subject: Subject) -> None:
+async def rows_come_back_to_every_process(subject: StoreUnderTest) -> None:
     """Rows are read as they were stored, also by another process; rows are added, replaced and deleted."""
     learner = new_learner()
     async with _opened(subject) as one, _opened(subject) as two:
@@ -41,7 +41,7 @@ async def rows_come_back_to_every_process(subject: Subject) -> None:
         assert await one.vectors(learner, "m") == {"hash-2": b"new", "hash-3": b"third"}
 
 
-async def another_model_takes_the_place(subject: Subject) -> None:
+async def another_model_takes_the_place(subject: StoreUnderTest) -> None:
     """Rows of one model are never those of another, and go when another model's are stored."""
     learner, other = new_learner(), new_learner()
     async with _opened(subject) as store:
@@ -56,7 +56,7 @@ async def another_model_takes_the_place(subject: Subject) -> None:
         assert await store.vectors(other, "m") == _ROWS
 
 
-async def two_processes_at_once_lose_nothing(subject: Subject) -> None:
+async def two_processes_at_once_lose_nothing(subject: StoreUnderTest) -> None:
     """Rows that two processes store at once are all there."""
     learner = new_learner()
     async with _opened(subject) as one, _opened(subject) as two:
@@ -70,7 +70,7 @@ async def two_processes_at_once_lose_nothing(subject: Subject) -> None:
         assert set(await one.vectors(learner, "m")) == {"both", *(f"hash-{n}" for n in range(6))}
 
 
-async def forgetting_deletes_them(subject: Subject) -> None:
+async def forgetting_deletes_them(subject: StoreUnderTest) -> None:
     """Forgetting a learner deletes the rows, and no late write brings any back, in a next life neither."""
     learner = new_learner()
     async with _opened(subject) as store:
@@ -85,7 +85,7 @@ async def forgetting_deletes_them(subject: Subject) -> None:
         assert await store.vectors(learner, "m") == {}
 
 
-async def playbooks_and_copies_have_none_of_them(subject: Subject) -> None:
+async def playbooks_and_copies_have_none_of_them(subject: StoreUnderTest) -> None:
     """A playbook whose id is a learner's has other rows; what is copied elsewhere holds no rows."""
     learner = new_learner()
     async with _opened(subject) as store:
@@ -100,7 +100,7 @@ async def playbooks_and_copies_have_none_of_them(subject: Subject) -> None:
         assert await named.vectors(learner, "m") == {}
 
 
-async def a_commit_leaves_them(subject: Subject) -> None:
+async def a_commit_leaves_them(subject: StoreUnderTest) -> None:
     """Commits neither change nor delete rows."""
     learner = new_learner()
     async with _opened(subject) as store:

@@ -16,8 +16,8 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import FakeListChatModel
 
-from ace_graph.memory.retrieval.selection import line_tokens
-from ace_graph.memory.search.token_count import estimate_tokens
+from ace_graph.memory.retrieval.retrieve import line_tokens
+from ace_graph.memory.search.tokenize import estimate_tokens
 from benchmarks.quality.retrieval.cases import Case, Question
 from benchmarks.quality.retrieval.methods import TOP, Shown, Way
 

@@ -11,8 +11,8 @@ from time import process_time
 
 from langchain_core.embeddings import Embeddings
 
-from ace_graph.embeddings.static_vectors import find_static_vectors
-from ace_graph.errors import ConfigurationError
+from ace_graph.agent.embeddings.static_vectors import find_static_vectors
+from ace_graph.base.errors import ConfigurationError
 from benchmarks.quality.conversations.conversation import Conversation, read_half
 from benchmarks.quality.conversations.metrics import Answered, Row, answer
 from benchmarks.quality.duplicates.pairs import Part

@@ -13,11 +13,10 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from ace_graph.errors import FormatError
+from ace_graph.base.errors import FormatError
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.classify import infer_memory_type, infer_topic
-from ace_graph.memory.formats.importing import as_playbook
-from ace_graph.memory.formats.registry import read_playbook
+from ace_graph.memory.formats.registry import as_playbook, read_playbook
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import content_words
 

@@ -8,17 +8,15 @@ from typing import NamedTuple
 
 from langchain_core.embeddings import Embeddings
 
-from ace_graph.embeddings.matrix import Matrix, quantised
-from ace_graph.embeddings.meaning import NEAREST, few_of
+from ace_graph.agent.embeddings.matrix import Matrix, quantised
+from ace_graph.agent.embeddings.meaning import NEAREST, few_of
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retrieval.retrieve import retrieve
-from ace_graph.memory.retrieval.selection import line_tokens
+from ace_graph.memory.retrieval.retrieve import line_tokens, retrieve
 from ace_graph.memory.search.index import idf
-from ace_graph.memory.search.token_count import estimate_tokens
-from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.search.tokenize import estimate_tokens, terms
 from ace_graph.memory.snapshot import Access
 from benchmarks.quality.retrieval.cases import START, Case, Question
 

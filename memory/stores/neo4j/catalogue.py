@@ -12,24 +12,31 @@ from typing import Annotated, Any, Final, LiteralString, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Wanted
-from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope, Visibility
-from ace_graph.memory.catalogue.label import Label
-from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.memory.catalogue import (
+    AttachedPlaybook,
+    PlaybookEntry,
+    PlaybookRef,
+    Scope,
+    Visibility,
+    WantedPlaybook,
+)
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import load_effect
-from ace_graph.memory.sharing.asked import Asked
-from ace_graph.memory.sharing.grant import Grant
-from ace_graph.memory.sharing.right import Right
-from ace_graph.memory.snapshot import Version
-from ace_graph.memory.stores.base_and_tail import EMPTY_BASE, StoredBase, base_checksum, content_of
-from ace_graph.memory.stores.neo4j.queries import PARTS, STATE
-from ace_graph.memory.stores.neo4j.rows import Parts, base_properties, native, owner_name
+from ace_graph.memory.sharing import Grant, PlaybookAccess, Right
+from ace_graph.memory.snapshot import Label, Version
+from ace_graph.memory.stores.neo4j.queries import PARTS, STATE, Parts, base_properties, native, owner_name
 from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import GrantRow, delete_sharing, list_shared_ids, read_grants
 from ace_graph.memory.stores.playbooks import StoredVersion
-from ace_graph.memory.stores.stored_form import dump_base, load_base
+from ace_graph.memory.stores.snapshot_and_log import (
+    EMPTY_BASE,
+    StoredBase,
+    base_checksum,
+    content_of,
+    dump_base,
+    load_base,
+)
 
 __all__ = [
     "LOAD_ATTACHED",
@@ -212,7 +219,7 @@ async def list_shared(
     return tuple((entry, grants) for entry, grants in found if entry is not None)
 
 
-async def check_right(run: Runner, asked: Asked, needed: Right) -> None:
+async def check_right(run: Runner, asked: PlaybookAccess, needed: Right) -> None:
     """Check the caller's right as it is stored now; run it under the lock of the playbook.
 
     Raises PlaybookNotFound, PlaybookForbidden.
@@ -230,7 +237,7 @@ async def delete_owned(run: Runner, owner: str, statement: LiteralString) -> boo
     return bool(ids)
 
 
-def wanted_rows(wanted: Sequence[Wanted]) -> list[Row]:
+def wanted_rows(wanted: Sequence[WantedPlaybook]) -> list[Row]:
     """Return the parameter of LOAD_ATTACHED."""
     return [
         {

@@ -9,35 +9,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, LiteralString, NamedTuple, cast
 
-from ace_graph.memory.retention import Cleaned, Fate, Place, References, fate, named_turns
+from ace_graph.base.retention import Cutoffs
+from ace_graph.memory.retention import Cleaned, CleaningPlace, Fate, References, fate, named_turns
 from ace_graph.memory.serialization import load_record
 from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
 from ace_graph.memory.stores.neo4j.commit import lock, read_locked
-from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection
-from ace_graph.memory.stores.neo4j.rows import native, turn_properties
+from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink
+from ace_graph.memory.stores.neo4j.queries import native, turn_properties
 from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.retention import Cutoffs
-
-__all__ = [
-    "BEGIN",
-    "COUNT_DELTAS",
-    "DELETE_DELTAS",
-    "DELETE_TURNS",
-    "EMPTY_TURNS",
-    "LEARNERS",
-    "MARK_KEYS",
-    "OLD_STEPS",
-    "OLD_TURNS",
-    "SIZES",
-    "Batch",
-    "begin_cleaning",
-    "clean_batch",
-    "list_learners",
-    "read_sizes",
-]
-
 
 _OLD_TURN = """
 RETURN t.key AS key, t.record_json AS record_json, t.seq AS seq,
@@ -45,30 +26,24 @@ RETURN t.key AS key, t.record_json AS record_json, t.seq AS seq,
   EXISTS { MATCH (c:AceTurn {user_id: $uid, parent_id: t.turn_id}) } AS has_parts,
 """
 _NOT_KEPT = "(NOT $failures OR NOT t.status IN ['failure', 'partial'] OR coalesce(t.deleted, false))"
-
 OLD_STEPS: Final = f"""
 MATCH (t:AceTurn) WHERE t.user_id = $uid AND t.completed_at < $before AND t.completed_at >= $at
   AND coalesce(t.has_steps, true) AND (t.completed_at > $at OR t.seq > $seq) AND {_NOT_KEPT}
 {_OLD_TURN} t.completed_at AS at ORDER BY at, seq LIMIT $most
 """
 """Old completed turns with steps; nodes from before `has_steps` was stored may have none."""
-
 OLD_TURNS: Final = f"""
 MATCH (t:AceTurn) WHERE t.user_id = $uid AND t.started_at < $before AND t.started_at >= $at
   AND (t.started_at > $at OR t.seq > $seq) AND {_NOT_KEPT}
 {_OLD_TURN} t.started_at AS at ORDER BY at, seq LIMIT $most
 """
-
 EMPTY_TURNS: Final = "UNWIND $turns AS each MATCH (t:AceTurn {key: each.key}) SET t += each.turn"
-
 DELETE_TURNS: Final = "UNWIND $keys AS key MATCH (t:AceTurn {key: key}) DETACH DELETE t"
-
 MARK_KEYS: Final = """
 MATCH (m:AceMemoryState {user_id: $uid}) WHERE coalesce(m.keys_from < $keys_from, true)
 SET m.keys_from = $keys_from
 """
 """Record that keys were removed up to this moment: an older commit is refused."""
-
 _OLD_DELTAS = """
 CALL (m) {
   MATCH (y:AceDelta {user_id: $uid})
@@ -80,14 +55,12 @@ CALL (m, young) {
   WHERE d.user_id = $uid AND d.at < $before
     AND (NOT d.content OR d.version < coalesce(young, m.history_base + 1))
 """
-
 COUNT_DELTAS: Final = f"""
 MATCH (m:AceMemoryState {{user_id: $uid}})
 {_OLD_DELTAS} RETURN count(d) AS deltas
 }}
 RETURN deltas
 """
-
 DELETE_DELTAS: Final = f"""
 MATCH (m:AceMemoryState {{user_id: $uid}})
 {_OLD_DELTAS} WITH d ORDER BY d.version, d.seq LIMIT $most
@@ -97,7 +70,6 @@ MATCH (m:AceMemoryState {{user_id: $uid}})
 RETURN deltas
 """
 """Versions are deleted from the oldest on, without a gap, and never past the base of the history."""
-
 BEGIN: Final = """
 MERGE (d:AceDuty {name: 'cleaning'})
 SET d.asked_at = $now
@@ -106,7 +78,6 @@ SET d.began_at = $now
 RETURN d.began_at AS began_at
 """
 """The first SET locks the node, so a second caller sees what the first one has set."""
-
 LEARNERS: Final = """
 MATCH (m:AceMemoryState) WHERE m.user_id > $after
 WITH m ORDER BY m.user_id LIMIT $limit
@@ -117,7 +88,6 @@ CALL (m) {
 RETURN m.user_id AS learner_id, m.version AS version, m.created_at AS created_at,
   m.updated_at AS changed_at, last_turn ORDER BY m.user_id
 """
-
 SIZES: Final = """
 CALL () { MATCH (m:AceMemoryState) RETURN count(m) AS learners }
 CALL () { MATCH (t:AceTurn) RETURN count(t) AS turns }
@@ -125,18 +95,16 @@ CALL () { MATCH (d:AceDelta) RETURN count(d) AS deltas }
 CALL () { MATCH (p:AcePending) RETURN count(p) AS pending }
 RETURN learners, turns, deltas, pending
 """
-
-
 _BEGINNING_OF_TIME = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Batch:
+class CleaningCall:
     """One call of clean."""
 
     learner: str
     cutoffs: Cutoffs
-    place: Place
+    place: CleaningPlace
     most: int
     dry_run: bool
 
@@ -152,9 +120,11 @@ class Batch:
         return queries[self.place.part]
 
     @property
-    def following(self) -> Place | None:
+    def following(self) -> CleaningPlace | None:
         """Where the next part begins."""
-        return {"steps": Place("turns"), "turns": Place("deltas"), "deltas": None}[self.place.part]
+        return {"steps": CleaningPlace("turns"), "turns": CleaningPlace("deltas"), "deltas": None}[
+            self.place.part
+        ]
 
     def parameters(self) -> dict[str, object]:
         """The parameters of the statements."""
@@ -176,7 +146,7 @@ class _Old(NamedTuple):
     seq: int
 
 
-async def clean_batch(connection: Neo4jConnection, link: Link, batch: Batch) -> Cleaned:
+async def clean_batch(connection: Neo4jConnection, link: Neo4jLink, batch: CleaningCall) -> Cleaned:
     """Read one batch of rows and delete what is too old. Without any rows, no lock is taken."""
     if batch.before is None:
         return Cleaned(next=batch.following)
@@ -193,7 +163,7 @@ async def clean_batch(connection: Neo4jConnection, link: Link, batch: Batch) -> 
         return await _clean_turns(transaction, batch)
 
 
-async def _clean_turns(run: Runner, batch: Batch) -> Cleaned:
+async def _clean_turns(run: Runner, batch: CleaningCall) -> Cleaned:
     snapshot = await read_locked(run, batch.learner)
     if snapshot.absent:
         return Cleaned(next=batch.following)
@@ -205,7 +175,7 @@ async def _clean_turns(run: Runner, batch: Batch) -> Cleaned:
     ends = [each.fate for each in old]
     following = batch.following
     if len(old) == batch.most:
-        following = Place(batch.place.part, old[-1].at, old[-1].seq)
+        following = CleaningPlace(batch.place.part, old[-1].at, old[-1].seq)
     if batch.place.part == "turns":
         return Cleaned(turns=ends.count("goes"), next=following)
     return Cleaned(steps=ends.count("loses steps"), unreflected=ends.count("unreflected"), next=following)
@@ -220,7 +190,7 @@ def _with_fate(row: Row, named: frozenset[str], cutoffs: Cutoffs) -> _Old:
     return _Old(str(row["key"]), turn, fate(turn, references, cutoffs), at, int(str(row["seq"])))
 
 
-async def _delete_or_empty(run: Runner, batch: Batch, old: list[_Old]) -> None:
+async def _delete_or_empty(run: Runner, batch: CleaningCall, old: list[_Old]) -> None:
     if batch.place.part == "turns":
         going = [each.key for each in old if each.fate == "goes"]
         if going:
@@ -238,7 +208,7 @@ async def _delete_or_empty(run: Runner, batch: Batch, old: list[_Old]) -> None:
         await fetch(run, EMPTY_TURNS, turns=emptied)
 
 
-async def _delete_deltas(run: Runner, batch: Batch) -> Cleaned:
+async def _delete_deltas(run: Runner, batch: CleaningCall) -> Cleaned:
     state = await lock(run, batch.learner)
     if state is None or state.epoch is None:
         return Cleaned()
@@ -248,7 +218,7 @@ async def _delete_deltas(run: Runner, batch: Batch) -> Cleaned:
     return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
 
 
-async def _mark_keys(run: Runner, batch: Batch) -> None:
+async def _mark_keys(run: Runner, batch: CleaningCall) -> None:
     if batch.cutoffs.records is not None:
         moment = batch.cutoffs.records.timestamp()
         await fetch(run, MARK_KEYS, uid=batch.learner, keys_from=moment)
@@ -258,7 +228,7 @@ def _number(rows: list[Row]) -> int:
     return int(str(rows[0]["deltas"])) if rows else 0
 
 
-async def begin_cleaning(connection: Neo4jConnection, link: Link, now: datetime, every: float) -> bool:
+async def begin_cleaning(connection: Neo4jConnection, link: Neo4jLink, now: datetime, every: float) -> bool:
     """Return whether a cleaning is due; if so, record its start. A clock set back blocks no cleaning."""
     return bool(await connection.rows(link, BEGIN, now=now.timestamp(), every=every))
 

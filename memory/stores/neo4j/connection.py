@@ -7,12 +7,14 @@ this project. The first call makes the schema.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from typing import LiteralString, TypeVar
+from typing import LiteralString, TypeVar, cast
+from urllib.parse import SplitResult, urlsplit
 
 from neo4j import (
     AsyncDriver,
@@ -21,17 +23,142 @@ from neo4j import (
     NotificationDisabledClassification,
     NotificationMinimumSeverity,
 )
-from neo4j.exceptions import ClientError, DriverError, Neo4jError, ServiceUnavailable
+from neo4j.exceptions import (
+    AuthError,
+    ClientError,
+    ConfigurationError,
+    DriverError,
+    IncompleteCommit,
+    Neo4jError,
+    ServiceUnavailable,
+    TransientError,
+)
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
+from ace_graph.base.errors import (
+    CommitContention,
+    StoreAuthError,
+    StoreError,
+    StoreUnavailable,
+    StoreUrlError,
+)
+from ace_graph.base.portal import Portal, portal
 from ace_graph.memory.stores.base import Timeouts
 from ace_graph.memory.stores.commit_queue import CommitQueue
-from ace_graph.memory.stores.neo4j.errors import checked_uri, is_retryable, translated
 from ace_graph.memory.stores.neo4j.runner import Namespace, Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.schema import HELD, RECORD, SCHEMA, STATEMENTS, is_made
-from ace_graph.portal import Portal, portal
 
-__all__ = ["Link", "Login", "Neo4jConnection"]
+# Translates the driver's errors into those of this project; each message names the setting to check.
+#
+# No message contains a password, a statement or a stored value. The driver's own error is the cause
+# (`__cause__`) of the one raised.
+
+
+_SCHEMES = frozenset({"neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"})
+_SECURITY = "Neo.ClientError.Security."
+_CHECK = "check that it runs and that its address is right (ACE_STORE, or NEO4J_URI)"
+
+
+def checked_uri(uri: str) -> SplitResult:
+    """Return the parts of a Neo4j address. Raises StoreUrlError, which never quotes a password."""
+    try:
+        parts = urlsplit(uri)
+        port = parts.port
+    except ValueError as error:
+        raise StoreUrlError(
+            f"the Neo4j address can't be read ({error}): ACE_STORE, or NEO4J_URI, is like neo4j://host:7687"
+        ) from error
+    if parts.scheme not in _SCHEMES or not parts.hostname or port == 0:
+        raise StoreUrlError(
+            f"a Neo4j address begins with one of {', '.join(sorted(_SCHEMES))} and names a host: "
+            "ACE_STORE, or NEO4J_URI, is like neo4j://host:7687"
+        )
+    if parts.username is not None or parts.password is not None:
+        raise StoreUrlError(
+            "the Neo4j address holds a login: take it out of ACE_STORE, or NEO4J_URI, "
+            "and set NEO4J_USERNAME and NEO4J_PASSWORD instead"
+        )
+    return parts
+
+
+def is_retryable(error: BaseException) -> bool:
+    """Whether a retry may succeed. A retry is safe, because every write has an op id."""
+    if isinstance(error, IncompleteCommit):
+        return True
+    return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
+
+
+def translated(error: Exception, place: str, user: str | None, database: str | None) -> StoreError:
+    """Return the error to raise instead of the driver's.
+
+    `place` is the server's host and port, for the reader of the message.
+    """
+    if isinstance(error, Neo4jError):
+        return _server_error(error, place, user, database)
+    if isinstance(error, ConfigurationError):
+        return StoreUnavailable(
+            f"The driver can't use the address of Neo4j at {place}: check ACE_STORE, or NEO4J_URI."
+        )
+    if isinstance(error, TimeoutError):
+        return StoreUnavailable(f"Neo4j at {place} did not answer in time: {_CHECK}.")
+    reasons = [_reason(cause) for cause in _causes(error)]
+    reason = next((found for found in reasons if found), "")
+    return StoreUnavailable(f"Neo4j at {place} can't be reached{reason}: {_CHECK}.")
+
+
+def _server_error(error: Neo4jError, place: str, user: str | None, database: str | None) -> StoreError:
+    code = error.code or ""
+    who = f"the user {user!r}" if user else "a login without a name"
+    if code.startswith(_SECURITY) or isinstance(error, AuthError):
+        return _login_error(code, place, who)
+    if code == "Neo.ClientError.Database.DatabaseNotFound":
+        return StoreUnavailable(
+            f"Neo4j at {place} has no database {database!r}: check NEO4J_DATABASE, or leave it empty."
+        )
+    if isinstance(error, TransientError) and ".Transaction." in code:
+        return CommitContention(
+            f"Other writers kept Neo4j at {place} busy ({code}): make the same commit again."
+        )
+    if isinstance(error, TransientError) or code.startswith(("Neo.DatabaseError.", "Neo.TransientError.")):
+        return StoreUnavailable(f"Neo4j at {place} failed ({code}): look into the server's log.")
+    return StoreError(f"Neo4j at {place} refused ({code}): look into the server's log.")
+
+
+def _login_error(code: str, place: str, who: str) -> StoreAuthError:
+    if code == f"{_SECURITY}CredentialsExpired":
+        return StoreAuthError(
+            f"Neo4j at {place} wants {who} to change the first password: do that, then set NEO4J_PASSWORD."
+        )
+    if code == f"{_SECURITY}AuthenticationRateLimit":
+        return StoreAuthError(
+            f"Neo4j at {place} refuses {who} for some seconds after too many wrong passwords: "
+            "check NEO4J_USERNAME and NEO4J_PASSWORD."
+        )
+    if code == f"{_SECURITY}Forbidden":
+        return StoreAuthError(
+            f"Neo4j at {place} does not allow this to {who}: it must read, write and make constraints."
+        )
+    return StoreAuthError(f"Neo4j at {place} refused {who}: check NEO4J_USERNAME and NEO4J_PASSWORD.")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and the chain of its causes; of a group of errors the first one."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        if isinstance(cause, BaseExceptionGroup):
+            cause = cast("BaseExceptionGroup[BaseException]", cause).exceptions[0]
+        else:
+            cause = cause.__cause__ or cause.__context__
+
+
+def _reason(cause: BaseException) -> str:
+    if "looks like HTTP" in str(cause):
+        return " (that port speaks HTTP; Bolt is usually on 7687)"
+    if not isinstance(cause, OSError) or cause.errno is None:
+        return ""
+    return f" ({os.strerror(cause.errno) if cause.errno > 0 else cause.strerror})"
+
 
 T = TypeVar("T")
 _IDLE_CHECK_SECONDS = 60.0
@@ -60,7 +187,7 @@ class Login:
 
 
 @dataclass
-class Link:
+class Neo4jLink:
     """What belongs to one portal: the driver, the queues of commits, and what is known about the server."""
 
     portal: Portal
@@ -82,7 +209,7 @@ class Neo4jConnection:
         self.timeouts = timeouts
         self.namespace: Namespace = "learners"
         self._login = login
-        self._links: list[Link] = []
+        self._links: list[Neo4jLink] = []
 
     def of_playbooks(self) -> Neo4jConnection:
         """Return a connection for the named playbooks, which shares the driver."""
@@ -91,11 +218,11 @@ class Neo4jConnection:
         return other
 
     @property
-    def link(self) -> Link:
+    def link(self) -> Neo4jLink:
         """This process's link. One that a parent process made stays referenced and is never used."""
         here = portal()
         if not self._links or self._links[-1].portal is not here:
-            self._links.append(Link(here, self._driver()))
+            self._links.append(Neo4jLink(here, self._driver()))
             here.at_exit(self.close)
         return self._links[-1]
 
@@ -104,7 +231,7 @@ class Neo4jConnection:
         if self._links and self._links[-1].portal is portal():
             await self._links.pop().driver.close()
 
-    async def work(self, attempt: Callable[[Link], Awaitable[T]], *, seconds: float | None = None) -> T:
+    async def work(self, attempt: Callable[[Neo4jLink], Awaitable[T]], *, seconds: float | None = None) -> T:
         """Return the result of `attempt`, retried on transient errors, within `seconds` or a read's time.
 
         `attempt` must be safe to repeat. Raises StoreUnavailable, StoreAuthError, CommitContention,
@@ -120,29 +247,29 @@ class Neo4jConnection:
             raise translated(error, login.place, login.username, login.database) from error
 
     @asynccontextmanager
-    async def session(self, link: Link) -> AsyncGenerator[Runner]:
+    async def session(self, link: Neo4jLink) -> AsyncGenerator[Runner]:
         """Open a session for one task; sessions must not be shared."""
         async with self._session(link) as session:
             yield Runner(session, self.namespace)
 
-    async def rows(self, link: Link, query: LiteralString, /, **parameters: object) -> list[Row]:
+    async def rows(self, link: Neo4jLink, query: LiteralString, /, **parameters: object) -> list[Row]:
         """Run one statement in a transaction of its own: one round trip."""
         async with self.session(link) as session:
             return await fetch(session, query, **parameters)
 
-    async def _schema_rows(self, link: Link, query: LiteralString, /, **parameters: object) -> list[Row]:
+    async def _schema_rows(self, link: Neo4jLink, query: LiteralString, /, **parameters: object) -> list[Row]:
         """Run one statement of the schema, which names the labels of both namespaces itself."""
         async with self._session(link) as session:
             return await fetch(Runner(session), query, **parameters)
 
     @asynccontextmanager
-    async def transaction(self, link: Link) -> AsyncGenerator[Runner]:
+    async def transaction(self, link: Neo4jLink) -> AsyncGenerator[Runner]:
         """Open a transaction that is committed at the end, and rolled back on an error."""
         async with self._session(link) as session, await session.begin_transaction() as transaction:
             yield Runner(transaction, self.namespace)
             await transaction.commit()
 
-    def _session(self, link: Link) -> AsyncSession:
+    def _session(self, link: Neo4jLink) -> AsyncSession:
         # The driver types its options for type checkers only by name; pyright finds the rest unknown.
         return link.driver.session(database=self._login.database)  # pyright: ignore[reportUnknownMemberType]
 
@@ -161,7 +288,7 @@ class Neo4jConnection:
             telemetry_disabled=True,
         )
 
-    async def _retried(self, link: Link, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _retried(self, link: Neo4jLink, attempt: Callable[[], Awaitable[T]]) -> T:
         def is_transient(error: BaseException) -> bool:
             never_reached = isinstance(error, ServiceUnavailable) and not link.answered
             return is_retryable(error) and not never_reached
@@ -179,7 +306,7 @@ class Neo4jConnection:
                 return result
         raise AssertionError("tenacity ends with a result or an error")
 
-    async def _make_schema(self, link: Link) -> None:
+    async def _make_schema(self, link: Neo4jLink) -> None:
         """Make constraints and indexes. Another process or call may do the same at the same time."""
         if link.schema_made:
             return
@@ -192,7 +319,7 @@ class Neo4jConnection:
                 await self._retried(link, lambda: self._schema_rows(link, RECORD, name=SCHEMA))
         link.schema_made = True
 
-    async def _change_schema(self, link: Link, statement: LiteralString) -> None:
+    async def _change_schema(self, link: Neo4jLink, statement: LiteralString) -> None:
         try:
             await self._schema_rows(link, statement)
         except ClientError as error:

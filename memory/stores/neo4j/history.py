@@ -5,24 +5,23 @@ The caller holds the learner's lock where several reads must be consistent.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any, Final, cast
 
 from ace_graph.memory.commit import History
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import load_record
 from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport
-from ace_graph.memory.stores.base_and_tail import StoredBase
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.catalogue import list_entries
 from ace_graph.memory.stores.neo4j.commit import read_locked
 from ace_graph.memory.stores.neo4j.pending import read_items
-from ace_graph.memory.stores.neo4j.rows import read_entry
+from ace_graph.memory.stores.neo4j.queries import read_entry
 from ace_graph.memory.stores.neo4j.runner import Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import read_sharing
-from ace_graph.memory.stores.stored_form import load_base
+from ace_graph.memory.stores.snapshot_and_log import StoredBase, load_base
+from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.turn import TurnRecord
-
-__all__ = ["read_export", "read_history", "read_turns"]
 
 _ALL = 2**31
 
@@ -64,3 +63,42 @@ async def read_base(run: Runner, learner_id: str) -> tuple[int, Playbook]:
         return 0, Playbook()
     n, base = int(str(rows[0]["n"])), StoredBase(*cast("list[Any]", rows[0]["base"]))
     return n, load_base(base.checked().text)
+
+
+# The vectors of bullets in the Neo4j store (see `ace_graph.memory.stores.vectors`): a node for each.
+
+
+_READ: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_VECTOR]->(v:AceVector {model: $model})
+RETURN v.name AS name, v.vector AS vector
+"""
+_PUT: Final = """
+MATCH (m:AceMemoryState {user_id: $uid, epoch: $epoch})
+CALL (m) {
+  MATCH (m)-[:HAS_VECTOR]->(old:AceVector)
+  WHERE old.model <> $model OR old.name IN $gone
+  DETACH DELETE old
+}
+CALL (m) {
+  UNWIND $rows AS row
+  MERGE (v:AceVector {user_id: $uid, model: $model, name: row[0]})
+  SET v.vector = row[1]
+  MERGE (m)-[:HAS_VECTOR]->(v)
+}
+RETURN true AS done
+"""
+
+
+async def read_vectors(run: Runner, learner: str, model: str) -> Mapping[str, bytes]:
+    """Return the rows of a model by content hash, in one statement."""
+    rows = await fetch(run, _READ, uid=learner, model=model)
+    return {str(row["name"]): row["vector"] for row in rows if isinstance(row["vector"], bytes)}
+
+
+async def put_vectors(run: Runner, learner: str, epoch: str | None, change: VectorChange) -> bool:
+    """Store and delete rows, under the learner's lock; False where the state is not of that epoch."""
+    rows = [[name, row] for name, row in change.rows.items()]
+    done = await fetch(
+        run, _PUT, uid=learner, epoch=epoch, model=change.model, gone=list(change.gone), rows=rows
+    )
+    return bool(done)

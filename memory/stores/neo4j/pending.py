@@ -13,12 +13,11 @@ from types import MappingProxyType
 from typing import LiteralString
 from zlib import crc32
 
-from ace_graph.errors import TrajectoryNotFound
-from ace_graph.memory.commit import commit_key
-from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem, bounded_error
+from ace_graph.base.errors import TrajectoryNotFound
+from ace_graph.memory.commit import Amend, Pending, PendingCounts, PendingItem, bounded_error, commit_key
 from ace_graph.memory.serialization import load_record
-from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection
-from ace_graph.memory.stores.neo4j.rows import Properties, turn_properties
+from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink
+from ace_graph.memory.stores.neo4j.queries import Properties, turn_properties
 from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -184,7 +183,9 @@ def new_items(learner: str, pending: Pending | PendingItem | None, now: datetime
     ]
 
 
-async def claim_next(connection: Neo4jConnection, link: Link, request: ClaimRequest) -> PendingItem | None:
+async def claim_next(
+    connection: Neo4jConnection, link: Neo4jLink, request: ClaimRequest
+) -> PendingItem | None:
     """Lease the best item that no other worker leases first."""
     now = request.now.timestamp()
     if request.learner is not None:

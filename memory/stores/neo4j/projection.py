@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ace_graph.base.portal import portal
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.commit import read_locked
-from ace_graph.memory.stores.neo4j.connection import Link
-from ace_graph.memory.stores.neo4j.rows import Properties
+from ace_graph.memory.stores.neo4j.connection import Neo4jLink
+from ace_graph.memory.stores.neo4j.queries import Properties
 from ace_graph.memory.stores.neo4j.runner import fetch
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
-from ace_graph.portal import portal
 
 __all__ = ["project"]
 
@@ -30,7 +30,7 @@ async def project(store: Neo4jStore, learner_id: str) -> int:
     """
     learner = checked_learner_id(learner_id)
 
-    async def write(link: Link) -> int:
+    async def write(link: Neo4jLink) -> int:
         async with store.connection.transaction(link) as transaction:
             snapshot = await read_locked(transaction, learner)
             bullets = _properties(learner, snapshot.playbook.bullets())

@@ -11,26 +11,35 @@ A transaction that waited for a lock node which `forget` deleted sees it without
 
 from __future__ import annotations
 
-__all__ = [
-    "BASE",
-    "CONTENT_PARTS",
-    "CREATE",
-    "CREATE_PLAYBOOK",
-    "DELETE_LEARNER",
-    "DELTAS",
-    "DESCRIBE",
-    "EXPORT_DELTAS",
-    "KNOWN_TURNS",
-    "LOAD",
-    "LOCK",
-    "OWNERS_TURNS",
-    "PARTS",
-    "PROJECT",
-    "STATE",
-    "TURNS",
-    "UPDATE",
-    "WRITE",
-]
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, TypeVar, cast
+from uuid import uuid4
+
+from neo4j.time import DateTime
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from ace_graph.base.errors import IncompleteState
+from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef
+from ace_graph.memory.commit import CommitPlan, HistoryEntry, commit_key
+from ace_graph.memory.delta.effect import Report
+from ace_graph.memory.serialization import dump_record, dump_report, load_effect, load_report
+from ace_graph.memory.snapshot import Label, Snapshot, Version
+from ace_graph.memory.stores.neo4j.runner import Row
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.snapshot_and_log import (
+    EMPTY_BASE,
+    NO_STAMPS,
+    CompactionMarks,
+    Sizes,
+    StateHead,
+    StoredBase,
+    StoredEffect,
+    StoredStamps,
+    StoredState,
+    StoredTouches,
+)
+from ace_graph.memory.turn import TurnRecord
 
 STATE = """
 m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor,
@@ -39,7 +48,6 @@ m.history_base AS history_base, m.history_next AS history_next, m.content_base A
 m.base_bytes AS base_bytes, m.effects_bytes AS effects_bytes,
 m.stamps_bytes AS stamps_bytes, m.touches_bytes AS touches_bytes, m.keys_from AS keys_from
 """
-
 CONTENT_PARTS = """
 base: head(COLLECT {
   MATCH (m)-[:HAS_BASE]->(b:AceBase) WHERE NOT follows AND b.version = m.content_base
@@ -51,7 +59,6 @@ effects: COLLECT {
   RETURN [d.content_version, d.parent, d.etag, d.effect_json] ORDER BY d.content_version
 }
 """
-
 PARTS = f"""
 CALL (m) {{
   WITH m, coalesce(m.epoch = $known.epoch, false) AS same
@@ -82,16 +89,13 @@ CALL (m) {{
 """
 """The parts of a state that are newer than what `$known` names, or all of them where that is less or nothing
 is known. They may be of several commits, as each is read when it comes: the chain of etags tells."""
-
 LOAD = f"MATCH (m:AceMemoryState {{user_id: $uid}}) {PARTS} RETURN {STATE}, parts"
 """Read the state in one round trip."""
-
 _REPEATED = """
 OPTIONAL MATCH (d:AceDelta {key: $key})
 OPTIONAL MATCH (t:AceTurn {key: $key})
 WITH l, m, coalesce(d.report_json, t.report_json) AS repeated
 """
-
 _WRITE_HISTORY = """
 FOREACH (delta IN CASE WHEN fresh THEN $deltas ELSE [] END |
   CREATE (m)-[:HAS_DELTA]->(new:AceDelta) SET new = delta, new.seq = seq)
@@ -107,21 +111,18 @@ FOREACH (stamps IN CASE WHEN fresh THEN $stamps ELSE [] END |
 FOREACH (base IN CASE WHEN fresh THEN $bases ELSE [] END |
   CREATE (m)-[:HAS_BASE]->(new:AceBase) SET new = base)
 """
-
 _OUTDATED_USE = """
 COLLECT {
   MATCH (m)-[:HAS_TOUCH|HAS_STAMPS]->(old) WHERE size($stamps) > 0 RETURN old
 } AS outdated
 """
 """Stamps and touches from before the access part started anew."""
-
 _SET_STATE = """
 FOREACH (old IN CASE WHEN fresh THEN outdated ELSE [] END | DETACH DELETE old)
 FOREACH (state IN CASE WHEN fresh THEN [$state] ELSE [] END |
   SET m += state, m.effects_bytes = m.effects_bytes + $effect_bytes,
     m.touches_bytes = m.touches_bytes + $touches_bytes)
 """
-
 UPDATE = f"""
 MATCH (l:AceLock {{user_id: $uid}})
 SET l.seq = l.seq + 1
@@ -145,13 +146,11 @@ RETURN fresh, repeated, seq, {STATE}, head(found) AS parts
 """
 """Lock, compare, write in one round trip. On a conflict nothing is written, and the reply holds the newer
 state. A commit that is older than the stored keys is not written either. No row: there is no such learner."""
-
 _OWNED_BY_USER = """
   MERGE (u:User {id: $uid}) ON CREATE SET u.ace_created = true
   WITH l, u LIMIT 1
   CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
 """
-
 _AFTERSTATE = f"""
   WITH m, l.seq AS seq, true AS fresh
   {_WRITE_HISTORY}
@@ -160,7 +159,6 @@ _AFTERSTATE = f"""
 WITH l, old AS m, repeated, fresh
 RETURN fresh, repeated, l.seq AS seq, {STATE}, null AS parts
 """
-
 _IF_ABSENT = f"""
 MERGE (l:AceLock {{user_id: $uid}}) ON CREATE SET l.seq = 0
 SET l.seq = l.seq + 1
@@ -172,19 +170,15 @@ WITH l, m AS old, repeated
 CALL (l, old, repeated) {{
   WITH l WHERE old IS NULL AND repeated IS NULL AND l.seq IS NOT NULL
 """
-
 CREATE = f"{_IF_ABSENT} {_OWNED_BY_USER} {_AFTERSTATE}"
 """The first commit of a learner. An existing User node is used as it is; one that is created here is marked,
 because only such a node may be deleted again."""
-
 _WITH_GRANTS = """
   CREATE (m:AceMemoryState) SET m = $state
   FOREACH (grant IN $grants | CREATE (g:AceGrant) SET g = grant)
 """
-
 CREATE_PLAYBOOK = f"{_IF_ABSENT} {_WITH_GRANTS} {_AFTERSTATE}"
 """The first commit of a named playbook. It names its owner and belongs to no User node."""
-
 LOCK = f"""
 MATCH (l:AceLock {{user_id: $uid}})
 SET l.seq = l.seq + 1
@@ -199,7 +193,6 @@ CALL (m) {{
 RETURN l.seq AS seq, repeated, {STATE}, head(found) AS parts
 """
 """Take the lock until the transaction ends, and read the state under it."""
-
 WRITE = f"""
 MATCH (m:AceMemoryState {{user_id: $uid}})
 WITH m, $seq AS seq, true AS fresh, {_OUTDATED_USE}
@@ -209,45 +202,38 @@ RETURN fresh, seq, {STATE}, null AS parts
 """
 """Write under the lock that the transaction holds. It does not match the lock node again: that would look it
 up in its unique index, whose entry the waiting transactions hold, and deadlock with them."""
-
 _DELTA = """
 d.version AS n, d.op_id AS op_id, d.at AS at, d.author AS author, d.reason AS reason, d.source AS source,
 d.report_json AS report_json, d.effect_json AS effect_json, d.major AS major, d.minor AS minor
 """
-
 DELTAS = f"""
 MATCH (:AceMemoryState {{user_id: $uid}})-[:HAS_DELTA]->(d:AceDelta)
 WHERE d.content AND d.effect_json IS NOT NULL
 RETURN {_DELTA} ORDER BY d.version
 """
 """The content changes whose effects are kept, in order."""
-
 EXPORT_DELTAS = f"""
 MATCH (:AceMemoryState {{user_id: $uid}})-[:HAS_DELTA]->(d:AceDelta)
 RETURN {_DELTA} ORDER BY d.seq
 """
 """All deltas, also those that changed no content and those whose effect was dropped."""
-
 BASE = """
 MATCH (m:AceMemoryState {user_id: $uid})
 OPTIONAL MATCH (m)-[:HAS_BASE]->(b:AceBase) WHERE b.version = m.history_base
 RETURN m.history_base AS n, [b.version, b.etag, b.checksum, b.memory_json] AS base
 """
 """The content at the version from which effects are kept; version 0 is empty and has no node."""
-
 TURNS = """
 MATCH (t:AceTurn {user_id: $uid}) WHERE t.seq > 0 AND coalesce(t.deleted, false) = false
 RETURN t.record_json AS record_json ORDER BY t.seq DESC LIMIT $limit
 """
 """Turn records, the newest first, in the order of the index on (user_id, seq)."""
-
 KNOWN_TURNS = """
 UNWIND $ids AS id
 MATCH (t:AceTurn {user_id: $uid, turn_id: id})
 RETURN DISTINCT id AS turn_id
 """
 """Which of these trajectories the learner has a record of, deleted ones too."""
-
 OWNERS_TURNS = """
 OPTIONAL MATCH (p:AcePlaybook {user_id: $uid})
 WITH coalesce($owner, p.owner) AS owner
@@ -256,7 +242,6 @@ MATCH (t:AceTurn {user_id: owner, turn_id: id})
 RETURN DISTINCT id AS turn_id
 """
 """The same for the owner of a playbook; runs in the namespace of learners. `owner` is given for a new one."""
-
 DELETE_LEARNER = """
 MATCH (l:AceLock {user_id: $uid})
 SET l.seq = l.seq + 1
@@ -280,7 +265,6 @@ CALL (users) {
 RETURN found
 """
 """Delete everything about the learner; the User node too if it was created here and nothing was added."""
-
 PROJECT = """
 MATCH (m:AceMemoryState {user_id: $uid})
 CALL (m) {
@@ -297,7 +281,6 @@ MATCH (t:AceTurn {user_id: $uid, turn_id: turn_id})
 CREATE (b)-[:LEARNED_FROM]->(t)
 """
 """Replace the bullet nodes. The caller holds the lock."""
-
 DESCRIBE = """
 CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'
 OPTIONAL MATCH (m:AceMemoryState)
@@ -306,3 +289,276 @@ OPTIONAL MATCH (s:AceSchema)
 RETURN version, edition, learners, max(s.name) AS schema
 """
 """The server's version and edition, the schema, and the number of learners."""
+
+
+# Converts between the properties of nodes and the values of the memory.
+
+
+T = TypeVar("T")
+Properties = dict[str, Any]
+"""The properties of a node as the driver takes them: Any, because Neo4j's types have no common base."""
+_NOT_PROPERTIES = {
+    *("task", "answer", "answer_hash", "evidence", "injected", "cited"),
+    *("steps", "reflections", "feedback", "metrics", "playbooks"),  # Neo4j stores no nested values
+}
+
+
+def native(moment: object) -> object:
+    """Return a moment as a Python datetime."""
+    return moment.to_native() if isinstance(moment, DateTime) else moment
+
+
+def _parts_of(row: object, kind: Callable[..., T]) -> T | None:
+    return None if row is None else kind(*cast("list[Any]", row))  # Any: what a node holds, as it was written
+
+
+class Parts(BaseModel):
+    """The parts of a state that were read. Without a base, or stamps, the rest follows what is known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    follows: bool = False
+    base: Annotated[StoredBase | None, BeforeValidator(lambda row: _parts_of(row, StoredBase))] = None
+    effects: tuple[StoredEffect, ...] = ()
+    used: bool = False
+    stamps: Annotated[StoredStamps | None, BeforeValidator(lambda row: _parts_of(row, StoredStamps))] = None
+    touches: tuple[StoredTouches, ...] = ()
+
+
+class Reply(BaseModel):
+    """A row with a state in it; `epoch` is None where there is none.
+
+    `seq` counts how often the lock was taken; None: it was not held while this was read. `fresh`: the plan
+    was written. `repeated` is the report of an operation that was applied before. `history_base` and
+    `history_next` are the compaction marks. Keys from before `keys_from` were removed.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    epoch: str | None
+    version: int | None
+    etag: str | None
+    access_clock: int | None
+    access_mark: str | None
+    access_json: str | None
+    history_base: int | None
+    history_next: int | None
+    content_base: int | None
+    base_bytes: int | None
+    effects_bytes: int | None
+    stamps_bytes: int | None
+    touches_bytes: int | None
+    parts: Parts | None = None
+    seq: int | None = None
+    fresh: bool = False
+    repeated: str | None = None
+    keys_from: float | None = None
+    major: int | None = None
+    minor: int | None = None
+
+    def head(self) -> StateHead:
+        """Return the small part of the state."""
+        n = self.version or 0
+        return StateHead(
+            Version(self.epoch, n, self.etag or "", Label(self.major or 0, self.minor or 0)),
+            self.access_clock or 0,
+            self.access_mark or "",
+            CompactionMarks(self.history_base or 0, self.history_next),
+            self.content_base or 0,
+            Sizes(self.base_bytes or 0, self.effects_bytes or 0),
+            Sizes(self.stamps_bytes or 0, self.touches_bytes or 0),
+            self.keys_from,
+        )
+
+    def snapshot(self, known: Snapshot) -> Snapshot:
+        """Return the state.
+
+        Readers in Neo4j take no lock, so one may get parts of several commits, and what is known may be of a
+        history that a restored backup has replaced. Raises IncompleteState then, CorruptPayload, NewerFormat.
+        """
+        head = self.head()
+        if head.version.epoch is None:
+            return Snapshot()
+        parts = self.parts or Parts()
+        if not parts.follows and parts.base is None and head.base_n:
+            raise IncompleteState(
+                f"the stored content of version {head.base_n} is missing: restore the database from a backup"
+            )
+        return StoredState(
+            head.version,
+            self.access_json or "",
+            head.access_mark,
+            None if parts.follows else parts.base or EMPTY_BASE,
+            parts.effects,
+            None if parts.used else parts.stamps or NO_STAMPS,
+            parts.touches,
+        ).snapshot(known)
+
+    @property
+    def locked(self) -> bool:
+        """Whether the learner's lock was held."""
+        return self.seq is not None
+
+    def report(self) -> Report | None:
+        """Return the report of the operation, where it was applied before. Raises CorruptPayload."""
+        return None if self.repeated is None else load_report(self.repeated)
+
+
+def known_parameter(known: Snapshot) -> Properties:
+    """Return the parameter `$known`: what a reader has already."""
+    version, access = known.version, known.access
+    clock = access.access_clock if access.mark else -1
+    return {
+        "epoch": version.epoch,
+        "n": version.n,
+        "etag": version.etag,
+        "clock": clock,
+        "mark": access.mark,
+    }
+
+
+def base_properties(learner_id: str, base: StoredBase) -> Properties:
+    """Return the properties of a base's node."""
+    return {
+        "user_id": learner_id,
+        "version": base.n,
+        "etag": base.etag,
+        "checksum": base.checksum,
+        "memory_json": base.text,
+    }
+
+
+def stamps_properties(learner_id: str, stamps: StoredStamps) -> Properties:
+    """Return the properties of the node of stamps."""
+    return {
+        "user_id": learner_id,
+        "mark": stamps.mark,
+        "checksum": stamps.checksum,
+        "stamps_json": stamps.text,
+    }
+
+
+def write_state(serialized: SerializedPlan, learner_id: str, *, create: bool) -> Properties:
+    """Return the properties to set on the state node."""
+    plan = serialized.plan
+    version, access, now = plan.snapshot.version, plan.snapshot.access, plan.effect.now
+    state: Properties = {
+        "access_json": serialized.access_json,
+        "access_clock": access.access_clock,
+        "access_mark": access.mark,
+        "updated_at": now,
+    }
+    if plan.touches is None:
+        state |= {"stamps_bytes": serialized.stamps_bytes, "touches_bytes": 0}
+    if plan.content_changed or create:
+        state |= {"version": version.n, "etag": version.etag}
+        state |= version.label._asdict()
+    if create:
+        state |= {"id": str(uuid4()), "user_id": learner_id, "epoch": version.epoch, "created_at": now}
+        state |= {"history_base": 0, "content_base": 0, "base_bytes": 0, "stamps_bytes": 0}
+        state |= {"effects_bytes": serialized.effect_bytes, "touches_bytes": serialized.touches_bytes}
+    return state
+
+
+def write_use(serialized: SerializedPlan, learner_id: str) -> Properties:
+    """Return the nodes of touches, or the stamps where the access part starts anew."""
+    plan = serialized.plan
+    if plan.touches is None:
+        return {"touches": [], "stamps": [stamps_properties(learner_id, serialized.stamps)]}
+    touches = {
+        "user_id": learner_id,
+        "clock": plan.snapshot.access.access_clock,
+        "parent": plan.parent_mark,
+        "mark": plan.snapshot.access.mark,
+        "touches_json": serialized.touches_json,
+        "touches_bytes": serialized.touches_bytes,
+    }
+    return {"touches": [touches], "stamps": []}
+
+
+def write_delta(serialized: SerializedPlan, learner_id: str) -> Properties:
+    """Return the properties of the delta's node; `content_version` only where it changed the content."""
+    plan = serialized.plan
+    effect, version = plan.effect, plan.snapshot.version
+    link: Properties = {}
+    if plan.content_changed:
+        link = {"content_version": version.n, "parent": plan.parent.etag, "etag": version.etag}
+        link["effect_bytes"] = serialized.effect_bytes
+    return {
+        "key": commit_key(learner_id, effect.op_id),
+        "user_id": learner_id,
+        "op_id": effect.op_id,
+        "version": version.n,
+        "content": plan.content_changed,
+        "at": effect.now,
+        "author": effect.author,
+        "reason": effect.reason,
+        "source": effect.source,
+        "report_json": serialized.report_json,
+        "effect_json": serialized.effect_json,
+        **version.label._asdict(),
+        **link,
+    }
+
+
+def write_entry(entry: PlaybookEntry) -> Properties:
+    """Return the entry of a new playbook as properties of its state; `owner_name` is unique."""
+    return {
+        "owner": entry.owner or "",
+        "name": entry.name,
+        "name_key": entry.name_key,
+        "owner_name": owner_name(entry.ref),
+        "description": entry.description,
+        "scope": entry.scope,
+        "visibility": entry.visibility,
+    }
+
+
+def owner_name(ref: PlaybookRef) -> str:
+    """Return owner and name as one text; the length of the owner keeps two pairs from being one text."""
+    owner = ref.owner or ""
+    return f"{len(owner)}:{owner}:{ref.key}"
+
+
+def write_turn(plan: CommitPlan, learner_id: str, record: TurnRecord) -> Properties:
+    """Return the properties of a new turn's node."""
+    effect = plan.effect
+    return turn_properties(record) | {
+        "key": commit_key(learner_id, effect.op_id),
+        "user_id": learner_id,
+        "op_id": effect.op_id,
+        "report_json": dump_report(effect.report),
+    }
+
+
+def turn_properties(record: TurnRecord) -> Properties:
+    """Return the record as JSON, and as properties what is searched for or useful in Neo4j Browser."""
+    searched = record.model_dump(exclude=_NOT_PROPERTIES)
+    lists = {"injected": list(record.injected), "cited": list(record.cited)}
+    return searched | lists | {"has_steps": bool(record.steps), "record_json": dump_record(record)}
+
+
+class _DeltaRow(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n: int
+    op_id: str
+    at: Annotated[datetime, BeforeValidator(native)]
+    author: str
+    reason: str
+    source: str
+    report_json: str
+    effect_json: str | None
+    major: int | None = None
+    minor: int | None = None
+
+
+def read_entry(row: Row) -> HistoryEntry:
+    """Return the history entry of a delta's row. Raises CorruptPayload."""
+    delta = _DeltaRow.model_validate(row)
+    effect = None if delta.effect_json is None else load_effect(delta.effect_json)
+    report = load_report(delta.report_json)
+    label = Label(delta.major or 0, delta.minor or 0)
+    return HistoryEntry(
+        delta.n, delta.op_id, delta.at, delta.author, delta.reason, delta.source, report, effect, label
+    )

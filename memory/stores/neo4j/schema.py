@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-from ace_graph.errors import OtherSchema
+from ace_graph.base.errors import OtherSchema
 from ace_graph.memory.stores.base import other_schema
 from ace_graph.memory.stores.neo4j.runner import Row
 

@@ -12,94 +12,57 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from ace_graph.memory.sharing.grant import Grant, Relation, Subject, team_key
-from ace_graph.memory.sharing.proposal import Proposal, ProposalState
+from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Relation, Subject, team_key
 from ace_graph.memory.stores.base import SharingExport
-from ace_graph.memory.stores.neo4j.rows import native
+from ace_graph.memory.stores.neo4j.queries import native
 from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
-
-__all__ = [
-    "GrantRow",
-    "add_proposal",
-    "decide_proposal",
-    "delete_sharing",
-    "drop_grant",
-    "forget_member",
-    "grant_rows",
-    "list_grants",
-    "list_members",
-    "list_proposals",
-    "list_shared_ids",
-    "list_teams",
-    "move_members",
-    "proposals_by",
-    "put_grants",
-    "read_grants",
-    "read_sharing",
-    "teams_like",
-    "teams_of",
-]
 
 _GRANT = """
 g.playbook_id AS playbook_id, g.subject AS subject, g.relation AS relation,
 g.granted_by AS granted_by, g.at AS at
 """
-
 READ: Final = f"""
 UNWIND $subjects AS subject
 MATCH (g:AceGrant {{playbook_id: $uid, subject: subject}}) RETURN {_GRANT}
 """
-
 LIST: Final = f"""
 MATCH (g:AceGrant {{playbook_id: $uid}}) WHERE g.subject > $after
 RETURN {_GRANT} ORDER BY g.subject LIMIT $limit
 """
-
 PUT: Final = """
 UNWIND $grants AS grant
 MERGE (g:AceGrant {playbook_id: grant.playbook_id, subject: grant.subject}) SET g += grant
 """
-
 DROP: Final = """
 MATCH (g:AceGrant {playbook_id: $uid, subject: $subject}) DELETE g RETURN count(*) AS gone
 """
-
 DROP_ALL: Final = "MATCH (g:AceGrant {playbook_id: $uid}) DELETE g"
-
 DROP_PROPOSALS: Final = "MATCH (p:AceProposal {playbook_id: $uid}) DELETE p"
-
 ABOUT: Final = f"""
 MATCH (g:AceGrant) WHERE g.subject = $subject OR g.playbook_id IN $owned
 RETURN {_GRANT} ORDER BY g.playbook_id, g.subject
 """
-
 PROPOSED_BY: Final = """
 MATCH (p:AceProposal {proposer: $user}) WHERE p.proposal_id > $after
 RETURN p.proposal_json AS proposal_json ORDER BY p.proposal_id LIMIT $limit
 """
-
 ADD_PROPOSAL: Final = "CREATE (p:AceProposal) SET p = $proposal"
-
 PROPOSALS: Final = """
 MATCH (p:AceProposal {playbook_id: $uid})
 WHERE p.proposal_id > $after AND ($state IS NULL OR p.state = $state)
 RETURN p.proposal_json AS proposal_json ORDER BY p.proposal_id LIMIT $limit
 """
-
 DECIDE: Final = """
 MATCH (p:AceProposal {proposal_id: $proposal.proposal_id})
 WHERE p.playbook_id = $proposal.playbook_id AND p.state = $held
 SET p = $proposal RETURN count(*) AS decided
 """
-
 FORGET_PROPOSALS: Final = "MATCH (p:AceProposal {proposer: $user}) DELETE p RETURN count(*) AS gone"
-
 SHARED: Final = """
 UNWIND $subjects AS subject
 MATCH (g:AceGrant {subject: subject}) WHERE g.playbook_id > $after
 RETURN DISTINCT g.playbook_id AS playbook_id ORDER BY playbook_id LIMIT $limit
 """
-
 FORGET_GRANTS: Final = """
 OPTIONAL MATCH (own:AceGrant {subject: $subject})
 WITH collect(own) AS gone
@@ -109,24 +72,19 @@ OPTIONAL MATCH (g:AceGrant {granted_by: $user})
 SET g.granted_by = ''
 RETURN DISTINCT gone
 """
-
 TEAMS_OF: Final = """
 MATCH (m:AceTeamMember {member: $user}) RETURN m.team_id AS name ORDER BY name
 """
-
 TEAMS: Final = """
 MATCH (m:AceTeamMember) WHERE m.team_id > $after RETURN DISTINCT m.team_id AS name ORDER BY name LIMIT $limit
 """
-
 TEAMS_LIKE: Final = """
 MATCH (m:AceTeamMember {team_key: $key}) WHERE m.team_id <> $team RETURN DISTINCT m.team_id AS name
 """
-
 MEMBERS: Final = """
 MATCH (m:AceTeamMember {team_id: $team}) WHERE m.member > $after
 RETURN m.member AS name ORDER BY name LIMIT $limit
 """
-
 ADD: Final = """
 UNWIND $members AS member
 MERGE (m:AceTeamMember {team_id: $team, member: member})
@@ -134,12 +92,10 @@ ON CREATE SET m.team_key = $key, m.added = true
 WITH m, m.added AS added REMOVE m.added
 RETURN count(added) AS moved
 """
-
 REMOVE: Final = """
 UNWIND $members AS member
 MATCH (m:AceTeamMember {team_id: $team, member: member}) DELETE m RETURN count(*) AS moved
 """
-
 LEAVE: Final = "MATCH (m:AceTeamMember {member: $user}) DELETE m RETURN count(*) AS gone"
 
 

@@ -12,18 +12,16 @@ from datetime import datetime
 from typing import Any, Final, LiteralString, cast
 from uuid import uuid4
 
-from ace_graph.errors import CommitContention, PlaybookExists
-from ace_graph.memory.catalogue.entry import PlaybookEntry
-from ace_graph.memory.catalogue.label import Label
-from ace_graph.memory.commit import commit_key
-from ace_graph.memory.pending import PendingItem
+from ace_graph.base.errors import CommitContention, PlaybookExists
+from ace_graph.memory.catalogue import PlaybookEntry
+from ace_graph.memory.commit import PendingItem, commit_key
 from ace_graph.memory.serialization import load_record
-from ace_graph.memory.stores.base_and_tail import StoredBase, StoredStamps, StoredTouches
+from ace_graph.memory.snapshot import Label
 from ace_graph.memory.stores.neo4j.catalogue import find_entry, read_entry
-from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection
+from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink
 from ace_graph.memory.stores.neo4j.pending import ITEM, item_of
-from ace_graph.memory.stores.neo4j.queries import STATE
-from ace_graph.memory.stores.neo4j.rows import (
+from ace_graph.memory.stores.neo4j.queries import (
+    STATE,
     Properties,
     Reply,
     base_properties,
@@ -40,6 +38,7 @@ from ace_graph.memory.stores.neo4j.sharing import (
     list_proposals,
     put_grants,
 )
+from ace_graph.memory.stores.snapshot_and_log import StoredBase, StoredStamps, StoredTouches
 from ace_graph.memory.stores.whole import WholeDelta, WholeMemory, WholeTouches, WholeTurn
 
 __all__ = ["put_whole", "read_whole", "stage", "unstage"]
@@ -214,7 +213,7 @@ def _delta(row: Row) -> WholeDelta:
     )
 
 
-async def stage(connection: Neo4jConnection, link: Link, key: str, memory: WholeMemory) -> None:
+async def stage(connection: Neo4jConnection, link: Neo4jLink, key: str, memory: WholeMemory) -> None:
     """Write the parts of a memory for `put_whole`, each batch in a transaction of its own."""
     await unstage(connection, link, key)
     for part, rows in _nodes(key, memory).items():
@@ -222,7 +221,7 @@ async def stage(connection: Neo4jConnection, link: Link, key: str, memory: Whole
             await connection.rows(link, STAGE, rows=batch)
 
 
-async def unstage(connection: Neo4jConnection, link: Link, key: str) -> None:
+async def unstage(connection: Neo4jConnection, link: Neo4jLink, key: str) -> None:
     """Delete what was staged and is no part of a memory."""
     while (await connection.rows(link, UNSTAGE, uid=key))[0]["gone"] != 0:
         pass

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ace_graph.errors import PlaybookExists
-from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope
-from ace_graph.memory.catalogue.name import PlaybookRef
-from ace_graph.memory.sharing.asked import Asked, not_found
-from ace_graph.memory.sharing.grant import Grant
-from ace_graph.memory.sharing.proposal import Proposal
-from ace_graph.memory.sharing.right import Right
+from ace_graph.base.errors import PlaybookExists
+from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef, Scope
+from ace_graph.memory.sharing import Grant, PlaybookAccess, Proposal, Right, not_found
 from ace_graph.memory.stores.records import ENTRY_COLUMNS, entry_of
 from ace_graph.memory.stores.sql.database import Tables
 from ace_graph.memory.stores.sql.sharing import add_grants, add_proposal, list_shared_ids, read_grants
@@ -115,7 +111,7 @@ async def put_proposal(tables: Tables, proposal: Proposal) -> None:
     await add_proposal(tables, proposal)
 
 
-async def check_right(tables: Tables, asked: Asked, needed: Right) -> None:
+async def check_right(tables: Tables, asked: PlaybookAccess, needed: Right) -> None:
     """Check the caller's right as it is stored now; run it in the transaction of what it allows.
 
     Raises PlaybookNotFound, PlaybookForbidden.

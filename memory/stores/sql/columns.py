@@ -5,12 +5,10 @@ See `stores.base_and_tail` for what they mean, and `stores.records` for other ro
 
 from __future__ import annotations
 
-from ace_graph.memory.catalogue.label import Label
-from ace_graph.memory.snapshot import Version
-from ace_graph.memory.stores.base_and_tail import Folding, Sizes, StateHead
-from ace_graph.memory.stores.compaction import CompactionMarks
+from ace_graph.memory.snapshot import Label, Version
 from ace_graph.memory.stores.records import turn_columns
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.snapshot_and_log import CompactionMarks, Folding, Sizes, StateHead
 from ace_graph.memory.stores.sql.database import Row
 from ace_graph.memory.turn import TurnRecord
 

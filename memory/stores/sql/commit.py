@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from ace_graph.memory.commit import Commit, begun_at, check_age, check_expected, check_not_forgotten
-from ace_graph.memory.pending import Amend, PendingItem
-from ace_graph.memory.sharing.right import Right
+from ace_graph.memory.commit import (
+    Amend,
+    Commit,
+    PendingItem,
+    begun_at,
+    check_age,
+    check_expected,
+    check_not_forgotten,
+)
+from ace_graph.memory.sharing import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport
-from ace_graph.memory.stores.base_and_tail import StateHead
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.snapshot_and_log import StateHead
 from ace_graph.memory.stores.sql.catalogue import (
     add_entry,
     check_right,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ace_graph.errors import LearnerForgotten, TrajectoryNotFound
-from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem, bounded_error
+from ace_graph.base.errors import LearnerForgotten, TrajectoryNotFound
+from ace_graph.memory.commit import Amend, Pending, PendingCounts, PendingItem, bounded_error
 from ace_graph.memory.serialization import load_record
 from ace_graph.memory.stores.records import ITEM_COLUMNS, item_of, new_item, record_columns, turn_conditions
 from ace_graph.memory.stores.sql.database import Tables

@@ -27,15 +27,16 @@ from psycopg.types.string import StrDumper, StrDumperUnknown, TextLoader
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from ace_graph.errors import StoreError
-from ace_graph.memory.commit import NewToken, begun_at
-from ace_graph.memory.pending import Pending, PendingItem
+from ace_graph.base.errors import StoreError
+from ace_graph.base.off_loop import Steps, in_slices
+from ace_graph.base.portal import Portal, portal
+from ace_graph.memory.commit import NewToken, Pending, PendingItem, begun_at
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base import TIMEOUT, Timeouts, random_token
-from ace_graph.memory.stores.base_and_tail import LEAST_TAIL, LEAST_TOUCHES
 from ace_graph.memory.stores.commit_queue import CommitQueue, CommitRequest
 from ace_graph.memory.stores.records import new_item
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.snapshot_and_log import LEAST_TAIL, LEAST_TOUCHES
 from ace_graph.memory.stores.sql.columns import delta_row, moved_columns, touches_row, turn_row
 from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Row, Tables, Values
 from ace_graph.memory.stores.sql.postgres_errors import (
@@ -47,8 +48,6 @@ from ace_graph.memory.stores.sql.postgres_errors import (
 )
 from ace_graph.memory.stores.sql.schema import TABLES, make_schema
 from ace_graph.memory.stores.sql.store import SQLStore
-from ace_graph.off_loop import Steps, in_slices
-from ace_graph.portal import Portal, portal
 
 T = TypeVar("T")
 Pool = AsyncConnectionPool[AsyncConnection[Row]]

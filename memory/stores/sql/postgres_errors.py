@@ -13,7 +13,13 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import PoolTimeout
 
-from ace_graph.errors import CommitContention, StoreAuthError, StoreError, StoreUnavailable, StoreUrlError
+from ace_graph.base.errors import (
+    CommitContention,
+    StoreAuthError,
+    StoreError,
+    StoreUnavailable,
+    StoreUrlError,
+)
 
 _SCHEMES = ("postgresql", "postgres")
 _FORM = "is like postgresql://user:password@host:5432/database"

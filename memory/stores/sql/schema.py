@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ace_graph.errors import OtherSchema
+from ace_graph.base.errors import OtherSchema
 from ace_graph.memory.stores.base import other_schema
 from ace_graph.memory.stores.sql.database import Tables, of_playbooks
 
@@ -161,7 +161,7 @@ _SHARED = {
     proposal_json TEXT NOT NULL,
     PRIMARY KEY (playbook_id, proposal_id)
 """,
-    # team_key is the form in which names of teams must differ, see memory/sharing/grant.py.
+    # team_key is the form in which names of teams must differ, see memory/sharing.py.
     "ace_team_members": f"""
     team_id {_TEXT} NOT NULL,
     member {_TEXT} NOT NULL,

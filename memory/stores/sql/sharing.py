@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ace_graph.memory.sharing.grant import Grant, Subject, team_key
-from ace_graph.memory.sharing.proposal import Proposal, ProposalState
+from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject, team_key
 from ace_graph.memory.stores.base import SharingExport
 from ace_graph.memory.stores.records import GRANT_COLUMNS, grant_of, grant_row
 from ace_graph.memory.stores.sql.database import ALL, Tables

@@ -23,7 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ace_graph.errors import CorruptPayload, OtherSchema, StoreError, StoreUnavailable
+from ace_graph.base.errors import CorruptPayload, OtherSchema, StoreError, StoreUnavailable
+from ace_graph.base.off_loop import Steps, finish
 from ace_graph.memory.commit import NewToken
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base import TIMEOUT, random_token
@@ -31,7 +32,6 @@ from ace_graph.memory.stores.commit_queue import CommitQueue
 from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Row, Tables, Values
 from ace_graph.memory.stores.sql.schema import make_schema
 from ace_graph.memory.stores.sql.store import SQLStore
-from ace_graph.off_loop import Steps, finish
 
 T = TypeVar("T")
 

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ace_graph.errors import IncompleteState
-from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Loaded, Wanted
-from ace_graph.memory.catalogue.label import Label
-from ace_graph.memory.sharing.grant import Grant
-from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base_and_tail import (
+from ace_graph.base.errors import IncompleteState
+from ace_graph.base.off_loop import off_loop
+from ace_graph.memory.catalogue import AttachedPlaybook, Loaded, WantedPlaybook
+from ace_graph.memory.sharing import Grant
+from ace_graph.memory.snapshot import Label, Snapshot, Version
+from ace_graph.memory.stores.records import grant_of
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,
     Folding,
@@ -28,8 +30,6 @@ from ace_graph.memory.stores.base_and_tail import (
     check_chain,
     check_touches,
 )
-from ace_graph.memory.stores.records import grant_of
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.stores.sql.columns import (
     BASE_COLUMNS,
     HEAD_COLUMNS,
@@ -42,7 +42,6 @@ from ace_graph.memory.stores.sql.columns import (
 )
 from ace_graph.memory.stores.sql.database import Row, Tables, of_playbooks
 from ace_graph.memory.stores.sql.schema import OF_LEARNERS
-from ace_graph.off_loop import off_loop
 
 # `start` is the known version where its effects lead on (`effects_from`, `reads_less`), else NULL; `follows`
 # says the same of the touches after the known access part (`follow`). CROSS JOIN: SQLite keeps this order.
@@ -175,7 +174,9 @@ async def read_snapshot(tables: Tables, key: str, known: Snapshot | None) -> Sna
     return (await read_attached(tables, key, known, ())).snapshot
 
 
-async def read_attached(tables: Tables, key: str, known: Snapshot | None, wanted: Sequence[Wanted]) -> Loaded:
+async def read_attached(
+    tables: Tables, key: str, known: Snapshot | None, wanted: Sequence[WantedPlaybook]
+) -> Loaded:
     """Return a learner's snapshot and named playbooks, read in one statement; see `read_snapshot`."""
     parts = await _read_parts(tables, key, known or Snapshot(), wanted)
     attached = tuple(_attached(parts.get(place), each) for place, each in enumerate(wanted))
@@ -221,7 +222,7 @@ class _Parts:
 
 
 async def _read_parts(
-    tables: Tables, key: str, known: Snapshot, wanted: Sequence[Wanted]
+    tables: Tables, key: str, known: Snapshot, wanted: Sequence[WantedPlaybook]
 ) -> Mapping[int, _Parts]:
     """Return the parts of each state by its place in what is wanted, the learner's own at -1."""
     version, access = known.version, known.access
@@ -266,7 +267,7 @@ def _version(epoch: str, n: int, etag: str, label: str) -> Version:
     return Version(epoch, n, etag, Label(major, minor))
 
 
-def _attached(parts: _Parts | None, wanted: Wanted) -> AttachedPlaybook | None:
+def _attached(parts: _Parts | None, wanted: WantedPlaybook) -> AttachedPlaybook | None:
     if parts is None or parts.entry is None:
         return None
     n, playbook_id, name, epoch, etag, label = parts.entry

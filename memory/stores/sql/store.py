@@ -13,20 +13,16 @@ from datetime import datetime
 from functools import partial
 from typing import Self, TypeVar
 
-from ace_graph.errors import CommitContention
-from ace_graph.memory.catalogue.attaching import Loaded, Wanted
-from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope
-from ace_graph.memory.catalogue.name import PlaybookRef
-from ace_graph.memory.commit import Commit, History, NewToken
+from ace_graph.base.errors import CommitContention
+from ace_graph.base.portal import portal
+from ace_graph.base.retention import Cutoffs
+from ace_graph.memory.catalogue import Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
+from ace_graph.memory.commit import Amend, Commit, History, NewToken, PendingCounts, PendingItem
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Amend, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, Place
-from ace_graph.memory.sharing.asked import Asked
-from ace_graph.memory.sharing.grant import Grant, Subject
-from ace_graph.memory.sharing.proposal import Proposal, ProposalState
-from ace_graph.memory.sharing.right import Right
+from ace_graph.memory.retention import START, Cleaned, CleaningPlace
+from ace_graph.memory.sharing import Grant, PlaybookAccess, Proposal, ProposalState, Right, Subject
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
     LearnerExport,
@@ -35,12 +31,12 @@ from ace_graph.memory.stores.base import (
     checked_learner_id,
     random_token,
 )
-from ace_graph.memory.stores.cleaning_batch import Batch
 from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.stores.sql import catalogue, cleaning, sharing
 from ace_graph.memory.stores.sql import pending as pending_items
+from ace_graph.memory.stores.sql.cleaning import Batch
 from ace_graph.memory.stores.sql.commit import delete_all, read_export, read_start, write_commit
 from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Tables
 from ace_graph.memory.stores.sql.history import (
@@ -59,8 +55,6 @@ from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.portal import portal
-from ace_graph.retention import Cutoffs
 
 T = TypeVar("T")
 
@@ -176,7 +170,7 @@ class SQLNamespace(CommittingNamespace):
         self,
         learner_id: str,
         cutoffs: Cutoffs,
-        place: Place = START,
+        place: CleaningPlace = START,
         *,
         most: int = 200,
         dry_run: bool = False,
@@ -330,7 +324,7 @@ class SQLStore(SQLNamespace):
         return SQLPlaybooks(self.database, "playbooks", self.policy.of_playbooks(), self._new_token)
 
     async def load_attached(
-        self, learner_id: str, wanted: Sequence[Wanted], known: Snapshot | None = None
+        self, learner_id: str, wanted: Sequence[WantedPlaybook], known: Snapshot | None = None
     ) -> Loaded:
         """Return the newest snapshot and the named playbooks; see `NamingStore.load_attached`."""
         learner = checked_learner_id(learner_id)
@@ -372,7 +366,7 @@ class SQLStore(SQLNamespace):
 class SQLPlaybooks(SQLNamespace):
     """A `PlaybookStore`: the named playbooks in a database, which the store of its learners shares."""
 
-    def asked(self, asked: Asked) -> SQLPlaybooks:
+    def asked(self, asked: PlaybookAccess) -> SQLPlaybooks:
         """Return the same playbooks, checked for one caller; see `PlaybookStore.asked`."""
         other = copy(self)
         other._asked = asked

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from ace_graph.memory.catalogue.label import Label
-from ace_graph.memory.pending import PendingItem
+from ace_graph.memory.commit import PendingItem
 from ace_graph.memory.serialization import load_record
-from ace_graph.memory.stores.base_and_tail import StoredBase, StoredStamps, StoredTouches
+from ace_graph.memory.snapshot import Label
 from ace_graph.memory.stores.records import ITEM_COLUMNS, item_of, record_columns, turn_columns
+from ace_graph.memory.stores.snapshot_and_log import StoredBase, StoredStamps, StoredTouches
 from ace_graph.memory.stores.sql.catalogue import add_entry, read_entry
 from ace_graph.memory.stores.sql.columns import BASE_COLUMNS, HEAD_COLUMNS, STAMPS_COLUMNS, head_of, head_row
 from ace_graph.memory.stores.sql.database import ALL, Row, Tables

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ace_graph.learning.feedback import Exchange
+from ace_graph.learning.feedback import JudgedExchange
 from ace_graph.learning.statements.clearing import asks_to_clear, clearing_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Access, Snapshot
@@ -87,12 +87,12 @@ def _held() -> Snapshot:
     return Snapshot(playbook)
 
 
-def _asked() -> tuple[Snapshot, Exchange]:
+def _asked() -> tuple[Snapshot, JudgedExchange]:
     """The memory and the exchange after the question was asked back."""
     asked = clearing_of("Delete my data.", None, _held())
     assert asked is not None
     turn = RecentTurn(turn_id="t", answer_hash=answer_hash(asked.answer))
-    return replace(_held(), access=Access(1, recent_turns=(turn,))), Exchange(
+    return replace(_held(), access=Access(1, recent_turns=(turn,))), JudgedExchange(
         "Delete my data.", asked.answer, "yes"
     )
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.languages.tables import languages
 from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.learning.statements.forms import is_yes
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.languages.tables import languages
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot

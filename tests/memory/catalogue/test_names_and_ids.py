@@ -8,18 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ace_graph.errors import InvalidPlaybook
-from ace_graph.memory.catalogue.foreign import (
-    as_foreign,
-    foreign_prefix,
-    is_foreign,
-    read_only_bullets,
-    source_of,
-)
-from ace_graph.memory.catalogue.label import Label
-from ace_graph.memory.catalogue.name import PlaybookRef, checked_name, name_key
-from ace_graph.memory.catalogue.usage import playbook_of
+from ace_graph.base.errors import InvalidPlaybook
+from ace_graph.memory.catalogue import PlaybookRef, checked_name, name_key
+from ace_graph.memory.foreign import as_foreign, foreign_prefix, is_foreign, read_only_bullets, source_of
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.snapshot import Label
+from ace_graph.memory.usage import playbook_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=40)
 (BULLET,) = Playbook().add_bullet("lessons", "Draw a bar")[0].bullets()

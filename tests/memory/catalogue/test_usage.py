@@ -7,11 +7,11 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.catalogue.usage import PlaybookUsage, playbook_of
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.serialization import dump_access, load_access
 from ace_graph.memory.snapshot import Access, touch
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory.usage import PlaybookUsage, playbook_of
 from ace_graph.testing.conformance.writing import NOON
 
 VERDICTS = st.sampled_from(("success", "failure", "partial", "unknown"))

@@ -10,12 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.errors import UsageError
+from ace_graph.base.errors import UsageError
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import touched
-from ace_graph.memory.consolidation.groups import similar_groups
-from ace_graph.memory.consolidation.plan import Options, Outlook, Plan, make_plan
-from ace_graph.memory.consolidation.questions import Figures, Question
+from ace_graph.memory.consolidation import (
+    ConsolidationPlan,
+    Figures,
+    Options,
+    Outlook,
+    Question,
+    make_plan,
+    similar_groups,
+)
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.delta.resolve import resolve
@@ -52,13 +58,13 @@ def _plan(
     *,
     asking: Sequence[Question] = (),
     kept: Snapshot | None = None,
-) -> Plan:
+) -> ConsolidationPlan:
     originals = (kept or snapshot).playbook.get_bullet
     outlook = Outlook(snapshot, Policy(), NOW, originals, tuple(asking))
     return make_plan(outlook, options or Options())
 
 
-def _after(snapshot: Snapshot, plan: Plan) -> Snapshot:
+def _after(snapshot: Snapshot, plan: ConsolidationPlan) -> Snapshot:
     operations = tuple(group.operation for group in plan.groups)
     effect = resolve(snapshot, Delta(op_id="run", now=NOW, operations=operations), Policy())
     assert effect.report.rejected == ()

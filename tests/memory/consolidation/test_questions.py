@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ace_graph.memory import Playbook
-from ace_graph.memory.consolidation.questions import Question, questions_of
+from ace_graph.memory.consolidation import Question, questions_of
 from ace_graph.memory.delta.operations import Merge
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.testing.conformance.writing import NOON

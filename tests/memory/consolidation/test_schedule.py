@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.commit import CommitPlan, plan
-from ace_graph.memory.consolidation.schedule import (
+from ace_graph.memory.commit import CommitPlan, Pending, plan
+from ace_graph.memory.consolidation import (
     ConsolidationWork,
     ended_run,
     is_run,
@@ -13,7 +13,6 @@ from ace_graph.memory.consolidation.schedule import (
     with_schedule,
 )
 from ace_graph.memory.delta.operations import Add, Merge, Operation, Pin, Touch
-from ace_graph.memory.pending import Pending
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Access, ConsolidationNote, Snapshot, Version

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import History, HistoryEntry, touched
-from ace_graph.memory.consolidation.undo_operation import undo_of
 from ace_graph.memory.delta.effect import Effect, apply
 from ace_graph.memory.delta.operations import (
     Add,
@@ -33,6 +32,7 @@ from ace_graph.memory.delta.operations import (
     Update,
 )
 from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.delta.rollback import undo_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_effect, dump_playbook, load_effect, load_playbook

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.contest import contests, repeats, shared_subject
+from ace_graph.memory.delta.add_or_merge import contests, repeats, shared_subject
 from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.operations import Add, Judge, Pin, Quarantine, Restore
 from tests.memory.store_scenario import Life

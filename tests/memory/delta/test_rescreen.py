@@ -20,8 +20,7 @@ from ace_graph.memory.delta.operations import (
     Update,
 )
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.formats.importing import batches
-from ace_graph.memory.formats.registry import read_playbook
+from ace_graph.memory.formats.registry import batches, read_playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_playbook, load_playbook
 from ace_graph.memory.snapshot import Snapshot

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.errors import ChangeRefused, HistoryTooShort
+from ace_graph.base.errors import ChangeRefused, HistoryTooShort
 from ace_graph.memory.commit import History, HistoryEntry, touched
 from ace_graph.memory.delta.effect import Effect, apply
 from ace_graph.memory.delta.operations import (

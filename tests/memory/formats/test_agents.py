@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.errors import FormatError
+from ace_graph.base.errors import FormatError
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.agents import AgentsFormat, with_section
+from ace_graph.memory.formats.markdown import AgentsFormat, with_section
 from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.playbook import Playbook
 from tests.memory.formats.playbooks import playbooks

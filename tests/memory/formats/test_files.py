@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.errors import FormatError
-from ace_graph.memory.formats.importing import MAX_BYTES, read_stream, read_text
-from ace_graph.memory.formats.registry import read_bullets
+from ace_graph.base.errors import FormatError
+from ace_graph.memory.formats.registry import MAX_BYTES, read_bullets, read_stream, read_text
 
 
 class _Endless(io.BytesIO):

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from ace_graph.errors import FormatError
-from ace_graph.memory.formats.fields import MAX_BULLETS
+from ace_graph.base.errors import FormatError
+from ace_graph.memory.formats.reading import MAX_BULLETS
 from ace_graph.memory.formats.registry import FORMATS, read_bullets
 from tests.memory.formats.playbooks import imported
 

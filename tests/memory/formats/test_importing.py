@@ -10,8 +10,14 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import Rejection, apply
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.formats.importing import as_playbook, batches, outcome_of
-from ace_graph.memory.formats.registry import format_named, read_bullets, read_playbook
+from ace_graph.memory.formats.registry import (
+    as_playbook,
+    batches,
+    format_named,
+    outcome_of,
+    read_bullets,
+    read_playbook,
+)
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from ace_graph.errors import FormatError, NewerFormat
+from ace_graph.base.errors import FormatError, NewerFormat
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.registry import FORMATS, FormatName, format_named, read_bullets, read_playbook
 from ace_graph.memory.playbook import Playbook

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ace_graph.errors import FormatError, NewerFormat
+from ace_graph.base.errors import FormatError, NewerFormat
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.registry import format_named, read_bullets
 from ace_graph.memory.playbook import Playbook

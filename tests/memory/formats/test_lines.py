@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.errors import FormatError
+from ace_graph.base.errors import FormatError
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.ace_agent import AceFormat
+from ace_graph.memory.formats.lines import AceFormat
 from ace_graph.memory.formats.registry import format_named, read_bullets
 from ace_graph.memory.playbook import Playbook
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ace_graph.errors import FormatError
+from ace_graph.base.errors import FormatError
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.base import Document
+from ace_graph.memory.formats.reading import Document
 from ace_graph.memory.formats.registry import detected, format_named, read_bullets
 from ace_graph.memory.playbook import Playbook
 from tests.memory.formats.playbooks import imported

@@ -13,10 +13,16 @@ import pytest
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.formats.base import Document
-from ace_graph.memory.formats.importing import as_playbook, read_text
 from ace_graph.memory.formats.markdown import public_lessons
-from ace_graph.memory.formats.registry import FORMATS, detected, format_named, read_bullets
+from ace_graph.memory.formats.reading import Document
+from ace_graph.memory.formats.registry import (
+    FORMATS,
+    as_playbook,
+    detected,
+    format_named,
+    read_bullets,
+    read_text,
+)
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot

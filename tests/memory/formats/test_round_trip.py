@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.base import Document
+from ace_graph.memory.formats.reading import Document
 from ace_graph.memory.formats.registry import FORMATS, detected, format_named
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import load_playbook

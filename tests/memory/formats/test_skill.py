@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.errors import FormatError
+from ace_graph.base.errors import FormatError
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.registry import read_bullets, read_playbook
 from ace_graph.memory.formats.skill import SkillFormat, as_skill_name

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.errors import FormatError
-from ace_graph.memory.formats.importing import read_text
-from ace_graph.memory.formats.skill_folder import MAX_ENTRIES, checked_skill_folder
+from ace_graph.base.errors import FormatError
+from ace_graph.memory.formats.registry import read_text
+from ace_graph.memory.formats.skill import MAX_ENTRIES, checked_skill_folder
 
 SKILL = "---\nname: pdf\ndescription: Forms.\n---\n- Read the fields\n"
 

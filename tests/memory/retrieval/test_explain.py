@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ace_graph.memory import Access, Bullet, Playbook, Policy
-from ace_graph.memory.asked import Asked, after_questions, asked_terms
+from ace_graph.memory.access import QuestionTerms, after_questions, asked_terms
 from ace_graph.memory.retrieval import explain
-from ace_graph.memory.retrieval.reasons import (
+from ace_graph.memory.retrieval.explain import (
     BelowCutoff,
     GateShut,
     NoRoom,
@@ -127,7 +127,7 @@ def test_a_shut_gate_says_how_much_is_covered_and_needed_and_which_words_say_lit
 def test_words_that_a_learner_asks_often_are_named() -> None:
     planks = [bullet(f"o-{n}", f"Varnish the oak plank number{n}") for n in range(30)]
     asked = [f"My boss again: what about the plank number {n}?" for n in range(40)]
-    access = Access(asked=after_questions(Asked(), map(asked_terms, asked)))
+    access = Access(asked=after_questions(QuestionTerms(), map(asked_terms, asked)))
     question = "My boss again: which lute, cittern, theorbo and zither suit a madrigal?"
     lessons = [bullet("boss", "The boss wants the invoice by Friday"), *planks]
     shut = why(lessons, question, access=access)["boss"]

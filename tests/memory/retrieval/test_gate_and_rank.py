@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from ace_graph.memory import Access, Bullet
-from ace_graph.memory.asked import Asked, after_questions, asked_terms
+from ace_graph.memory.access import QuestionTerms, after_questions, asked_terms
 from ace_graph.memory.retrieval.retrieve import Retrieval
 from tests.memory.retrieval.queries import THEN, ask, bullet, ids
 
@@ -98,7 +98,7 @@ def test_bullets_of_the_same_turn_and_of_those_beside_it_are_found_together() ->
 
 
 def _after(questions: Sequence[str]) -> Access:
-    return Access(asked=after_questions(Asked(), map(asked_terms, questions)))
+    return Access(asked=after_questions(QuestionTerms(), map(asked_terms, questions)))
 
 
 def test_what_is_asked_often_and_held_seldom_says_little() -> None:

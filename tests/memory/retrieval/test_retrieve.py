@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from ace_graph.memory import Access, DecayRates, Playbook, Policy
-from ace_graph.memory.asked import Asked
+from ace_graph.memory.access import QuestionTerms
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.retrieval.query import parse_question
 from ace_graph.memory.retrieval.relevance import relevant
@@ -251,7 +251,7 @@ def test_of_many_relevant_bullets_the_shortlist_holds_the_best() -> None:
         bullet(f"b{n}", "Adding fractions" + " needs a common denominator" * (n % 2)) for n in range(6)
     ).index
     query = parse_question(
-        "Does adding fractions need a common denominator?", None, [(index, False)], Asked()
+        "Does adding fractions need a common denominator?", None, [(index, False)], QuestionTerms()
     )
     assert sorted(hit.key for hit in relevant(query, [(index, False)], {}, 3).hits) == ["b1", "b3", "b5"]
 

@@ -8,8 +8,9 @@ from string import ascii_lowercase
 
 import pytest
 
-from ace_graph.languages.tables import languages, raw_table
-from ace_graph.memory.screening import joined_words, links, passwords, prompt_injection, secrets
+from ace_graph.memory.languages.tables import languages, raw_table
+from ace_graph.memory.screening import prompt_injection, secrets
+from ace_graph.memory.screening import rules as links
 from ace_graph.memory.screening.rules import Rule, patterns_of, read_rules, rules_in
 from ace_graph.memory.screening.screen import screen
 
@@ -19,10 +20,10 @@ INSTRUCTIONS = [rule for language in languages("orders") for rule in rules_in(ra
 @pytest.mark.parametrize(
     ("listed", "rules"),
     [
-        (links.patterns, read_rules("links.toml")),
-        (passwords.patterns, read_rules("passwords.toml")),
+        (links.link_patterns, read_rules("links.toml")),
+        (secrets.password_patterns, read_rules("passwords.toml")),
         (prompt_injection.patterns, INSTRUCTIONS),
-        (secrets.patterns, (*read_rules("secrets.toml"), *read_rules("secrets.toml", "loose"))),
+        (secrets.secret_patterns, (*read_rules("secrets.toml"), *read_rules("secrets.toml", "loose"))),
     ],
     ids=["links", "passwords", "instructions", "secrets"],
 )
@@ -39,11 +40,11 @@ def test_the_patterns_of_every_rule_are_listed(
 
 
 def test_the_patterns_of_joined_words_and_parameters_are_listed() -> None:
-    begun, plainest = joined_words.patterns()
+    begun, plainest = prompt_injection.joined_word_patterns()
     assert begun.search("ignoreyour")
     assert plainest.search("ignoreallpreviousinstructions")
     assert not plainest.search("ignorecase")
-    assert any(each.search("api_key=x") and not each.search("page=x") for each in secrets.patterns())
+    assert any(each.search("api_key=x") and not each.search("page=x") for each in secrets.secret_patterns())
 
 
 def _spelled(letters: str) -> str:

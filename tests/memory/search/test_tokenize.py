@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.languages.detection import guess_language
+from ace_graph.memory.languages.detection import guess_language
 from ace_graph.memory.search.tokenize import content_words, terms
 
 

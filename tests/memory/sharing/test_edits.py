@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.errors import ChangeRefused, PlaybookForbidden
+from ace_graph.base.errors import ChangeRefused, PlaybookForbidden
+from ace_graph.base.off_loop import finish
 from ace_graph.memory.bullet import Bullet, Stated
 from ace_graph.memory.delta.effect import Merged, Pruned, Rejection, Report
 from ace_graph.memory.delta.operations import (
@@ -34,9 +35,7 @@ from ace_graph.memory.delta.operations import (
     Update,
 )
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.sharing.edits import EDITOR, permitted, reported
-from ace_graph.memory.sharing.outgoing import outgoing_bullet
-from ace_graph.off_loop import finish
+from ace_graph.memory.sharing import EDITOR, outgoing_bullet, permitted, reported
 from ace_graph.testing.conformance.writing import NOON, rewriting
 from tests.memory.store_scenario import bullet
 

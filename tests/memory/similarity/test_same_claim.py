@@ -6,9 +6,9 @@ import pytest
 
 from ace_graph.memory import Bullet
 from ace_graph.memory.classify import infer_memory_type
-from ace_graph.memory.similarity.antonyms import are_mutually_exclusive
+from ace_graph.memory.similarity.claim import unit_of
 from ace_graph.memory.similarity.compare import ClaimComparison, compare
-from ace_graph.memory.similarity.lexicon import unit_of
+from ace_graph.memory.similarity.guards import are_mutually_exclusive
 from ace_graph.memory.similarity.typos import correct_typos, is_typo
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base_and_tail import base_checksum
+from ace_graph.memory.stores.snapshot_and_log import base_checksum
 from ace_graph.memory.stores.sql.database import Namespace, Values
 from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore, SQLiteTables
 from ace_graph.memory.stores.sql.store import SQLNamespace, SQLPlaybooks

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ace_graph.errors import CorruptPayload, IncompleteState, NewerFormat
+from ace_graph.base.errors import CorruptPayload, IncompleteState, NewerFormat
 from ace_graph.memory.commit import plan
 from ace_graph.memory.delta.effect import Effect, apply
 from ace_graph.memory.delta.operations import Delta
@@ -17,8 +17,9 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_access, dump_playbook, load_effect
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores import base_and_tail
-from ace_graph.memory.stores.base_and_tail import (
+from ace_graph.memory.stores import snapshot_and_log as base_and_tail
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,
     Sizes,
@@ -29,12 +30,13 @@ from ace_graph.memory.stores.base_and_tail import (
     StoredState,
     StoredTouches,
     broken_version,
+    dump_base,
     effects_from,
     follow,
+    load_base,
+    load_small_access,
     reads_less,
 )
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
-from ace_graph.memory.stores.stored_form import dump_base, load_base, load_small_access
 from ace_graph.testing.conformance.writing import adding
 from tests.memory.delta.generated_deltas import deltas
 from tests.memory.store_scenario import Life

@@ -14,17 +14,16 @@ from typing import ClassVar
 
 import pytest
 
-from ace_graph.memory.commit import Commit
+from ace_graph.base.retention import Cutoffs
+from ace_graph.memory.commit import Amend, Commit, Pending, PendingItem
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, Place
+from ace_graph.memory.retention import START, Cleaned, CleaningPlace
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
 from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.retention import Cutoffs
 from ace_graph.testing import conformance
 from ace_graph.testing.conformance import VERBS, cases
 from tests.memory.stores.stores_under_test import MemorySubject
@@ -186,7 +185,7 @@ class CleansEverything(Changed):
         self,
         learner_id: str,
         cutoffs: Cutoffs,
-        place: Place = START,
+        place: CleaningPlace = START,
         *,
         most: int = 200,
         dry_run: bool = False,

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from ace_graph import complete_trajectory, memories, remember, start_trajectory
-from ace_graph.errors import ChangeRefused, TrajectoryNotFound, UnknownKind, UsageError
+from ace_graph.base.errors import ChangeRefused, TrajectoryNotFound, UnknownKind, UsageError
+from ace_graph.memory.commit import Amend
 from ace_graph.memory.delta.operations import Merge
-from ace_graph.memory.pending import Amend
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.memories import trajectories_behind
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.trajectory import with_reflections
 from ace_graph.memory.turn import TurnReflection
-from ace_graph.memory.views.kinds import KINDS
+from ace_graph.memory.views import KINDS
 from ace_graph.testing.conformance.writing import NOON, rewriting, write
 
 TEXTS = {

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 from neo4j.exceptions import ClientError, Neo4jError, ServiceUnavailable, TransientError
 
-from ace_graph.errors import (
+from ace_graph.base.errors import (
     CommitContention,
     StoreAuthError,
     StoreError,
@@ -17,7 +17,7 @@ from ace_graph.errors import (
     StoreUrlError,
 )
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.neo4j.errors import is_retryable, translated
+from ace_graph.memory.stores.neo4j.connection import is_retryable, translated
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
 from ace_graph.testing.conformance.writing import adding
 from tests.plugins.sizes import PATIENT

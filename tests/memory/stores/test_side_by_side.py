@@ -29,7 +29,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,  # pyright: ignore[reportUnknownVariableType]  # Hypothesis leaves its arguments open
 )
 
-from ace_graph.errors import LearnerForgotten
+from ace_graph.base.errors import LearnerForgotten
+from ace_graph.base.portal import portal
 from ace_graph.memory.commit import Commit, references, touched
 from ace_graph.memory.delta.effect import Report, apply
 from ace_graph.memory.delta.operations import Delta, Operation
@@ -41,7 +42,6 @@ from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, Store
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.portal import portal
 from ace_graph.testing.conformance.writing import NOON, record
 from ace_graph.testing.invariants import problems
 from tests.memory.delta.generated_deltas import operations

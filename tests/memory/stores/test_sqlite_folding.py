@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.errors import IncompleteState, NewerFormat, StoreUnavailable
+from ace_graph.base.errors import IncompleteState, NewerFormat, StoreUnavailable
+from ace_graph.base.portal import portal
 from ace_graph.memory.delta.rollback import rollback_to
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_access, dump_playbook
@@ -25,7 +26,6 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.database import Tables
 from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
 from ace_graph.memory.stores.sql.store import SQLNamespace
-from ace_graph.portal import portal
 from ace_graph.testing.conformance.writing import (
     NOON,
     adding,

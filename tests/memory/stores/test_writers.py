@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ace_graph.base.portal import portal
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation, Tag
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.portal import portal
 from ace_graph.testing.conformance import Subject
 from ace_graph.testing.conformance.writing import new_learner, record, rewriting
 from ace_graph.testing.invariants import check

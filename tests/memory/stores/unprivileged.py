@@ -14,7 +14,7 @@ import signal
 import sys
 from collections.abc import Awaitable
 
-from ace_graph.errors import StoreError
+from ace_graph.base.errors import StoreError
 from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore

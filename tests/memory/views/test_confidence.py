@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import ace_graph
 from ace_graph.memory.bullet import Bullet, Stated
+from ace_graph.memory.confidence import EvidenceIndex, Support, confidence, turns_behind
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook, Vote
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.memory.views.confidence import EvidenceIndex, Support, confidence, turns_behind
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 VALUES = st.sampled_from((0.0, 0.5, 1.0))
@@ -169,11 +169,11 @@ def test_later_feedback_replaces_the_stored_verdict() -> None:
 def test_only_what_people_read_knows_of_confidence() -> None:
     """Which bullet a prompt holds, and which one is archived, must not depend on the wall clock."""
     root = Path(ace_graph.__file__).parent
-    readers = ("memory/views/", "memory/stores/memories.py", "cli/", "server/routes/", "playbooks/")
+    readers = ("memory/views.py", "memory/stores/memories.py", "cli/", "server/routes/", "playbooks/")
     found = [path.relative_to(root).as_posix() for path in (root / "memory").rglob("*.py")]
     found += [path.relative_to(root).as_posix() for path in root.rglob("*.py")]
     found += [f"nodes/{path.name}" for path in (root / "nodes").glob("*.py")]
-    text = "from ace_graph.memory.views.confidence import"
+    text = "from ace_graph.memory.confidence import"
     using = {name for name in found if text in (root / name).read_text(encoding="utf-8")}
     assert using
     assert {name for name in using if not name.startswith(readers)} == set()

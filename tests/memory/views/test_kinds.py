@@ -6,13 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.errors import UnknownKind, UsageError
+from ace_graph.base.errors import UnknownKind, UsageError
 from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.memory import Delta, Playbook, Policy, Snapshot, apply, resolve
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.views.bullet_filter import BulletFilter
-from ace_graph.memory.views.kinds import BULLET_KINDS, KINDS, checked_kind, fields_of, kind_of
-from ace_graph.memory.views.strategy import CATEGORIES
+from ace_graph.memory.views import (
+    BULLET_KINDS,
+    CATEGORIES,
+    KINDS,
+    BulletFilter,
+    checked_kind,
+    fields_of,
+    kind_of,
+)
 from ace_graph.testing.conformance.writing import NOON
 
 BULLETS = st.builds(

@@ -14,7 +14,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.memory.views.strategy import StrategyEntry, add_of, content_of
+from ace_graph.memory.views import StrategyEntry, add_of, content_of
 from tests.memory.formats.playbooks import playbooks
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

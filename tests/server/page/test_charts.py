@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ace_graph.server.page.charts import bars, intervals
+from ace_graph.server.page.render import bars, intervals
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 
 import httpx
 
-from ace_graph.errors import StoreUnavailable
+from ace_graph.base.errors import StoreUnavailable
 from ace_graph.memory.delta.operations import Add
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel

@@ -9,15 +9,14 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Form, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.errors import PlaybookChanged, RequestRefused
+from ace_graph.base.errors import PlaybookChanged, RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet
 from ace_graph.memory.commit import HistoryEntry
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.playbooks.worth import read_worth
-from ace_graph.server.middleware.access_control import does
+from ace_graph.server.middleware import does
 from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, changed, edit_for
-from ace_graph.server.page.said import Done, Said
-from ace_graph.server.page.session import PageRoute, VisitorDep, view_of
+from ace_graph.server.page.session import Done, Flash, PageRoute, VisitorDep, view_of
 from ace_graph.server.routes.edit import ChangeReply, Edit
 from ace_graph.server.routes.playbook import (
     BulletPatch,
@@ -78,7 +77,7 @@ async def show(
     bullet_id: BulletName,
     target: PlaceDep,
     visitor: VisitorDep,
-    query: Annotated[Said, Query()],
+    query: Annotated[Flash, Query()],
 ) -> Response:
     """Show a bullet, or the one that it was merged into, with what is known of it."""
 

@@ -11,18 +11,18 @@ from fastapi import APIRouter, Form, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import RedirectResponse
 
+from ace_graph.learning.trajectory_feedback import give_feedback
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.server.middleware.access_control import does
-from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import PageRoute, Visitor, VisitorDep, prefix_of, view_of
+from ace_graph.server.middleware import does
+from ace_graph.server.page.session import Flash, PageRoute, Visitor, VisitorDep, prefix_of, view_of
 from ace_graph.server.receipts import Receipt
 from ace_graph.server.routes.conversations import (
-    EntryReply,
+    ConversationEntryReply,
+    ConversationPageQuery,
     MessagesQuery,
-    PageQuery,
     ReadConversation,
     TitleBody,
     delete,
@@ -39,10 +39,8 @@ from ace_graph.server.schemas import (
     Learned,
     Text,
 )
-from ace_graph.trajectories.feedback import give_feedback
 
 routes = APIRouter(prefix="/chat", route_class=PageRoute)
-
 ConversationName = Annotated[str, Path(pattern=CONVERSATION_ID)]
 MAX_SHOWN_HISTORY = 200
 
@@ -70,7 +68,7 @@ class ShownReceipt:
 
 
 @dataclass(frozen=True)
-class Line:
+class ChatLine:
     """What the learner or the agent said, and the receipt of an answer where there is one."""
 
     role: Literal["user", "assistant"]
@@ -78,7 +76,7 @@ class Line:
     receipt: ShownReceipt | None = None
 
 
-class ListQuery(Said):
+class ConversationQuery(Flash):
     """Which conversations, or which of the messages."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -124,7 +122,9 @@ class FeedbackForm(BaseModel):
 
 
 @routes.get("")
-async def begin(request: Request, visitor: VisitorDep, query: Annotated[ListQuery, Query()]) -> Response:
+async def begin(
+    request: Request, visitor: VisitorDep, query: Annotated[ConversationQuery, Query()]
+) -> Response:
     """Show an empty chat beside the conversations."""
     return await _page(request, visitor, query, None, [], None)
 
@@ -140,13 +140,13 @@ async def send_temporary(
     request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]
 ) -> Response:
     """Answer a message of a temporary chat, and show it with the messages so far."""
-    lines = [Line(role, text) for role, text in zip(form.roles, form.texts, strict=False)]
+    lines = [ChatLine(role, text) for role, text in zip(form.roles, form.texts, strict=False)]
     if form.message.strip():
         turn = await visitor.services.turns.begin(
             form.request(temporary=True), visitor.learner, uuid4().hex, visitor.teams
         )
         reply = await turn.outcome()
-        lines += [Line("user", form.message), Line("assistant", reply.answer)]
+        lines += [ChatLine("user", form.message), ChatLine("assistant", reply.answer)]
     return _temporary(request, visitor, lines)
 
 
@@ -184,13 +184,13 @@ async def show(
     request: Request,
     conversation_id: ConversationName,
     visitor: VisitorDep,
-    query: Annotated[ListQuery, Query()],
+    query: Annotated[ConversationQuery, Query()],
 ) -> Response:
     """Show a conversation, with a receipt under each answer."""
     asked = MessagesQuery(limit=50, before=query.older)
     found = await read_conversation(visitor.services, visitor.learner, conversation_id, asked)
     known = await _shown_receipts(visitor, found)
-    lines = [Line(each.role, each.content, known.get(each.id)) for each in found.page.messages]
+    lines = [ChatLine(each.role, each.content, known.get(each.id)) for each in found.page.messages]
     return await _page(request, visitor, query, found.entry, lines, found.page.next)
 
 
@@ -240,12 +240,14 @@ async def judge(
 async def _page(
     request: Request,
     visitor: Visitor,
-    query: ListQuery,
-    conversation: EntryReply | None,
-    lines: list[Line],
+    query: ConversationQuery,
+    conversation: ConversationEntryReply | None,
+    lines: list[ChatLine],
     older: str | None,
 ) -> Response:
-    listed = await list_all(visitor.learner, visitor.services, PageQuery(limit=30, after=query.used_before))
+    listed = await list_all(
+        visitor.learner, visitor.services, ConversationPageQuery(limit=30, after=query.used_before)
+    )
     values = {
         "query": query,
         "conversation": conversation,
@@ -258,9 +260,9 @@ async def _page(
     return view_of(request, visitor, "chat.html", values)
 
 
-def _temporary(request: Request, visitor: Visitor, lines: list[Line]) -> Response:
+def _temporary(request: Request, visitor: Visitor, lines: list[ChatLine]) -> Response:
     values = {
-        "query": ListQuery(),
+        "query": ConversationQuery(),
         "conversation": None,
         "conversations": [],
         "next": None,

@@ -10,11 +10,10 @@ from fastapi import APIRouter, Form, Path, Query, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
-from ace_graph.errors import RequestRefused
+from ace_graph.base.errors import RequestRefused
 from ace_graph.server.auth import Identity
-from ace_graph.server.middleware.access_control import does
-from ace_graph.server.page.assets import find_asset
-from ace_graph.server.page.render import LANGUAGES, THEMES
+from ace_graph.server.middleware import does
+from ace_graph.server.page.render import LANGUAGES, THEMES, find_asset
 from ace_graph.server.page.session import (
     OPERATED,
     PageContext,
@@ -31,7 +30,6 @@ from ace_graph.server.page.session import (
 )
 
 routes = APIRouter(route_class=PageRoute)
-
 MAX_TOKEN_CHARS = 4_000
 """Browsers drop a cookie of more than 4,096 bytes."""
 _TOO_LONG = (

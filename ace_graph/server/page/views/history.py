@@ -7,10 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.server.middleware.access_control import does
+from ace_graph.server.middleware import does
 from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, edit_for
-from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import PageRoute, VisitorDep, view_of
+from ace_graph.server.page.session import Flash, PageRoute, VisitorDep, view_of
 from ace_graph.server.routes.playbook import (
     DiffQuery,
     HistoryQuery,
@@ -24,7 +23,7 @@ from ace_graph.server.schemas import VersionName
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
 
 
-class VersionsQuery(Said):
+class VersionsQuery(Flash):
     """Which page of the versions."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -14,22 +14,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.views.bullet_filter import BulletFilter, BulletStatus
-from ace_graph.memory.views.kinds import BULLET_KINDS, BulletKind, kind_of
+from ace_graph.memory.views import BULLET_KINDS, BulletFilter, BulletKind, BulletStatus, kind_of
 from ace_graph.playbooks.worth import Worth, read_worth
-from ace_graph.server.middleware.access_control import does
+from ace_graph.server.middleware import does
 from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, edit_for, to_view
-from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import PageRoute, VisitorDep, view_of
+from ace_graph.server.page.session import Flash, PageRoute, VisitorDep, view_of
 from ace_graph.server.routes.playbook import MergeBody, NewBullet, RollbackBody, add, go_back, merge
 from ace_graph.server.routes.playbooks import PageQuery, list_all
 from ace_graph.server.schemas import Text
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
-
 PAGE_SIZE = 50
 Sort = Literal["strength", "confidence", "newest", "used", "text"]
-_SORTS: dict[Sort, tuple[Callable[[BulletRow], object], bool]] = {
+_SORTS: dict[Sort, tuple[Callable[[ListedBullet], object], bool]] = {
     "strength": (lambda row: (row.bullet.core, row.strength), True),
     "confidence": (lambda row: row.confidence, True),
     "newest": (lambda row: row.bullet.updated_at, True),
@@ -39,7 +36,7 @@ _SORTS: dict[Sort, tuple[Callable[[BulletRow], object], bool]] = {
 
 
 @dataclass(frozen=True)
-class BulletRow:
+class ListedBullet:
     """A bullet of the list. `strength` is what decay has left of it; `last_used` None: it never was."""
 
     bullet: Bullet
@@ -49,7 +46,7 @@ class BulletRow:
     last_used: date | None
 
 
-class ListQuery(Said):
+class ListQuery(Flash):
     """What the list shows."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -85,7 +82,7 @@ class ListQuery(Said):
         )
 
 
-class Back(BaseModel):
+class ReturnLink(BaseModel):
     """Where a form of the list leads back to."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -94,7 +91,7 @@ class Back(BaseModel):
     back: Annotated[Text, Field(max_length=2_000)] = ""
 
 
-class AddForm(Back):
+class AddForm(ReturnLink):
     """A bullet to add."""
 
     content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
@@ -102,7 +99,7 @@ class AddForm(Back):
     topic: Annotated[Text, Field(max_length=128)] = ""
 
 
-class MergeForm(Back):
+class MergeForm(ReturnLink):
     """Bullets that were ticked."""
 
     ids: Annotated[list[str], Field(max_length=20)] = []
@@ -202,10 +199,10 @@ async def undo(
     return await after_change(request, _back(playbook_id, form.back), "undone", edit, go)
 
 
-def _rows(found: Worth, query: ListQuery, now: datetime) -> list[BulletRow]:
+def _rows(found: Worth, query: ListQuery, now: datetime) -> list[ListedBullet]:
     access, evidence = found.snapshot.access, found.evidence
     rows = [
-        BulletRow(
+        ListedBullet(
             bullet=each,
             kind=kind_of(each),
             strength=decay_score(each, access, found.policy.decay),
@@ -215,7 +212,7 @@ def _rows(found: Worth, query: ListQuery, now: datetime) -> list[BulletRow]:
         for each in query.chosen(found.snapshot)
     ]
     key, falling = _SORTS[query.sort]
-    return sorted(rows, key=cast("Callable[[BulletRow], float]", key), reverse=falling)
+    return sorted(rows, key=cast("Callable[[ListedBullet], float]", key), reverse=falling)
 
 
 async def _playbooks(visitor: VisitorDep) -> Sequence[tuple[str, str]]:

@@ -9,15 +9,14 @@ from typing import Annotated, Literal, TypeVar
 from fastapi import APIRouter, Form, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, Json
 
-from ace_graph.errors import ChangeRefused, RequestRefused
+from ace_graph.base.errors import ChangeRefused, RequestRefused
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.catalogue.name import DEFAULT
+from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.delta.operations import Operation, Release, Remove
 from ace_graph.playbooks.handle import PlaybookHandle
-from ace_graph.server.middleware.access_control import does
+from ace_graph.server.middleware import does
 from ace_graph.server.page.editing import PlaceDep, after_change, edit_for, place_of, to_view
-from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import PageRoute, Visitor, VisitorDep, view_of
+from ace_graph.server.page.session import Flash, PageRoute, Visitor, VisitorDep, view_of
 from ace_graph.server.routes.consolidation import ConsolidateBody, ConsolidationReply, consolidate_playbook
 from ace_graph.server.routes.edit import playbook_of
 from ace_graph.server.routes.playbook import DistinctBody, MergeBody, distinct, merge
@@ -34,7 +33,6 @@ from ace_graph.server.routes.sharing import (
 from ace_graph.server.schemas import Text
 
 routes = APIRouter(prefix="/review", route_class=PageRoute)
-
 _VIEW = "/review"
 Item = TypeVar("Item")
 Name = Annotated[str, Field(min_length=1, max_length=128)]
@@ -44,7 +42,7 @@ Reason = Annotated[Text, Field(max_length=500)]
 
 
 @dataclass(frozen=True)
-class Group:
+class ReviewedGroup:
     """Bullets that would become one, and the text that it would have."""
 
     bullets: tuple[Bullet, ...]
@@ -85,7 +83,7 @@ class ProposalsForm(ProposalForm):
 
 
 @routes.get("")
-async def show(request: Request, visitor: VisitorDep, query: Annotated[Said, Query()]) -> Response:
+async def show(request: Request, visitor: VisitorDep, query: Annotated[Flash, Query()]) -> Response:
     """Show what waits."""
     target = await playbook_of(visitor.services.store, DEFAULT, visitor.identity)
     snapshot = await visitor.services.store.load(target.key)
@@ -210,7 +208,7 @@ async def _proposals(visitor: Visitor) -> list[tuple[str, ProposalReply]]:
     return found
 
 
-async def _groups(visitor: Visitor, bullets: dict[str, Bullet]) -> list[Group]:
+async def _groups(visitor: Visitor, bullets: dict[str, Bullet]) -> list[ReviewedGroup]:
     """The merges that a consolidation would make now; none where nothing is stored."""
     if not bullets:
         return []
@@ -220,5 +218,6 @@ async def _groups(visitor: Visitor, bullets: dict[str, Bullet]) -> list[Group]:
     if not isinstance(plan, ConsolidationReply):
         return []
     return [
-        Group(tuple(bullets[name] for name in each.ids if name in bullets), each.text) for each in plan.groups
+        ReviewedGroup(tuple(bullets[name] for name in each.ids if name in bullets), each.text)
+        for each in plan.groups
     ]

@@ -9,10 +9,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import ConfigDict, Field
 from starlette.responses import RedirectResponse
 
-from ace_graph.server.middleware.access_control import does
-from ace_graph.server.page.charts import bars, intervals
-from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import PageRoute, VisitorDep, prefix_of, view_of
+from ace_graph.server.middleware import does
+from ace_graph.server.page.render import bars, intervals
+from ace_graph.server.page.session import Flash, PageRoute, VisitorDep, prefix_of, view_of
 from ace_graph.server.routes.learner import StatsQuery, stats
 from ace_graph.server.routes.trajectories import TrajectoriesQuery, reflect, trajectories, trajectory
 
@@ -22,7 +21,7 @@ RunName = Annotated[str, Path(min_length=1, max_length=256)]
 PAGE_SIZE = 30
 
 
-class RunsQuery(Said):
+class RunsQuery(Flash):
     """Which runs."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -65,7 +64,7 @@ async def show(request: Request, visitor: VisitorDep, query: Annotated[RunsQuery
 
 @routes.get("/{run_id}")
 async def show_one(
-    request: Request, run_id: RunName, visitor: VisitorDep, query: Annotated[Said, Query()]
+    request: Request, run_id: RunName, visitor: VisitorDep, query: Annotated[Flash, Query()]
 ) -> Response:
     """Show one run with its steps, its evidence and what was reflected on it."""
     found = await trajectory(run_id, visitor.learner, visitor.services)

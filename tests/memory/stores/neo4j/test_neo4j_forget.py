@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, suppress
 
 import pytest
 
-from ace_graph.errors import LearnerForgotten
+from ace_graph.base.errors import LearnerForgotten
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.neo4j.projection import project
 from ace_graph.testing.conformance.writing import adding, record, write

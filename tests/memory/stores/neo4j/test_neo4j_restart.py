@@ -9,7 +9,7 @@ from asyncio.subprocess import PIPE, Process
 
 import pytest
 
-from ace_graph.errors import OtherSchema, StoreAuthError
+from ace_graph.base.errors import OtherSchema, StoreAuthError
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.neo4j.schema import SCHEMA, STATEMENTS
 from ace_graph.memory.stores.neo4j.store import Neo4jStore

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from ace_graph.errors import CommitContention, StoreUnavailable
+from ace_graph.base.errors import CommitContention, StoreUnavailable
 from ace_graph.memory.delta.operations import Add, Tag
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.neo4j.store import Neo4jStore

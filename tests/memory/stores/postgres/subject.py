@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base import Timeouts, random_token
-from ace_graph.memory.stores.base_and_tail import base_checksum
+from ace_graph.memory.stores.snapshot_and_log import base_checksum
 from ace_graph.memory.stores.sql.database import Namespace, Row, Values, of_playbooks
 from ace_graph.memory.stores.sql.postgres import PostgresDatabase, PostgresStore, PostgresTables
 from ace_graph.memory.stores.sql.postgres_errors import checked_address

@@ -8,8 +8,8 @@ from sqlite3 import connect
 
 import pytest
 
+from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.pending import Pending
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.sql.columns import HEAD_COLUMNS

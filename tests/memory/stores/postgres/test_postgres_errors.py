@@ -13,7 +13,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from ace_graph.errors import (
+from ace_graph.base.errors import (
     ConfigurationError,
     OtherSchema,
     StoreAuthError,

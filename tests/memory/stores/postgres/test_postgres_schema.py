@@ -10,14 +10,13 @@ import pytest
 from langchain_core.messages import HumanMessage
 from psycopg import AsyncConnection
 
-from ace_graph.context import ACEContext
+from ace_graph.agent.context import ACEContext
+from ace_graph.base.portal import portal
+from ace_graph.base.settings import Settings
 from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
-from ace_graph.memory.catalogue.attaching import Wanted
-from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.memory.catalogue import PlaybookRef, WantedPlaybook
 from ace_graph.memory.stores.sql.postgres import PostgresStore, restored_text, stored_text
 from ace_graph.memory.stores.sql.schema import SCHEMA, TABLES
-from ace_graph.portal import portal
-from ace_graph.settings import Settings
 from ace_graph.testing.conformance import Case, cases
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, rewriting, write
 from tests.memory.stores.postgres.subject import PostgresSubject, sent_statements
@@ -108,7 +107,10 @@ async def test_a_load_is_one_statement(postgres: str, monkeypatch: pytest.Monkey
         with sent_statements(monkeypatch) as sent:
             assert contents(await store.load(learner)) == ["Draw a bar", "Name the unit"]
             assert contents(await store.load(learner, held)) == ["Draw a bar", "Name the unit"]
-            wanted = (Wanted(PlaybookRef(learner, "fractions")), Wanted(PlaybookRef(None, "units")))
+            wanted = (
+                WantedPlaybook(PlaybookRef(learner, "fractions")),
+                WantedPlaybook(PlaybookRef(None, "units")),
+            )
             loaded = await store.load_attached(learner, wanted)
         assert len(sent) == 3
         assert loaded.attached == (None, None)

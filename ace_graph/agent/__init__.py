@@ -1,0 +1,1 @@
+"""What the nodes work with: state, resources, reasoning, models, tools, embeddings, the offline tutor."""

@@ -1,0 +1,3 @@
+"""ace_graph.agent.reasoning"""
+
+from __future__ import annotations

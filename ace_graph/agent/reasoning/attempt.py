@@ -1,0 +1,173 @@
+"""One attempt at a turn's question: its prompt, the call, and the result.
+
+The first attempt is shown to the learner, and its verdict counts. A revision follows evidence of failure:
+the solver is told what was wrong. A retry belongs to the reflector: the same question, with the new lessons
+in the prompt, shows whether they help. It runs only where a ground truth or an evaluator can judge the new
+answer; it is not shown, moves no counter and is no evidence. Revisions and retries reuse the results of tools
+that were called before, and call again only tools marked as idempotent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ace_graph.agent.evidence import gather_evidence, quotes_truth, to_json
+from ace_graph.agent.models import Usage
+from ace_graph.agent.reasoning.cot import cot
+from ace_graph.agent.reasoning.prompt import Reason, Solution, prompt_for
+from ace_graph.agent.reasoning.react import react, tool_calls_of, trace_lines
+from ace_graph.agent.reasoning.recall import Injection, ensure_memory, inject
+from ace_graph.agent.reasoning.streaming import ModelSession
+from ace_graph.agent.reasoning.tot import tot
+from ace_graph.agent.runtime import Run
+from ace_graph.agent.state import ACEState, Attempt, Mode
+from ace_graph.base.off_loop import run_off_loop
+from ace_graph.base.prompts import data_block
+from ace_graph.base.text import truncate
+from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
+from ace_graph.memory.foreign import source_of
+
+
+@dataclass(frozen=True)
+class Retry:
+    """The new answer, what the evidence says about it, what it cost, and the lessons in its prompt."""
+
+    answer: str
+    evidence: tuple[Evidence, ...]
+    usage: Usage
+    shown: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the evidence amounts to."""
+        return verdict_of(self.evidence)
+
+
+AnswerAgain = Callable[[Sequence[str]], Awaitable[Retry]]
+"""Answers the turn's question with these lessons in the prompt."""
+
+
+def may_retry(evidence: Sequence[Evidence], run: Run) -> bool:
+    """Whether a retry makes sense: the answer did not pass, it can be judged, and lessons are tried."""
+    judge = run.context.ground_truth is not None or run.resources.evaluator is not None
+    tries = run.context.max_reflection_rounds > 1 or run.resources.settings.replay
+    return tries and judge and verdict_of(evidence) in ("failure", "partial")
+
+
+MAX_RAW_CHARS = 20_000
+REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
+_ANSWER = "answer-"
+
+
+def answer_id_of(turn_id: str) -> str:
+    """Return the id of the message that holds a turn's answer."""
+    return f"{_ANSWER}{turn_id}"
+
+
+def turn_of_answer(message_id: str) -> str | None:
+    """Return the turn whose answer this message is; None where it is no turn's."""
+    return message_id.removeprefix(_ANSWER) if message_id.startswith(_ANSWER) else None
+
+
+def attempt_of(
+    solution: Solution,
+    injection: Injection,
+    run: Run,
+    attempt_id: str,
+    answer_id: str,
+    earlier: Attempt | None,
+    *,
+    streamed: bool,
+) -> Attempt:
+    """Return the attempt as the state keeps it; the tool messages of an `earlier` one stay in its trace."""
+    shown = set(injection.ids)
+    trace, calls = trace_lines(solution.trace), tool_calls_of(solution.trace)
+    attempt: Attempt = {
+        "attempt_id": attempt_id,
+        "number": earlier["number"] + 1 if earlier else 1,
+        "answer": solution.answer,
+        "answer_id": answer_id,
+        "reasoning": solution.reasoning,
+        "injected": list(injection.ids),
+        "why_shown": dict(injection.why_shown),
+        "arm": injection.arm,
+        "playbooks": [list(each) for each in injection.playbooks],
+        "consulted": _consulted(solution, injection, earlier),
+        "cited": [name for name in dict.fromkeys(solution.used) if name in shown],
+        "trace": [*earlier["trace"], *trace] if earlier else trace,
+        "tool_evidence": to_json(solution.tool_evidence),
+        "problem": solution.problem,
+        "streamed": streamed,
+        "tool_calls": [*earlier["tool_calls"], *calls] if earlier else calls,
+    }
+    if injection.words_only is not None:
+        attempt["words_only"] = injection.words_only
+    if run.context.raw_reply:
+        attempt["raw"] = truncate(solution.raw, MAX_RAW_CHARS, show_length=True)
+    return attempt
+
+
+def _consulted(solution: Solution, injection: Injection, earlier: Attempt | None) -> list[str]:
+    """The attached playbooks whose bullets the turn was shown: in the prompt, or by a tool."""
+    shown = (source for name in injection.ids if (source := source_of(name)))
+    before = earlier.get("consulted", []) if earlier else []
+    return list(dict.fromkeys([*before, *shown, *solution.consulted]))
+
+
+async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Sequence[str]) -> Retry:
+    """Answer the turn's question once more with `lessons` in the prompt, and judge it by the same evidence.
+
+    The bullets that the failed answer followed are left out, or else what a lesson corrects would stand
+    beside it. The solver never sees the ground truth, so a lesson that holds it is left out, too. Raises
+    ModelError.
+    """
+    memory = await ensure_memory(state, run)
+    injection = await inject(
+        state["turn"], state["plan"], memory, run, announced=False, without=frozenset(attempt["cited"])
+    )
+    model = await run.resources.ready_model(run.context)
+    session = ModelSession(run, model, attempt["answer_id"], memory, hold=True, role="retry")
+    truth = run.context.ground_truth
+    shown = [text for text in lessons if truth is None or not quotes_truth(text, truth)]
+    noted = data_block("lessons", "\n".join(f"- {text}" for text in shown) or "(none)")
+    instructions = run.resources.prompts.render("retry", lessons=noted)
+    prompt = await run_off_loop(
+        len(state["turn"]["question"]), prompt_for, state, injection, run, instructions
+    )
+    solution = await REASONING[state["plan"]["mode"]](prompt, state["plan"], session)
+    tried = attempt_of(
+        solution, injection, run, attempt["attempt_id"], attempt["answer_id"], None, streamed=session.streamed
+    )
+    evidence = await gather_evidence(state["turn"]["question"], tried, run)
+    return Retry(solution.answer, tuple(evidence), session.usage, tuple(shown))
+
+
+# Replay: lessons are tried on the question that they came from, before they are kept.
+#
+# Only a failed answer that a ground truth or an evaluator can judge again is replayed. The solver answers
+# once more with the lessons in its prompt. Lessons with which the answer gets no better are dropped, with
+# the reason; those that could not be tried are kept, on trial as any other.
+
+
+ReplayOutcome = Literal["kept", "refused", "not tried"]
+"""What became of the lessons of a failed turn. `not tried`: the new answer or its check failed to run."""
+_RANK: dict[Verdict, int] = {"failure": 0, "partial": 1, "success": 2}
+
+
+def helped(before: Iterable[Evidence], after: Iterable[Evidence]) -> bool | None:
+    """Whether an answer with the lessons is better than the one before; None where no check judged it.
+
+    Better is a better verdict, or a higher score with the same one.
+    """
+    old, new = _worth(tuple(before)), _worth(tuple(after))
+    return None if old is None or new is None else new > old
+
+
+def _worth(evidence: tuple[Evidence, ...]) -> tuple[int, float] | None:
+    verdict = verdict_of(evidence)
+    if verdict not in _RANK:
+        return None
+    scores = [item.score for item in evidence if item.verdict == verdict and item.score is not None]
+    return _RANK[verdict], scores[-1] if scores else 0.0

@@ -1,0 +1,312 @@
+"""The live objects that nodes use: model, store, prompts, tools, clock; built by `build_resources`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool, tool
+
+from ace_graph.agent.context import ACEContext, LearningMode
+from ace_graph.agent.daily_tokens import DailyTokens
+from ace_graph.agent.embeddings.meaning import Meaning, stored_rows
+from ace_graph.agent.embeddings.static_vectors import INSTALL, find_static_vectors
+from ace_graph.agent.models import choose_model, make_model
+from ace_graph.agent.models.reply import Schemas
+from ace_graph.agent.tools.calculator import calculator
+from ace_graph.agent.tools.memory_tools import memory_tools
+from ace_graph.agent.tools.playbook_tools import playbook_tools
+from ace_graph.agent.tools.web_search import web_search
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import ConfigurationError, FormatError, ModelNotConfigured, NewerFormat
+from ace_graph.base.prompts import Prompts
+from ace_graph.base.settings import Settings
+from ace_graph.base.tables import PACKAGES, preload
+from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.foreign import read_only_bullets
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.search.tokenize import estimate_tokens
+from ace_graph.memory.stores.base import Store, keeps_pending
+from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.stores import open_store
+
+if TYPE_CHECKING:
+    from ace_graph.playbooks.directory import Directory
+
+Evaluator = Callable[[str, str, ACEContext], Awaitable[Evidence | None] | Evidence | None]
+"""Judges an answer: (question, answer, context) -> Evidence, or None for no opinion. May be async."""
+ModelRouter = Callable[[str], str | Awaitable[str]]
+"""Chooses the mode for a question: returns cot, tot or react. May be async."""
+MakeModel = Callable[[str | None, float | None], BaseChatModel]
+"""Makes the model that the settings describe, with the run's overrides of name and temperature."""
+LateTools = Callable[[], Awaitable[Sequence[BaseTool]]]
+"""Returns the tools of MCP servers, which are known only once the servers have been started."""
+_ModelsByLoop = WeakKeyDictionary[
+    asyncio.AbstractEventLoop, dict[tuple[str | None, float | None], BaseChatModel]
+]
+
+
+def random_id() -> str:
+    """Return a new id that nobody can guess."""
+    return uuid4().hex
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one graph works with. `injected_model` is the caller's; else `make_model` makes one per loop.
+
+    `tools` are the tools of react, but for those of `late_tools`; `own_tool_names` names the caller's own.
+    `meaning` finds bullets by vectors, too.
+    `attached` caches named playbooks as runs read them. `directory` knows teams instead of the store's table.
+    """
+
+    settings: Settings
+    store: Store
+    make_model: MakeModel
+    prompts: Prompts
+    injected_model: BaseChatModel | None = None
+    tools: Sequence[BaseTool] = ()
+    own_tool_names: tuple[str, ...] = ()
+    late_tools: LateTools | None = None
+    meaning: Meaning | None = None
+    evaluator: Evaluator | None = None
+    mode_router: ModelRouter | None = None
+    system_prompt: str | None = None
+    base_playbook: Playbook | None = None
+    directory: Directory | None = None
+    learning: LearningMode = "inline"
+    clock: Callable[[], datetime] = utc_now
+    new_id: Callable[[], str] | None = None
+    count_tokens: Callable[[str], int] = estimate_tokens
+    cache: SnapshotCache = field(default_factory=SnapshotCache)
+    attached: SnapshotCache = field(default_factory=SnapshotCache)
+    schemas: Schemas = field(default_factory=Schemas)
+    _models: _ModelsByLoop = field(default_factory=_ModelsByLoop)
+
+    @cached_property
+    def daily_tokens(self) -> DailyTokens:
+        """What learners have cost today, as the graph knows it."""
+        return DailyTokens(self.store, self.settings.daily_tokens, self.clock)
+
+    def model(self, context: ACEContext) -> BaseChatModel:
+        """Return the model for a run; one made from the settings is kept per event loop.
+
+        A pooled HTTP client dies with the loop it was made on, so loops never share one. Raises
+        ModelNotConfigured, ModelNotAllowed.
+        """
+        if self.injected_model is not None and context.model is None:
+            return _with_temperature(self.injected_model, context.temperature)
+        wanted = (context.model, context.temperature)
+        made = self._models.setdefault(asyncio.get_running_loop(), {})
+        if wanted not in made:
+            made[wanted] = self.make_model(*wanted)
+        return made[wanted]
+
+    async def ready_model(self, context: ACEContext) -> BaseChatModel:
+        """Return `model(context)`, made in a thread where it is new: importing a client takes a second."""
+        if self.injected_model is None or context.model is not None:
+            wanted = (context.model, context.temperature)
+            made = self._models.setdefault(asyncio.get_running_loop(), {})
+            if wanted not in made:
+                made[wanted] = await asyncio.to_thread(self.make_model, *wanted)
+        return self.model(context)
+
+    async def tools_by_name(self) -> Mapping[str, BaseTool]:
+        """Return the tools by name. The user's tools come last and replace built-in ones of the same name."""
+        late = await self.late_tools() if self.late_tools is not None else ()
+        return {tool.name: tool for tool in (*late, *self.tools)}
+
+    async def callers_tool_names(self) -> Sequence[str]:
+        """Return the names of the caller's own tools and of the tools of MCP servers."""
+        late = await self.late_tools() if self.late_tools is not None else ()
+        return [*self.own_tool_names, *(tool.name for tool in late)]
+
+
+def _with_temperature(model: BaseChatModel, temperature: float | None) -> BaseChatModel:
+    if temperature is None or "temperature" not in type(model).model_fields:
+        return model
+    return model.model_copy(update={"temperature": temperature})
+
+
+def check_learning(learning: LearningMode, resources: Resources) -> None:
+    """Raise ConfigurationError for background learning on a store that keeps no pending work."""
+    if learning == "background" and not keeps_pending(resources.store):
+        raise ConfigurationError(
+            f"learning='background' needs a store that keeps pending work, and {resources.store.name} lacks "
+            "methods of PendingStore: use SQLite, Neo4j, PostgreSQL or memory, "
+            "or set learning to 'inline' or 'off'"
+        )
+
+
+# From arguments and settings to the resources of one graph or worker.
+#
+# Building reads prompt files, the base playbook and the list of MCP servers; models and connections are
+# made on first use.
+
+
+logger = logging.getLogger("ace_graph")
+
+
+def build_resources(
+    *,
+    settings: Settings | None = None,
+    model: BaseChatModel | str | None = None,
+    store: Store | str | None = None,
+    tools: Sequence[BaseTool | Callable[..., object]] = (),
+    embeddings: Embeddings | None = None,
+    evaluator: Evaluator | None = None,
+    mode_router: ModelRouter | None = None,
+    system_prompt: str | None = None,
+    base_playbook: Playbook | Path | str | None = None,
+    directory: Directory | None = None,
+    prompts_dir: Path | str | None = None,
+    learning: LearningMode | None = None,
+    count_tokens: Callable[[str], int] | None = None,
+    clock: Callable[[], datetime] | None = None,
+    new_id: Callable[[], str] | None = None,
+    snapshots: SnapshotCache | None = None,
+    needs_model: bool = True,
+) -> Resources:
+    """Return the resources of one graph or worker; what is left out comes from the settings.
+
+    Arguments as of `build_ace_graph`, `model` a chat model or its name; with `needs_model` a missing one
+    raises now. Raises ConfigurationError.
+    """
+    settings = settings or Settings.load()
+    given: object = model  # a caller without types may pass anything
+    if isinstance(model, str):
+        settings, model, needs_model = settings.model_copy(update={"model": model}), None, True
+    elif given is not None and not isinstance(given, BaseChatModel):
+        raise ConfigurationError(
+            f"model is a {type(given).__name__}: pass a LangChain chat model, or its name as in ACE_MODEL "
+            '("openai:gpt-5", "offline")'
+        )
+    _check_settings(settings, needs_model=needs_model and model is None)
+    opened = open_store(store, settings=settings) if store is None or isinstance(store, str) else store
+    own = [made if isinstance(made, BaseTool) else tool(made) for made in tools]
+    every = (calculator, web_search(settings), *memory_tools(opened), *playbook_tools(), *own)
+    resources = Resources(
+        settings=settings,
+        store=opened,
+        make_model=lambda name, temperature: make_model(settings, model=name, temperature=temperature),
+        prompts=Prompts.load(Path(prompts_dir) if prompts_dir is not None else settings.prompts_dir),
+        injected_model=model,
+        tools=every,
+        own_tool_names=tuple(made.name for made in own),
+        late_tools=_late_tools(settings, [made.name for made in every]),
+        meaning=find_meaning(settings, embeddings, opened),
+        evaluator=evaluator,
+        mode_router=mode_router,
+        system_prompt=system_prompt,
+        base_playbook=None if base_playbook is None else read_base_playbook(base_playbook),
+        directory=directory,
+        learning=learning or settings.learning or "inline",
+        count_tokens=count_tokens or estimate_tokens,
+        clock=clock or utc_now,
+        new_id=new_id,
+        cache=SnapshotCache() if snapshots is None else snapshots,
+    )
+    return _checked(resources)
+
+
+def _checked(resources: Resources) -> Resources:
+    """Return the resources. Raises ConfigurationError where the store can't do what they are to do."""
+    check_learning(resources.learning, resources)
+    return resources
+
+
+def _check_settings(settings: Settings, *, needs_model: bool) -> None:
+    """Read the tables. Raises now what a missing model would in the first turn."""
+    preload(PACKAGES)  # the first turn must not read files on the event loop
+    if needs_model:
+        choose_model(settings)
+
+
+def find_meaning(
+    settings: Settings, embeddings: Embeddings | None, store: Store | None = None
+) -> Meaning | None:
+    """Return what finds by the caller's embeddings, or else by the static vectors that are installed.
+
+    Vectors of the caller's embeddings are kept in the `store`.
+
+    Raises ConfigurationError where the settings ask for static vectors and there are none. Files that are
+    missing or damaged cost the meaning, not the graph; the log says so.
+    """
+    if embeddings is not None:
+        return Meaning(embeddings, stored=None if store is None else stored_rows(embeddings, store))
+    if settings.embeddings == "off":
+        return None
+    try:
+        found = find_static_vectors()
+    except ConfigurationError as error:
+        logger.warning("[ACE Memory] %s; bullets are found by words alone", error)
+        return None
+    if found is None and settings.embeddings == "static":
+        raise ConfigurationError(f"ACE_EMBEDDINGS=static needs the word vectors: {INSTALL}")
+    return None if found is None else Meaning(found)
+
+
+def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:
+    """Return what starts the MCP servers of ACE_MCP_CONFIG at first use; they end with the process."""
+    if settings.mcp_config is None:
+        return None
+    from ace_graph.agent.tools.mcp import McpTools, read_servers
+
+    return McpTools(read_servers(settings.mcp_config, os.environ), taken).ready
+
+
+def offline_fallback(settings: Settings, *, told: bool = False) -> Settings:
+    """Return settings that name the offline tutor where no model is configured, and say so in the log.
+
+    `told`: the caller says it in words of its own.
+
+    For the command line and Studio only: a service that lost its key must not become a calculator.
+    """
+    try:
+        choose_model(settings)
+    except ModelNotConfigured:
+        if not told:
+            logger.warning(
+                "[ACE Graph] no model is configured: the offline tutor answers; set GEMINI_API_KEY for Gemini"
+            )
+        return settings.model_copy(update={"model": "offline"})
+    return settings
+
+
+def read_base_playbook(source: Playbook | Path | str) -> Playbook:
+    """Return the playbook that every learner is given, its ids made from the bullets' content.
+
+    A file may be in any format that `playbook import` knows. Quarantined bullets are left out; nothing in it
+    is core. Raises ConfigurationError for a file that is missing or is not a playbook.
+    """
+    playbook = source if isinstance(source, Playbook) else _read(Path(source))
+    return Playbook.of(read_only_bullets(playbook))
+
+
+def _read(path: Path) -> Playbook:
+    """Return the playbook in a file of any format. Refused bullets are logged, the others count."""
+    from ace_graph.memory.formats.registry import as_playbook, read_playbook, read_text
+
+    try:
+        reading = read_playbook(read_text(path))
+    except OSError as error:
+        raise ConfigurationError(f"the base playbook {path} can't be read: {error}") from error
+    except (FormatError, NewerFormat) as error:
+        raise ConfigurationError(f"{path} is not a playbook: {error}") from error
+    if reading.refused and not reading.bullets:
+        why = reading.refused[0].why
+        raise ConfigurationError(f"{path} is not a playbook: none of its bullets can be used ({why})")
+    for refusal in reading.refused:
+        logger.warning("[ACE Memory] %s: a bullet of the base playbook is left out: %s", path, refusal.why)
+    return as_playbook(reading)

@@ -1,0 +1,170 @@
+"""A run of the graph as its nodes see it, and how a node function becomes a node.
+
+A node gets the resources, the run's context and the learner's id. It is one coroutine: under `ainvoke` and
+`astream` it runs on the caller's loop, because the caller's tools and connections belong to that loop; under
+`invoke` and `stream` it runs on the portal.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Generic, TypeVar, cast
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.config import get_config
+from langgraph.runtime import Runtime, get_runtime
+
+from ace_graph.agent.context import ACEContext, LearningMode, ServedContext, TurnListener
+from ace_graph.agent.resources import Resources, check_learning, random_id
+from ace_graph.agent.state import ACEState, Turn
+from ace_graph.base.errors import InvalidContext
+from ace_graph.base.portal import portal
+from ace_graph.base.telemetry import span_maker
+from ace_graph.memory.stores.base import checked_learner_id
+
+logger = logging.getLogger("ace_graph")
+_STEPS_TO_ANSWER = 2
+"""router -> planner -> solver, or, after the first answer, solver -> critic -> solver."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What every node gets beside the state."""
+
+    resources: Resources
+    context: ACEContext
+    learner_id: str | None
+    runtime: Runtime[ACEContext]
+
+    @property
+    def learning(self) -> LearningMode:
+        """How this run learns: the context's word, else the graph's."""
+        return self.context.learning or self.resources.learning
+
+    @property
+    def listener(self) -> TurnListener | None:
+        """Who is told what the turn does while it runs; without one LangGraph's streams have it."""
+        return self.context.listener if isinstance(self.context, ServedContext) else None
+
+    @property
+    def step(self) -> int:
+        """The number of LangGraph's step, counted within a thread. A fork begins with one more."""
+        return int(get_config().get("metadata", {}).get("langgraph_step", 0))
+
+    def new_turn_id(self) -> str:
+        """Return the id of the turn that begins: the context's, or one of this step.
+
+        LangGraph repeats a step under the same id, as after a failure; so the turn is learned from once.
+        """
+        return self.context.turn_id or self._id_of(self._task())
+
+    def new_attempt_id(self, turn: Turn, number: int) -> str:
+        """Return the id of the `number`th answer to a turn.
+
+        It is the same when the turn is repeated from its beginning, and another one in a fork, whose solver
+        does not run as many steps behind the router.
+        """
+        in_a_row = self.step == turn.get("step", self.step) + _STEPS_TO_ANSWER * number
+        return self._id_of(f"{turn['turn_id']}\n{number}" if in_a_row else self._task())
+
+    def new_try_id(self) -> str:
+        """Return the id of this step of a host's agent: the same when it is repeated, another in a fork."""
+        return self._id_of(self._task())
+
+    def _task(self) -> str:
+        step = self.runtime.execution_info
+        return random_id() if step is None else f"{step.thread_id}\n{step.task_id}"
+
+    def _id_of(self, source: str) -> str:
+        if self.resources.new_id is not None:
+            return self.resources.new_id()
+        return blake2b(source.encode(), digest_size=16).hexdigest()
+
+    def call_config(self, role: str) -> RunnableConfig:
+        """Return the config of a model call: its role in the metadata, its tokens kept from the user."""
+        return {"tags": ["nostream"], "metadata": {"ace_role": role}, "run_name": role}
+
+
+def current_run(resources: Resources) -> Run:
+    """Return the run that is executing. Raises InvalidContext when another learner's memory is asked for."""
+    runtime = get_runtime(ACEContext)
+    # Embedded without a context it is None, whatever the annotation says.
+    context = cast("ACEContext | None", runtime.context) or ACEContext()
+    return run_for(resources, context, runtime)
+
+
+def run_for(resources: Resources, context: ACEContext, runtime: Runtime[ACEContext]) -> Run:
+    """Return a run with this context, of the graph or of another agent.
+
+    Under a LangGraph server with authentication the authenticated user is the learner. A run with
+    `memory="off"` has no learner, so that nothing in it can reach what is stored about one. Raises
+    InvalidContext when another learner's memory is asked for.
+    """
+    authenticated = _identity(context)
+    learner_id = authenticated if context.memory == "on" else None
+    # Tools read the learner from the context, so the authenticated one must be in it.
+    if context is not runtime.context or context.learner_id != learner_id:
+        context = context.model_copy(update={"learner_id": learner_id})
+        runtime = runtime.override(context=context)
+    run = Run(resources, context, learner_id, runtime)
+    check_learning(run.learning, resources)
+    return run
+
+
+def _identity(context: ACEContext) -> str | None:
+    configurable: Mapping[str, object] = (var_child_runnable_config.get() or {}).get("configurable", {})
+    user = configurable.get("langgraph_auth_user")
+    if user is None:
+        return context.learner_id
+    identity: object = getattr(user, "identity", None) or (
+        cast("Mapping[str, object]", user).get("identity") if isinstance(user, Mapping) else None
+    )
+    learner_id = checked_learner_id(identity)
+    if context.learner_id not in (None, learner_id):
+        raise InvalidContext("learner_id is not the authenticated user: leave it out")
+    return learner_id
+
+
+def log_text(resources: Resources, text: str) -> str:
+    """Return what a log line may hold of a text: a preview where content is logged, else its length."""
+    from ace_graph.base.prompts import preview
+
+    return preview(text) if resources.settings.log_content else f"[len={len(text)}]"
+
+
+Update = TypeVar("Update")
+Node = Callable[[ACEState, Run], Awaitable[Update]]
+
+
+class BoundNode(Runnable[ACEState, Update], Generic[Update]):
+    """A node with its resources, callable both ways, named like its function.
+
+    LangGraph has set the run's context and tells its tracers already, so this does no more than call: a
+    RunnableLambda would look at signatures and open a run of its own at every step, half a millisecond each.
+    """
+
+    def __init__(self, node: Node[Update], resources: Resources) -> None:
+        self.name = getattr(node, "__name__", "node")
+        self._node = node
+        self._resources = resources
+        self._span = span_maker()
+
+    # Any: the signature of Runnable
+    def invoke(self, input: ACEState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+        """Run the node on the portal."""
+        return portal().run_sync(self.ainvoke(input, config))
+
+    async def ainvoke(self, input: ACEState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+        """Run the node on the caller's loop."""
+        turn = input.get("turn")
+        with self._span(f"ace_graph.{self.name}", {"ace.turn_id": turn["turn_id"]} if turn else {}):
+            return await self._node(input, current_run(self._resources))
+
+
+def bind(node: Node[Update], resources: Resources) -> BoundNode[Update]:
+    """Return `node` as LangGraph takes it."""
+    return BoundNode(node, resources)

@@ -1,0 +1,3 @@
+"""ace_graph.agent.tools"""
+
+from __future__ import annotations

@@ -1,0 +1,546 @@
+"""Tools of MCP servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias, TypeVar, cast
+
+from langchain_core.tools import BaseTool, ToolException
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, TypeAdapter, ValidationError
+
+from ace_graph.agent.models import redacted
+from ace_graph.base.errors import ConfigurationError, ToolServerError, how_to_install
+from ace_graph.base.portal import Portal, portal
+from ace_graph.base.text import clean_line
+from ace_graph.memory.window import MAX_TOOL_RESULT_CHARS
+
+if TYPE_CHECKING:
+    from mcp import ClientSession
+    from mcp.types import CallToolResult, ContentBlock
+
+
+# The configuration of MCP servers, in the JSON format of other MCP clients.
+#
+#     {"mcpServers": {"files": {"command": "uvx", "args": ["mcp-server-files"], "env": {"TOKEN": "${TOKEN}"}},
+#                     "maths": {"url": "https://maths.example/mcp", "headers": {"Authorization": "..."}}}}
+#
+# `${NAME}` in a value is replaced from the environment, so that the file needs no secrets.
+
+
+_NAME = re.compile(r"[A-Za-z_][\w-]{0,39}", re.ASCII)
+_VARIABLE = re.compile(r"\$\{([^{}]*)\}")
+_IGNORED_KEYS = frozenset(
+    {"description", "disabled", "autoApprove", "alwaysAllow", "name", "type", "transport"}
+)
+_TRANSPORTS = (None, "stdio", "http", "streamable_http", "streamable-http", "streamableHttp")
+_MAX_FILE_BYTES = 1_000_000
+
+
+class _Server(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    timeout: Annotated[float, Field(gt=0, le=3600, description="Seconds for a call.")] = 30.0
+
+
+class StdioServer(_Server):
+    """A program that is started here and uses its standard input and output.
+
+    `env` joins a small part of this process's environment (PATH, HOME and the like; no keys).
+    """
+
+    command: Annotated[str, Field(min_length=1)]
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    cwd: Path | None = None
+
+
+class HttpServer(_Server):
+    """A server that is reached over streamable HTTP."""
+
+    url: Annotated[str, Field(pattern=r"^https?://\S+$")]
+    headers: Mapping[str, str] = {}
+
+
+ServerConfig: TypeAlias = StdioServer | HttpServer
+_OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+
+
+def parse_servers(config: Mapping[str, object], environ: Mapping[str, str]) -> Mapping[str, ServerConfig]:
+    """Return the servers by name, from `{"mcpServers": {...}}` or from what stands under that key.
+
+    A server that is `disabled` is left out. Raises ConfigurationError that names the server and the field.
+    """
+    try:
+        whole = _OBJECT.validate_python(config)
+        entries = {name: _OBJECT.validate_python(entry) for name, entry in _listed(whole).items()}
+    except ValidationError as error:
+        raise ConfigurationError('MCP servers: write {"mcpServers": {"name": {"command": "..."}}}') from error
+    odd = next((name for name in entries if not _NAME.fullmatch(name)), None)
+    if odd is not None:
+        raise ConfigurationError(f"MCP server {odd[:40]!r}: a name has letters, digits, - and _, at most 40")
+    wanted = {name: entry for name, entry in entries.items() if entry.get("disabled") is not True}
+    return {name: _server(name, entry, environ) for name, entry in wanted.items()}
+
+
+def read_servers(path: Path, environ: Mapping[str, str]) -> Mapping[str, ServerConfig]:
+    """Return the servers that a JSON file names. Raises ConfigurationError for a file that is wrong."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"the MCP servers in {path} can't be read: {error.strerror}") from error
+    if len(raw) > _MAX_FILE_BYTES:
+        raise ConfigurationError(
+            f"the MCP servers in {path}: the file is larger than {_MAX_FILE_BYTES} bytes"
+        )
+    try:
+        config = _OBJECT.validate_json(raw.removeprefix(b"\xef\xbb\xbf"))
+    except ValidationError as error:
+        why = error.errors(include_input=False)[0]["msg"]
+        raise ConfigurationError(f"the MCP servers in {path}: no JSON object: {why}") from error
+    return parse_servers(config, environ)
+
+
+def _listed(config: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    return _OBJECT.validate_python(config["mcpServers"]) if "mcpServers" in config else config
+
+
+def _server(name: str, entry: dict[str, JsonValue], environ: Mapping[str, str]) -> ServerConfig:
+    transport = entry.get("transport", entry.get("type"))
+    if transport not in _TRANSPORTS:
+        raise ConfigurationError(f"MCP server {name}: the transport must be stdio or streamable HTTP")
+    known = {
+        key: _substituted(item, name, environ) for key, item in entry.items() if key not in _IGNORED_KEYS
+    }
+    try:
+        return HttpServer.model_validate(known) if "url" in known else StdioServer.model_validate(known)
+    except ValidationError as error:
+        detail = error.errors(include_input=False)[0]
+    where = ".".join(str(part) for part in detail["loc"])
+    raise ConfigurationError(f"MCP server {name}: {where}: {detail['msg'][:1].lower()}{detail['msg'][1:]}")
+
+
+def _substituted(value: JsonValue, name: str, environ: Mapping[str, str]) -> JsonValue:
+    """Return `value` with every `${NAME}` replaced. Raises ConfigurationError for one that is not set."""
+    if isinstance(value, str):
+        return _VARIABLE.sub(lambda found: _variable(found[1], name, environ), value)
+    if isinstance(value, dict):
+        return {key: _substituted(item, name, environ) for key, item in value.items()}
+    return [_substituted(item, name, environ) for item in value] if isinstance(value, list) else value
+
+
+def _variable(wanted: str, name: str, environ: Mapping[str, str]) -> str:
+    if wanted not in environ:
+        raise ConfigurationError(f"MCP server {name}: the environment variable {wanted[:80]} is not set")
+    return environ[wanted]
+
+
+# The session with one MCP server, on the portal.
+#
+# A session belongs to the task and the event loop that opened it. So each server has one task on the
+# portal, which opens the session, waits, and closes it, whichever loop or thread calls. A session that
+# broke is closed, and the next call opens another one. A failed call is not repeated here, because the
+# server may have begun it; the model may call again.
+#
+# The standard error of a program that we start goes to the log, at level DEBUG.
+
+
+logger = logging.getLogger("ace_graph")
+T = TypeVar("T")
+_START_SECONDS = 20.0
+_STOP_SECONDS = 8.0
+_STREAM_SECONDS = 3600.0
+_ERROR_CHARS = 200
+_LOG_LINE_CHARS = 300
+
+
+@dataclass(frozen=True)
+class McpReply:
+    """A server's reply to a call: its text, and whether the server says that the call failed."""
+
+    text: str
+    failed: bool
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """An initialized session, and the server's tools by name."""
+
+    session: ClientSession
+    tools: Mapping[str, BaseTool]
+
+
+@dataclass(frozen=True)
+class _OpenSession:
+    """An open session, the task that owns it, and the event that makes the task close it."""
+
+    ready: _Ready
+    owner: asyncio.Task[None]
+    stop: asyncio.Event
+
+
+class McpServer:
+    """One server. Its methods run on the portal."""
+
+    def __init__(self, name: str, config: ServerConfig) -> None:
+        self.name = name
+        self._config = config
+        self._lock: tuple[Portal, asyncio.Lock] | None = None
+        self._open: _OpenSession | None = None
+        self._closed = False
+
+    async def tools(self) -> Mapping[str, BaseTool]:
+        """Return the server's tools by name. Raises ToolServerError when it can't be started or reached."""
+        return (await self._session()).ready.tools
+
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> McpReply:
+        """Call a tool. Raises ToolServerError when there is no reply within the server's timeout."""
+        opened = await self._session()
+        work = asyncio.ensure_future(opened.ready.session.call_tool(tool, dict(arguments)))
+        try:
+            async with asyncio.timeout(self._config.timeout):
+                return _reply(await _result_while_open(work, opened.owner))
+        except TimeoutError as error:  # the session stays, because other calls may use it
+            late = f"MCP server {self.name} did not answer within {self._config.timeout:g} s"
+            raise ToolServerError(late) from error
+        except Exception as error:  # a foreign server can raise anything
+            await self._drop(opened)
+            raise ToolServerError(self._message("did not answer", error)) from error
+        finally:
+            work.cancel()
+
+    async def close(self) -> None:
+        """Close the session for good, which ends the program or the connection."""
+        self._closed = True
+        if self._lock is None or self._lock[0] is not portal():
+            return
+        async with self._lock[1]:  # waits for a session that is being opened
+            if self._open is not None:
+                await self._drop(self._open)
+
+    async def _session(self) -> _OpenSession:
+        if self._closed:
+            raise ToolServerError(f"MCP server {self.name} is closed: call its tools before mcp_tools ends")
+        here = portal()
+        if self._lock is None or self._lock[0] is not here:  # after a fork the session is the parent's
+            self._lock, self._open = (here, asyncio.Lock()), None
+        async with self._lock[1]:
+            if self._open is None or self._open.owner.done():
+                self._open = await self._open_session()
+            return self._open
+
+    async def _open_session(self) -> _OpenSession:
+        ready: asyncio.Future[_Ready] = asyncio.get_running_loop().create_future()
+        stop = asyncio.Event()
+        owner = asyncio.ensure_future(self._own_session(ready, stop))
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                made = await asyncio.shield(ready)
+        except BaseException as error:
+            ready.cancel()
+            owner.cancel()
+            await asyncio.wait([owner], timeout=_STOP_SECONDS)
+            if not isinstance(error, Exception) or isinstance(error, ConfigurationError):
+                raise
+            raise ToolServerError(self._message("can't be started or reached", error)) from error
+        logger.info("[ACE MCP] %s is open: %d tools", self.name, len(made.tools))
+        return _OpenSession(made, owner, stop)
+
+    async def _own_session(self, ready: asyncio.Future[_Ready], stop: asyncio.Event) -> None:
+        """Open the session, load its tools, wait for `stop`, and close the session in the same task."""
+        try:
+            async with _connect(self.name, self._config) as session:
+                from langchain_mcp_adapters.tools import load_mcp_tools
+
+                await session.initialize()
+                tools = await load_mcp_tools(session)
+                ready.set_result(_Ready(session, {tool.name: tool for tool in tools}))
+                await stop.wait()
+        except Exception as error:
+            if not ready.done():
+                ready.set_exception(error)
+            else:
+                logger.warning("[ACE MCP] %s", self._message("was lost", error))
+
+    async def _drop(self, session: _OpenSession) -> None:
+        if self._open is session:
+            self._open = None
+        session.stop.set()
+        done, _ = await asyncio.wait([session.owner], timeout=_STOP_SECONDS)
+        if not done:
+            session.owner.cancel()
+            await asyncio.wait([session.owner], timeout=_STOP_SECONDS)
+
+    def _message(self, what: str, error: BaseException) -> str:
+        """Return an error message without the secrets of the configuration."""
+        values = self._config.headers if isinstance(self._config, HttpServer) else self._config.env
+        cause = _first_cause(error)
+        text = redacted(str(cause), frozenset(value for value in values.values() if len(value) > 3))
+        return f"MCP server {self.name} {what}: {text[:_ERROR_CHARS] or type(cause).__name__}"
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        error = group.exceptions[0]
+    return error
+
+
+def _reply(result: CallToolResult) -> McpReply:
+    text = "\n".join(part_text for part in result.content if (part_text := _text_of(part)))
+    if not text and result.structuredContent is not None:
+        text = json.dumps(result.structuredContent, ensure_ascii=False)
+    return McpReply(text, failed=bool(result.isError))
+
+
+def _text_of(part: ContentBlock) -> str:
+    """Return the text of a part of a reply; for a part without text its type, such as [image/png]."""
+    held = part.resource if part.type == "resource" else part
+    text = getattr(held, "text", None)
+    return text if isinstance(text, str) else f"[{getattr(held, 'mimeType', None) or part.type}]"
+
+
+async def _result_while_open(work: Awaitable[T], owner: asyncio.Task[None]) -> T:
+    """Return the result of `work`. Raises ConnectionError when the session ends first."""
+    running = asyncio.ensure_future(work)
+    await asyncio.wait([running, owner], return_when=asyncio.FIRST_COMPLETED)
+    if running.done():
+        return running.result()
+    raise ConnectionError("the connection is gone")
+
+
+@asynccontextmanager
+async def _connect(name: str, config: ServerConfig) -> AsyncGenerator[ClientSession]:
+    # Importing takes a second, during which the loop must not stand still.
+    await asyncio.to_thread(import_module, "langchain_mcp_adapters.tools")
+    if isinstance(config, StdioServer):
+        async with _start(name, config) as session:
+            yield session
+        return
+    from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_session
+
+    connection: StreamableHttpConnection = {
+        "transport": "streamable_http",
+        "url": config.url,
+        "headers": dict(config.headers),
+        "timeout": _START_SECONDS,
+        "sse_read_timeout": _STREAM_SECONDS,
+    }
+    async with create_session(connection) as session:
+        yield session
+
+
+@asynccontextmanager
+async def _start(name: str, config: StdioServer) -> AsyncGenerator[ClientSession]:
+    """Start a program and yield the session with it.
+
+    Not by `create_session`: that leaves the program's standard error on the terminal, and replaces `${NAME}`
+    in values of `env` once more, from this process's environment.
+    """
+    from mcp import ClientSession, StdioServerParameters, stdio_client
+
+    program = StdioServerParameters(
+        command=config.command, args=list(config.args), env=dict(config.env), cwd=config.cwd
+    )
+    async with (
+        _stderr_to_log(name) as stderr,
+        stdio_client(program, errlog=stderr) as (read, write),
+        ClientSession(read, write) as session,
+    ):
+        yield session
+
+
+@asynccontextmanager
+async def _stderr_to_log(name: str) -> AsyncGenerator[TextIO]:
+    """Yield a file for a program's standard error; what is written to it is logged until the block ends."""
+    read, write = os.pipe()
+    with os.fdopen(write, "w", encoding="utf-8") as writing:
+        loop = asyncio.get_running_loop()
+        pipe = os.fdopen(read, "rb", buffering=0)
+        transport, _ = await loop.connect_read_pipe(lambda: _LineLogger(name), pipe)
+        try:
+            yield writing
+        finally:
+            transport.close()
+
+
+class _LineLogger(asyncio.Protocol):
+    """Logs each line, cut; a line without an end is logged in pieces."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def data_received(self, data: bytes) -> None:
+        for line in data.decode("utf-8", "replace").splitlines():
+            clean = "".join(char if char.isprintable() else " " for char in line[:_LOG_LINE_CHARS]).strip()
+            if clean:
+                logger.debug("[ACE MCP] %s: %s", self._name, clean)
+
+
+# Tools of MCP servers, as LangChain tools that work on every event loop and thread.
+#
+#     async with mcp_tools({"maths": {"url": "https://maths.example/mcp"}}) as tools:
+#         graph = build_ace_graph(tools=tools)
+#
+# A server's text is untrusted: names are made plain, descriptions and results are cut, and no declaration
+# of a server makes its tool a check (`metadata={"evidence": True}`); only the caller can. A failed call is
+# a ToolException, which the agent passes to the model. Resources, prompts, sampling and elicitation of a
+# server are ignored.
+
+
+MAX_TOOLS = 100
+"""Per server; further ones are ignored."""
+_MAX_DESCRIPTION_CHARS = 1_000
+_MAX_NAME_CHARS = 64
+_MAX_ERROR_CHARS = 500
+_RETRY_SECONDS = 30.0
+_EXTRA = "langchain_mcp_adapters"
+
+
+class McpTools:
+    """The tools of several servers. Servers start at the first `ready`, and stop at `close`.
+
+    `taken` are names that these tools must not have: one that would gets its server's name in front.
+    """
+
+    def __init__(
+        self,
+        servers: Mapping[str, ServerConfig],
+        taken: Collection[str] = (),
+        *,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`seconds` is a clock. Raises ConfigurationError where the extra `mcp` is not installed."""
+        if servers and find_spec(_EXTRA) is None:
+            raise ConfigurationError(f"MCP tools are not installed: {how_to_install('mcp')}")
+        self._servers = [McpServer(name, config) for name, config in servers.items()]
+        self._taken = frozenset(taken)
+        self._found: dict[str, list[BaseTool]] = {}
+        self._failed: dict[str, float] = {}
+        self._seconds = seconds
+
+    async def ready(self, *, strict: bool = False) -> Sequence[BaseTool]:
+        """Return the tools of all servers that can be reached; one that can't is tried again after 30 s.
+
+        With `strict` one that can't be reached raises ToolServerError.
+        """
+        wanted = [server for server in self._servers if self._is_due(server.name)]
+        if wanted:
+            asked = await portal().run(_all_tools(wanted))
+            for server, tools in zip(wanted, asked, strict=True):
+                if isinstance(tools, ToolServerError):
+                    if strict:
+                        raise tools
+                    logger.error("[ACE MCP] %s; the run goes on without its tools", tools)
+                    self._failed[server.name] = self._seconds()
+                else:
+                    self._found[server.name] = list(tools.values())[:MAX_TOOLS]
+        return self._renamed()
+
+    async def close(self) -> None:
+        """End every session; a call afterwards is an error. Without this they end with the process."""
+        await portal().run(self._close())
+
+    async def _close(self) -> None:
+        await asyncio.gather(*(server.close() for server in self._servers))
+
+    def _is_due(self, name: str) -> bool:
+        failed = self._failed.get(name)
+        waited = failed is None or self._seconds() - failed > _RETRY_SECONDS
+        return name not in self._found and waited
+
+    def _renamed(self) -> list[BaseTool]:
+        every = [(server, tool) for server in self._servers for tool in self._found.get(server.name, ())]
+        often = Counter(_valid_name(tool.name) for _, tool in every)
+        named: dict[str, BaseTool] = {}
+        for server, tool in every:
+            name = _valid_name(tool.name)
+            if often[name] > 1 or name in self._taken:
+                name = _valid_name(f"{server.name}_{tool.name}")
+            named.setdefault(name, _McpTool.of(server, tool, name))
+        return [tool for name, tool in named.items() if name not in self._taken]
+
+
+@asynccontextmanager
+async def mcp_tools(
+    servers: Mapping[str, object] | Path | str, *, environ: Mapping[str, str] | None = None
+) -> AsyncGenerator[list[BaseTool]]:
+    """Yield the tools of MCP servers, for `build_ace_graph(tools=...)`; stop the servers at the end.
+
+    `servers` is `{"name": {"command", "args", "env", "cwd"}}` or `{"name": {"url", "headers"}}`, with or
+    without `{"mcpServers": ...}` around it, or the path of a JSON file with that. `timeout` beside them is
+    the most seconds of a call (default 30). `environ` fills in `${NAME}`; by default the process's.
+
+    Raises ConfigurationError, and ToolServerError for a server that can't be started or reached.
+    """
+    given = os.environ if environ is None else environ
+    parsed = (
+        parse_servers(servers, given) if isinstance(servers, Mapping) else read_servers(Path(servers), given)
+    )
+    tools = McpTools(parsed)
+    try:
+        yield list(await tools.ready(strict=True))
+    finally:
+        await tools.close()
+
+
+class _McpTool(BaseTool):
+    """One tool of a server; the model sees its name and description, and its arguments as the server says."""
+
+    _server: McpServer = PrivateAttr()
+    _name_there: str = PrivateAttr()
+
+    @classmethod
+    def of(cls, server: McpServer, tool: BaseTool, name: str) -> _McpTool:
+        description = clean_line(tool.description)[:_MAX_DESCRIPTION_CHARS] or name
+        made = cls(name=name, description=description, args_schema=tool.args_schema)
+        made._server, made._name_there = server, tool.name
+        return made
+
+    def _run(self, /, *_: Any, **arguments: Any) -> str:  # Any: JSON, as the server's schema says
+        return _text(portal().run_sync(self._call(arguments)))
+
+    async def _arun(self, /, *_: Any, **arguments: Any) -> str:  # Any: as above
+        return _text(await portal().run(self._call(arguments)))
+
+    async def _call(self, arguments: Mapping[str, object]) -> McpReply:
+        try:
+            return await self._server.call(self._name_there, arguments)
+        except ToolServerError as error:
+            raise ToolException(str(error)) from error
+
+
+async def _all_tools(servers: Sequence[McpServer]) -> list[Mapping[str, BaseTool] | ToolServerError]:
+    return await asyncio.gather(*(_tools_of(server) for server in servers))
+
+
+async def _tools_of(server: McpServer) -> Mapping[str, BaseTool] | ToolServerError:
+    try:
+        return await server.tools()
+    except ToolServerError as error:
+        return error
+
+
+def _text(reply: McpReply) -> str:
+    """Return the reply's text, cut. Raises ToolException where the server says that the call failed."""
+    if reply.failed:
+        raise ToolException(reply.text[:_MAX_ERROR_CHARS] or "the tool failed and does not say why")
+    short = reply.text[:MAX_TOOL_RESULT_CHARS]
+    return short if short == reply.text else f"{short}... (truncated)"
+
+
+def _valid_name(name: str) -> str:
+    """Return a name that every provider takes: letters, digits, _ and -, not a digit first."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:_MAX_NAME_CHARS]
+    return plain if plain[:1].isalpha() or plain[:1] == "_" else f"_{plain}"[:_MAX_NAME_CHARS]

@@ -1,1 +1,0 @@
-"""Learning outside the turn: the worker, its leases, and `learn_pending`."""

@@ -1,0 +1,1 @@
+"""What everything else stands on: errors, settings, prompts, prices, telemetry, the portal, executors."""

@@ -1,0 +1,350 @@
+"""Where work on many items runs: in this process, or on the nodes of a Ray cluster.
+
+A job says what is done for one item. An executor runs it for many, and hands back each result as it comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import socket
+import warnings
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, contextmanager
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from itertools import islice
+from typing import Any, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
+
+from ace_graph.base.errors import AceError, ClusterError, ConfigurationError, UsageError, how_to_install
+
+# What a job and an executor are, and the executor that runs everything in this process.
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
+ResultT_co = TypeVar("ResultT_co", covariant=True)
+Work = Callable[[Item], Awaitable[Result]]
+
+
+class Job(Protocol[ItemT_contra, ResultT_co]):
+    """Work on items that do not depend on each other.
+
+    For other processes the job, its items and its results are pickled; what can't be, such as a client of a
+    database, is opened in `opened`.
+    """
+
+    def opened(self) -> AbstractAsyncContextManager[Work[ItemT_contra, ResultT_co]]:
+        """Open what the work needs, once for many items; yield the work on one item.
+
+        Several items are worked on at once, on one event loop.
+        """
+        ...
+
+
+class Executor(Protocol):
+    """Runs a job."""
+
+    async def run(
+        self,
+        job: Job[Item, Result],
+        items: Iterator[Item],
+        take: Callable[[Result], None],
+        *,
+        concurrency: int,
+    ) -> None:
+        """Work on all items, and call `take` here with each result, in the order in which they are ready.
+
+        `concurrency` is how many items a process works on at once. The next item is taken from `items` when
+        there is room for it, so that `items` may end early. The first error, of the work or of `take`, ends
+        all work and is raised.
+        """
+        ...
+
+
+class InProcess:
+    """Runs a job on the caller's event loop."""
+
+    async def run(
+        self,
+        job: Job[Item, Result],
+        items: Iterator[Item],
+        take: Callable[[Result], None],
+        *,
+        concurrency: int,
+    ) -> None:
+        """Work on all items; see `Executor.run`."""
+        async with job.opened() as work:
+
+            async def work_on_next() -> None:
+                for item in items:
+                    take(await work(item))
+
+            await _run_workers(work_on_next, concurrency)
+
+
+async def _run_workers(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:
+    """Run `workers` copies of `work` at once; the first error ends the others and is raised alone."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+
+
+# The executor that `--on` names.
+
+
+_RAY = "ray"
+_ADDRESS = re.compile(r"ray://(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
+_IN_MEMORY = "memory://"
+
+
+@contextmanager
+def open_executor(on: str | None, store_url: str | None = None) -> Generator[Executor]:
+    """Yield the executor for `on`: None is this process, `ray` or `ray://HOST:PORT` a Ray cluster.
+
+    `ray` alone is what Ray itself chooses: the cluster that RAY_ADDRESS names, else one that runs on this
+    machine, else a new one on this machine, which ends with the block. `store_url` is the store that the work
+    opens in its own processes, if it does. Raises UsageError for what `on` or the store can't be;
+    ConfigurationError where Ray is not installed; ClusterError within 10 seconds where nothing answers.
+    """
+    if on is None:
+        yield InProcess()
+        return
+    if on != _RAY and _ADDRESS.fullmatch(on) is None:
+        raise UsageError(
+            f"--on {on[:60]} names no cluster: use ray for this machine or RAY_ADDRESS, or ray://HOST:PORT "
+            "(the port of Ray's client server, 10001 unless set)"
+        )
+    if store_url is not None and store_url.startswith(_IN_MEMORY):
+        raise UsageError(
+            "a store in memory belongs to one process, so nothing can work on it with --on ray: "
+            "use postgresql:// or neo4j://, or sqlite:// where all nodes are on this machine"
+        )
+    if find_spec("ray") is None:
+        raise ConfigurationError(f"--on ray needs Ray: {how_to_install('ray')}")
+    from ace_graph.base.executors import connected
+
+    with connected(None if on == _RAY else on) as cluster:
+        if store_url is not None:
+            cluster.check_store(store_url)
+        yield cluster
+
+
+# What runs on a node of a Ray cluster: one chunk of a job's items, with the executor of one process.
+
+
+# Any: a task is made without its types; what a job takes and gives is between it and its caller.
+Chunk = tuple[list[Any], AceError | None]
+
+
+def installed_version() -> str:
+    """Return the version of this package on this machine."""
+    return version("ace-graph")
+
+
+def work_on_chunk(job: Job[Any, Any], items: Sequence[Any], concurrency: int, wanted: str) -> Chunk:
+    """Return the results that there are, and the error that ended the work, if one did.
+
+    Other exceptions than AceErrors are raised. `wanted` is the version of the program that asks.
+    """
+    found = installed_version()
+    if found != wanted:
+        return [], ClusterError(
+            f"a node has ace-graph {found}, this program is {wanted}: install the same version on all nodes"
+        )
+    results: list[Any] = []
+    try:
+        asyncio.run(InProcess().run(job, iter(items), results.append, concurrency=concurrency))
+    except AceError as error:
+        return results, error
+    return results, None
+
+
+# Work on the nodes of a Ray cluster. Ray is imported when the first one is asked for.
+#
+# Items go to the nodes in chunks of as many as one process works on at once; there are as many chunks under
+# way as the cluster has processors, counted anew before each. Ray repeats a chunk whose node or process
+# died.
+
+
+logger = logging.getLogger("ace_graph")
+RETRIES = 3
+"""How often a chunk is tried again whose node or process died."""
+_CONNECT_SECONDS = 5.0
+_THIS_MACHINE = ("127.0.0.1", "localhost")
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is reported to anybody
+    "RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S": "2",  # of three attempts
+    "RAY_CLIENT_MAX_CONNECTION_TIMEOUT_S": "2",
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # nodes have what is installed there; nothing is copied to them
+}
+
+
+class _Reference(Protocol):
+    """A result that is not there yet."""
+
+    def future(self) -> Future[Chunk]: ...
+
+
+class _RemoteFunction(Protocol):
+    def remote(self, *args: object) -> _Reference: ...
+
+
+class _RayUtil(Protocol):
+    def get_node_ip_address(self) -> str: ...
+
+
+class _Ray(Protocol):
+    """The part of Ray that is used: Ray is optional, and its own types leave much open."""
+
+    @property
+    def util(self) -> _RayUtil: ...
+    def init(self, address: str | None = None, **options: object) -> object: ...
+    def shutdown(self) -> None: ...
+    def put(self, value: object) -> object: ...
+    def remote(self, **options: object) -> Callable[[Callable[..., Chunk]], _RemoteFunction]: ...
+    def nodes(self) -> Sequence[Mapping[str, Any]]: ...  # Any: as Ray describes a node
+
+
+@contextmanager
+def connected(address: str | None) -> Generator[RayCluster]:
+    """Connect to the cluster at `ray://HOST:PORT`, or to the one that Ray chooses, for the block.
+
+    Raises ClusterError.
+    """
+    os.environ.update({name: value for name, value in _ENVIRONMENT.items() if name not in os.environ})
+    _check_reachable(address or os.environ.get("RAY_ADDRESS", ""))
+    ray = cast("_Ray", import_module("ray"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they say is in the error
+            ray.init(address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+    except (Exception, SystemExit) as error:
+        raise ClusterError(
+            f"no Ray cluster can be used at {address or 'this machine'} ({_first_line(error)}): "
+            "check that the address is that of Ray's client server and that both have the same "
+            "versions of Ray and Python"
+        ) from error
+    try:
+        yield RayCluster(ray)
+    finally:
+        ray.shutdown()
+
+
+class RayCluster:
+    """Runs jobs on the cluster that this process is connected to."""
+
+    def __init__(self, ray: _Ray) -> None:
+        self._ray = ray
+        options = {"num_cpus": 1, "max_retries": RETRIES, "scheduling_strategy": "SPREAD"}
+        self._work_on_chunk = ray.remote(**options)(work_on_chunk)
+
+    async def run(
+        self,
+        job: Job[Item, Result],
+        items: Iterator[Item],
+        take: Callable[[Result], None],
+        *,
+        concurrency: int,
+    ) -> None:
+        """Work on all items; see `Executor.run`. Raises ClusterError where a chunk can't be worked on."""
+        stored = self._stored(job)
+        running = set[asyncio.Future[Chunk]]()
+        try:
+            while True:
+                room = self._processors() - len(running)
+                chunks = (tuple(islice(items, concurrency)) for _ in range(room))
+                for chunk in filter(None, chunks):
+                    running.add(self._started(stored, chunk, concurrency))
+                if not running:
+                    return
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                _take_all(done, take)
+        finally:
+            for future in running:
+                future.cancel()
+
+    def check_store(self, url: str) -> None:
+        """Raise UsageError for a SQLite file that a node on another machine could not open."""
+        others = {name for node in self._alive() if (name := _host(node)) != socket.gethostname()}
+        if url.startswith("sqlite:") and others:
+            raise UsageError(
+                f"a SQLite file can't be opened on other machines, and the cluster has {min(others)}: "
+                "use postgresql:// or neo4j://"
+            )
+
+    def __str__(self) -> str:
+        nodes = len(self._alive())
+        return f"Ray: {nodes} node{'s' if nodes != 1 else ''}, {self._processors()} processors"
+
+    def _alive(self) -> list[Mapping[str, Any]]:
+        return [node for node in self._ray.nodes() if node["Alive"]]
+
+    def _processors(self) -> int:
+        """Return how many chunks can be worked on at once; 1 where the cluster has yet to start nodes."""
+        return max(1, int(sum(node["Resources"].get("CPU", 0) for node in self._alive())))
+
+    def _stored(self, job: object) -> object:
+        try:
+            return self._ray.put(job)
+        except Exception as error:  # whatever an object raises that is pickled
+            raise UsageError(
+                f"this can't be sent to the nodes of Ray ({_first_line(error)}): a model, an environment or "
+                "a clock of your own must be an object that pickle accepts"
+            ) from error
+
+    def _started(self, job: object, chunk: Sequence[object], concurrency: int) -> asyncio.Future[Chunk]:
+        reference = self._work_on_chunk.remote(job, chunk, concurrency, installed_version())
+        return asyncio.wrap_future(reference.future())
+
+
+def _take_all(done: set[asyncio.Future[Chunk]], take: Callable[[Result], None]) -> None:
+    """Take the results of chunks that are done; then raise the first error among them."""
+    problem: Exception | None = None
+    for future in done:
+        failed = future.exception()
+        if failed is not None:
+            problem = problem or ClusterError(f"work on Ray failed for good: {_first_line(failed)}")
+            continue
+        results, error = future.result()
+        for result in results:
+            take(result)
+        problem = problem or error
+    if problem is not None:
+        raise problem
+
+
+def _check_reachable(address: str) -> None:
+    """Raise ClusterError where nothing listens at HOST:PORT; Ray itself would try for minutes."""
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    if parts.hostname is None or parts.port is None:
+        return
+    host = parts.hostname
+    if not parts.scheme and host in _THIS_MACHINE:
+        ray = cast("_Ray", import_module("ray"))
+        host = ray.util.get_node_ip_address()  # Ray replaces such an address of a node by this one
+    try:
+        socket.create_connection((host, parts.port), _CONNECT_SECONDS).close()
+    except OSError as error:
+        raise ClusterError(
+            f"no Ray cluster answers at {address} ({error.strerror or 'no answer'}): check the address, and "
+            "that `ray status` shows a cluster there"
+        ) from error
+
+
+def _host(node: Mapping[str, Any]) -> str:
+    return str(node["NodeManagerHostname"])
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[-1] if lines else type(error).__name__)[:300]

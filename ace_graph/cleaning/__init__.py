@@ -1,1 +1,0 @@
-"""Deletes what is stored and old: traces, turn records and deltas, of one learner or of all."""

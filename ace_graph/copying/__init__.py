@@ -1,1 +1,0 @@
-"""Copying a store into another one."""

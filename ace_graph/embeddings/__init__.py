@@ -1,1 +1,0 @@
-"""Meaning: vectors of texts, and how near each bullet is to a question."""

@@ -1,1 +1,0 @@
-"""Tables of words by language: a folder for each language, the same files in each."""

@@ -1,0 +1,210 @@
+"""Running any function as a trajectory: what it returns or raises is recorded and learned from.
+
+    async def fetch(trajectory):
+        advice = trajectory.context                 # what the memory advises for this task, as a prompt block
+        await trajectory.alog("action", "GET /invoices")
+        return invoices, "success"                  # a result and how it went; or the result alone
+
+    invoices, trajectory_id = await execute_with_learning(
+        fetch, "Fetch the invoices", store=store, learner_id="bot")
+
+The task is not retried, and a failure to record or to learn never costs its result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal, cast
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import JsonValue
+
+from ace_graph.agent.reasoning.recall import format_context
+from ace_graph.agent.runtime import logger
+from ace_graph.base.clock import utc_now
+from ace_graph.base.errors import AceError
+from ace_graph.base.portal import portal
+from ace_graph.base.retention import Tracing
+from ace_graph.base.settings import Settings
+from ace_graph.learning.trajectories import Completion, complete_trajectory, log_step, start_trajectory
+from ace_graph.learning.worker import learn_pending
+from ace_graph.memory.retrieval.retrieve import retrieve
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.turn import StepKind, TurnStatus
+
+_STATUSES = frozenset({"success", "failure", "partial"})
+_BUDGET_TOKENS = 2_000
+Task = Callable[..., Any]
+"""Any: the host's own function, which returns what it likes."""
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What a task may return to say how it went: its result, its status, and what else is known of it."""
+
+    result: Any  # the host's own
+    status: TurnStatus
+    completion: Completion = field(default_factory=Completion)
+
+
+@dataclass(frozen=True)
+class RunningTrajectory:
+    """The argument of a task that takes one: its id, the advice for it (`context`), and `log`."""
+
+    store: PendingStore
+    learner_id: str
+    trajectory_id: str
+    context: str = ""
+    bullet_ids: tuple[str, ...] = ()
+    clock: Callable[[], datetime] = utc_now
+
+    async def alog(self, kind: StepKind, text: str, metadata: Mapping[str, JsonValue] | None = None) -> None:
+        """Log a step; see log_step."""
+        await log_step(
+            self.store, self.learner_id, self.trajectory_id, kind, text, metadata, clock=self.clock
+        )
+
+    def log(self, kind: StepKind, text: str, metadata: Mapping[str, JsonValue] | None = None) -> None:
+        """Log a step from a task that is no coroutine; it runs in a thread of its own."""
+        portal().run_sync(self.alog(kind, text, metadata))
+
+
+async def execute_with_learning(
+    task_fn: Task,
+    task: str,
+    *,
+    store: PendingStore,
+    learner_id: str,
+    agent: str = "host",
+    task_type: str | None = None,
+    parent_id: str | None = None,
+    auto_reflect: bool = True,
+    auto_curate: bool = True,
+    learning: Literal["inline", "background"] = "background",
+    model: BaseChatModel | str | None = None,
+    settings: Settings | None = None,
+    clock: Callable[[], datetime] = utc_now,
+) -> tuple[Any, str]:
+    """Run `task_fn`, sync or async, as a trajectory; return its result and the trajectory's id.
+
+    It is called with a RunningTrajectory when it takes an argument; a sync one runs in a thread. It may
+    return (result, "success" | "failure" | "partial") or a TaskResult, which counts as evidence; a result
+    alone is a success without evidence. An exception, cancelling included, is recorded as a failure and
+    raised. `learning`: "background" leaves it to a worker, "inline" learns before this returns (with `model`,
+    or that of the settings). Without `auto_reflect` nothing is learned; without `auto_curate` the playbook
+    stays as it is. Learning that fails is logged and never costs the result. `settings`, else the
+    environment, say whether the steps are kept. Raises what the task raises; a StoreError when the
+    trajectory can't be started.
+    """
+    tracing = (settings or Settings.load()).tracing
+    running = await _start(store, learner_id, task, agent, task_type, parent_id, clock)
+    plain = Completion(learns=auto_reflect, curates=auto_curate)
+    try:
+        returned = await _call_task(task_fn, running)
+    except BaseException as error:
+        why = f"{type(error).__name__}: {error}".strip()
+        failed = replace(plain, error=why, score=0.0, source="tool")
+        await asyncio.shield(_complete(running, "failure", failed, tracing))
+        raise
+    report = _report(returned)
+    given = report.completion
+    completion = replace(given, learns=plain.learns and given.learns, curates=auto_curate)
+    pending_id = await _complete(running, report.status, completion, tracing)
+    if pending_id is not None and learning == "inline":
+        await _learn_now(running, pending_id, model, settings)
+    return report.result, running.trajectory_id
+
+
+async def _start(
+    store: PendingStore,
+    learner_id: str,
+    task: str,
+    agent: str,
+    task_type: str | None,
+    parent_id: str | None,
+    clock: Callable[[], datetime],
+) -> RunningTrajectory:
+    state = await store.load(learner_id)
+    found = retrieve(
+        task, state.playbook, state.access, store.policy, now=clock(), budget_tokens=_BUDGET_TOKENS
+    )
+    ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
+    name = await start_trajectory(
+        store,
+        learner_id,
+        task,
+        agent=agent,
+        task_type=task_type,
+        parent_id=parent_id,
+        injected=ids,
+        clock=clock,
+    )
+    return RunningTrajectory(store, learner_id, name, format_context(found), ids, clock)
+
+
+async def _call_task(task_fn: Task, running: RunningTrajectory) -> object:
+    takes = [p for p in inspect.signature(task_fn).parameters.values() if p.default is p.empty]
+    given = (running,) if any(p.kind is not p.VAR_KEYWORD for p in takes) else ()
+    if inspect.iscoroutinefunction(task_fn):
+        return await task_fn(*given)
+    returned = await asyncio.to_thread(_in_thread, task_fn, *given)
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+def _in_thread(task_fn: Task, *given: RunningTrajectory) -> object:
+    try:
+        return task_fn(*given)
+    except StopIteration as error:
+        # A future can't hold StopIteration: whoever awaits the thread would wait for ever.
+        raise RuntimeError("the task raised StopIteration") from error
+
+
+def _report(returned: object) -> TaskResult:
+    if isinstance(returned, TaskResult):
+        return returned
+    pair = cast("tuple[object, ...]", returned) if isinstance(returned, tuple) else ()
+    if len(pair) == 2 and isinstance(pair[1], str) and pair[1] in _STATUSES:
+        return TaskResult(pair[0], cast("TurnStatus", pair[1]))
+    return TaskResult(returned, "success", Completion(source=None))
+
+
+async def _complete(
+    running: RunningTrajectory, status: TurnStatus, completion: Completion, tracing: Tracing
+) -> str | None:
+    """Store the outcome; a failure is logged, because the task itself is done."""
+    try:
+        return await complete_trajectory(
+            running.store,
+            running.learner_id,
+            running.trajectory_id,
+            status,
+            completion,
+            tracing=tracing,
+            clock=running.clock,
+        )
+    except AceError:
+        logger.exception("[ACE Trajectory] the outcome of %s could not be stored", running.trajectory_id)
+        return None
+
+
+async def _learn_now(
+    running: RunningTrajectory, pending_id: str, model: BaseChatModel | str | None, settings: Settings | None
+) -> None:
+    try:
+        outcome = await learn_pending(
+            running.learner_id,
+            pending_id,
+            model=model,
+            store=running.store,
+            settings=settings,
+            clock=running.clock,
+        )
+    except AceError:
+        logger.exception("[ACE Trajectory] %s is left to a worker", running.trajectory_id)
+        return
+    if outcome.status != "done":
+        logger.warning("[ACE Trajectory] %s is left to a worker: %s", pending_id, outcome.error)

@@ -1,0 +1,289 @@
+"""Working on one claimed item: reflect, curate, commit under the item's op id; or a consolidation.
+
+The effect happens at most once, because a commit with the same op id changes nothing the second time. So a
+worker may be killed at any point, and two may work on one item. `worker` and `learn_pending` claim items.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from langgraph.runtime import Runtime
+
+from ace_graph.agent.context import ACEContext
+from ace_graph.agent.models.call import Usage
+from ace_graph.agent.resources import Resources
+from ace_graph.agent.runtime import Run, logger
+from ace_graph.agent.state import Learning
+from ace_graph.base.errors import AceError, LearnerForgotten, PlaybookChanged, PlaybookNotFound, StoreError
+from ace_graph.base.prices import cost_of
+from ace_graph.learning.lease import Lease, LeaseLost, RetryPolicy, Sleep
+from ace_graph.learning.pipeline import LearningResult, committed, learn_from
+from ace_graph.learning.tasks import PendingWork, read_work
+from ace_graph.learning.turn_record import model_name
+from ace_graph.memory.commit import Amend, Commit, PendingItem
+from ace_graph.memory.consolidation import RUN, ConsolidationWork, Options, read_consolidation
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.trajectory import TrajectoryFilter, with_cost, with_reflections
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.playbooks.consolidation import consolidate
+
+# A claimed item that asks for a consolidation: run it under the item's id, then complete the item.
+#
+# Every batch is a commit of its own under an id that follows from the run's. A worker that is killed in
+# between leaves the item; whoever claims it next goes on after the last batch that was stored.
+
+
+async def consolidate_item(
+    item: PendingItem, work: ConsolidationWork, store: PendingStore, resources: Resources
+) -> None:
+    """Run the consolidation, by rules. A playbook that was deleted meanwhile, or has another version than
+    the one that was asked for, leaves nothing to do.
+
+    Raises LearnerForgotten, and what the store raises.
+    """
+    if (await store.load(item.learner_id)).absent:
+        raise LearnerForgotten("the learner was forgotten before the work began")
+    options = Options(
+        work.kind,
+        work.topic,
+        work.section,
+        below=min(work.below, work.keep_above),
+        keep_above=work.keep_above,
+        batch=store.policy.consolidate_batch,
+    )
+    try:
+        done = await consolidate(
+            store,
+            work.name,
+            item.learner_id,
+            options,
+            run_id=item.pending_id,
+            now=resources.clock(),
+            expected_etag=work.expected_etag,
+        )
+    except PlaybookChanged:
+        logger.info("[ACE Worker] consolidation %s: the playbook has another version by now", item.pending_id)
+        return
+    except PlaybookNotFound:
+        logger.info("[ACE Worker] consolidation %s: the playbook is not there any more", item.pending_id)
+        return
+    logger.info(
+        "[ACE Worker] consolidation %s: merged %d into %d, refused %d, left %d",
+        item.pending_id,
+        done.merged,
+        len(done.groups),
+        len(done.refused),
+        done.left,
+    )
+
+
+async def complete_consolidation(item: PendingItem, store: PendingStore, resources: Resources) -> Commit:
+    """Complete the item in a commit that changes nothing else. Raises what the store raises."""
+    delta = Delta(
+        op_id=item.pending_id,
+        now=resources.clock(),
+        operations=(),
+        author=AUTHOR,
+        reason="consolidated in the background",
+        source=item.turn_id,
+    )
+    base = await store.load(item.learner_id)
+    commit = await store.commit(item.learner_id, delta, base, None, item)
+    resources.cache.put(item.learner_id, commit.snapshot)
+    return commit
+
+
+AUTHOR = "ace_worker"
+ItemStatus = Literal["learned", "consolidated", "repeated", "failed", "dead", "forgotten", "lost"]
+
+
+@dataclass(frozen=True)
+class ItemOutcome:
+    """What became of an item.
+
+    learned    committed now; `learning` says what changed
+    consolidated  it was a consolidation, which is done; `consolidation.run_state` says what it merged
+    repeated   it was committed before; nothing changed
+    failed     `error` says why; it is pending again from `retry_at` on
+    dead       it failed too often; a dead letter until somebody retries it
+    forgotten  the learner was forgotten meanwhile; nothing is stored
+    lost       another worker has claimed it, or it was deleted with its learner
+    """
+
+    learner_id: str
+    pending_id: str
+    turn_id: str
+    status: ItemStatus
+    learning: Learning | None = None
+    error: str | None = None
+    retry_at: datetime | None = None
+
+
+async def process_item(
+    item: PendingItem,
+    store: PendingStore,
+    resources: Resources,
+    terms: RetryPolicy,
+    sleep: Sleep = asyncio.sleep,
+) -> ItemOutcome:
+    """Work on an item that the caller has claimed on `store`, and complete or release it.
+
+    Raises StoreError only when the store can't release the item either; then its lease runs out. A
+    cancelled call releases the item at once.
+    """
+    clock = resources.clock
+    if item.attempts > terms.max_attempts:
+        why = item.error or "every worker that claimed it stopped before the end"
+        return await _failed(item, store, f"given up: {why}", None)
+    lease = Lease(store, item, seconds=terms.lease_seconds, clock=clock, sleep=sleep)
+    try:
+        consolidation = read_consolidation(item)
+        if consolidation is None:
+            return await _learned(item, store, resources, lease)
+        async with lease:
+            await consolidate_item(item, consolidation, store, resources)
+        done = await complete_consolidation(item, store, resources)
+        return _ended(item, "consolidated" if done.status == "applied" else "repeated")
+    except LeaseLost:
+        return _ended(item, "lost")
+    except LearnerForgotten:
+        resources.cache.drop(item.learner_id)
+        return _ended(item, "forgotten")
+    except AceError as error:
+        logger.warning("[ACE Worker] %s: %s", subject(item.turn_id), error)
+        return await _failed(item, store, str(error), terms.retry_at(item.attempts, clock()))
+    except asyncio.CancelledError:
+        await _release(item, store, clock)
+        raise
+    except Exception as error:
+        logger.exception("[ACE Worker] %s failed", subject(item.turn_id))
+        why = f"{type(error).__name__}: {error}"
+        return await _failed(item, store, why, terms.retry_at(item.attempts, clock()))
+
+
+def subject(turn_id: str) -> str:
+    """Return how log lines name the turn of an item, or the consolidation that it is."""
+    return turn_id if turn_id.startswith(RUN) else f"turn {turn_id}"
+
+
+async def _learned(item: PendingItem, store: PendingStore, resources: Resources, lease: Lease) -> ItemOutcome:
+    async with lease:
+        work = read_work(item.body)
+        run = _run_of(item, work, resources)
+        base = await _base_of(item, store, resources)
+        result = await _learn(work, base, run, item.pending_id)
+    return await _commit(item, store, base, result, run)
+
+
+async def _base_of(item: PendingItem, store: PendingStore, resources: Resources) -> Snapshot:
+    """Return the memory to learn onto: read, unless this process knows it with the item's turn.
+
+    What came later from elsewhere is met at the commit, as after a read. A repeated attempt reads.
+    """
+    known = resources.cache.get(item.learner_id)
+    if known is not None and item.attempts <= 1 and _has_turn(known, item.turn_id):
+        return known
+    base = await store.load(item.learner_id, known)
+    resources.cache.put(item.learner_id, base)
+    return base
+
+
+def _has_turn(snapshot: Snapshot, turn_id: str) -> bool:
+    return any(turn.turn_id == turn_id for turn in snapshot.access.recent_turns)
+
+
+def _run_of(item: PendingItem, work: PendingWork, resources: Resources) -> Run:
+    context = ACEContext(
+        learner_id=item.learner_id,
+        max_reflection_rounds=work.max_reflection_rounds,
+        model=work.model,
+        temperature=work.temperature,
+    )
+    return Run(resources, context, item.learner_id, Runtime(context=context))
+
+
+async def _learn(work: PendingWork, base: Snapshot, run: Run, attempt: str) -> LearningResult:
+    if base.absent:
+        raise LearnerForgotten("the learner was forgotten before the work began")
+    result = LearningResult()
+    for task in work.looks:
+        result += await learn_from(task, base, run, attempt, first_ref=result.next_ref, late=True)
+    return result if work.curates else replace(result, operations=())
+
+
+async def _commit(
+    item: PendingItem, store: PendingStore, base: Snapshot, result: LearningResult, run: Run
+) -> ItemOutcome:
+    analyzed = () if await _is_counted(item, store, base) else result.analyzed
+    delta = Delta(
+        op_id=item.pending_id,
+        now=run.resources.clock(),
+        operations=(*result.operations, *analyzed),
+        author=AUTHOR,
+        reason="; ".join(part for part in ("learned in the background", result.reason) if part),
+        source=item.turn_id,
+        origin="turn",
+    )
+    model = model_name(run)  # here, because a store may amend in a thread of its own
+    amend = Amend(item.turn_id, lambda turn: _learned_from(turn, result, run, model), missing_ok=True)
+    newest = run.resources.cache.newest(item.learner_id, base)
+    commit = await store.commit(item.learner_id, delta, newest, amend, item)
+    run.resources.cache.put(item.learner_id, commit.snapshot)
+    learning = committed(item.turn_id, commit, result, run)
+    return _ended(item, "learned" if commit.status == "applied" else "repeated", learning)
+
+
+def _learned_from(turn: TurnRecord, result: LearningResult, run: Run, model: str | None) -> TurnRecord:
+    """Return the turn's record with what came of learning from it, and what that cost."""
+    spent = sum(result.usage.values(), Usage())
+    tokens = spent.input_tokens, spent.output_tokens
+    cost = cost_of(model, *tokens, run.resources.settings.prices)
+    return with_cost(with_reflections(turn, result.reflections), spent.calls, tokens, cost)
+
+
+async def _is_counted(item: PendingItem, store: PendingStore, base: Snapshot) -> bool:
+    """Whether the item's turn was reflected on before. Recent turns are not asked for: they count once."""
+    if _has_turn(base, item.turn_id):
+        return False
+    wanted = TrajectoryFilter(turn_id=item.turn_id)
+    found = await store.find_turns(item.learner_id, wanted, limit=1)
+    return any(not each.fallback for turn in found for each in turn.reflections)
+
+
+async def _failed(item: PendingItem, store: PendingStore, why: str, retry_at: datetime | None) -> ItemOutcome:
+    if not await store.fail(item, why, retry_at):
+        return _ended(item, "lost")
+    if retry_at is None:
+        logger.error("[ACE Worker] %s is a dead letter: %s", subject(item.turn_id), why)
+    status: ItemStatus = "dead" if retry_at is None else "failed"
+    return _ended(item, status, error=why, retry_at=retry_at)
+
+
+async def _release(item: PendingItem, store: PendingStore, clock: Callable[[], datetime]) -> None:
+    """Release the item at once, so that nobody waits for the lease of a worker that was stopped.
+
+    It does not count as an attempt: a service that is restarted often must not make dead letters.
+    """
+    uncounted = item.model_copy(update={"attempts": max(0, item.attempts - 1)})
+    try:
+        await asyncio.shield(store.fail(uncounted, "the worker was stopped", clock()))
+    except StoreError as error:
+        logger.warning("[ACE Worker] the item could not be released: %s", error)
+
+
+def _ended(
+    item: PendingItem,
+    status: ItemStatus,
+    learning: Learning | None = None,
+    *,
+    error: str | None = None,
+    retry_at: datetime | None = None,
+) -> ItemOutcome:
+    return ItemOutcome(item.learner_id, item.pending_id, item.turn_id, status, learning, error, retry_at)

@@ -1,1 +1,0 @@
-"""The memory as an MCP server, for agents that are not ours: `ace-graph mcp` (docs/mcp.md)."""

@@ -1,7 +1,0 @@
-"""The offline tutor: a rule-based chat model that needs no key and no network."""
-
-from __future__ import annotations
-
-from ace_graph.offline_tutor.tutor import OfflineTutor
-
-__all__ = ["OfflineTutor"]

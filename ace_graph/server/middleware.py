@@ -1,0 +1,445 @@
+"""What every HTTP request passes before a route sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import math
+from collections import OrderedDict
+from collections.abc import Callable, MutableMapping, Sequence
+from contextlib import suppress
+from typing import Any, Protocol, cast
+from urllib.parse import unquote, urlsplit
+
+from fastapi import Depends, HTTPException
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ace_graph.base.clock import Clock
+from ace_graph.base.errors import RequestRefused
+from ace_graph.base.off_loop import working_for
+from ace_graph.base.telemetry import audit_operator
+from ace_graph.server.auth import Act, Authenticator, Identity
+from ace_graph.server.errors import REQUEST_ID, error_location, error_response, http_error_for, request_id_of
+from ace_graph.server.metrics import continued_trace
+
+# Limits the size of a request's body, and the time that it may take to arrive.
+
+
+SECONDS = 30.0
+"""From the first read of the body until all of it has arrived."""
+_MAX_DRAINED = 16
+
+
+class BoundedBody:
+    """ASGI's `receive`: raises 413 for a body that is too large, and 408 for one that is too slow.
+
+    `arrived` is told the length of a body that has arrived as a whole, and may refuse it.
+    """
+
+    def __init__(
+        self, receive: Receive, max_bytes: int, arrived: Callable[[int], None] = lambda _: None
+    ) -> None:
+        self._receive = receive
+        self._arrived = arrived
+        self._max_bytes = max_bytes
+        self._read = 0
+        self._until: float | None = None
+        self._whole = False
+
+    async def __call__(self) -> Message:
+        """Return the next message; after the body's last one nothing is limited."""
+        if self._whole:
+            return await self._receive()
+        try:
+            message = await self._next()
+        except TimeoutError as error:
+            # The only kind of error that FastAPI passes on while it reads a body.
+            raise HTTPException(408, "too slow", headers={"Connection": "close"}) from error
+        if self._read > self._max_bytes:
+            await self.drain()
+            raise HTTPException(413, "too large")
+        if self._whole:
+            try:
+                self._arrived(self._read)
+            except RequestRefused as error:
+                headers = {"Retry-After": str(error.retry_after or 1)}
+                raise HTTPException(error.status, str(error), headers=headers) from error
+        return message
+
+    async def drain(self) -> None:
+        """Read the rest, up to a limit, because a client that still sends does not read the answer."""
+        most = self._max_bytes * _MAX_DRAINED
+        with suppress(TimeoutError):
+            while not self._whole and self._read <= most:
+                await self._next()
+
+    async def _next(self) -> Message:
+        if self._until is None:
+            self._until = asyncio.get_running_loop().time() + SECONDS
+        async with asyncio.timeout_at(self._until):
+            message = await self._receive()
+        self._read += len(message.get("body", b""))
+        self._whole = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+
+def body_too_large(max_bytes: int) -> RequestRefused:
+    """Return the error for a body beyond the limit."""
+    return RequestRefused(413, "too_large", f"the body is too large: at most {max_bytes} bytes")
+
+
+# The rate limit: one token bucket per learner, on each server for itself.
+#
+# A request costs one token, and a large one more: what it makes the server read, screen and compare grows
+# with its body.
+
+
+MAX_BUCKETS = 20_000
+BYTES_PER_TOKEN = 16_384
+"""A chat message or a bullet has fewer; the largest body costs some 60 tokens."""
+
+
+def cost_of(body_bytes: int) -> int:
+    """Return how many tokens a request with such a body costs."""
+    return 1 + body_bytes // BYTES_PER_TOKEN
+
+
+class TokenBucket:
+    """A bucket of `per_minute` tokens for each learner, which refills evenly within a minute."""
+
+    def __init__(self, per_minute: int, clock: Clock) -> None:
+        self._size = float(per_minute)
+        self._per_second = per_minute / 60
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, learner_id: str, tokens: int = 1) -> None:
+        """Take tokens of the learner's bucket, at most as many as it holds when it is full.
+
+        Raises RequestRefused (429) with the seconds to wait.
+        """
+        cost = min(self._size, tokens)
+        now = self._clock.monotonic()
+        left, at = self._left.get(learner_id, (self._size, now))
+        left = min(self._size, left + (now - at) * self._per_second)
+        if left < cost:
+            wait = math.ceil((cost - left) / self._per_second)
+            raise RequestRefused(
+                429, "too_many", "too many requests: wait a moment", retry_after=max(1, wait)
+            )
+        self._left[learner_id] = (left - cost, now)
+        self._left.move_to_end(learner_id)
+        while len(self._left) > MAX_BUCKETS:
+            self._left.popitem(last=False)
+
+
+# Access control of everything under /api: authentication, rate limit and body limit.
+#
+# It decides from the headers, so that a request without a valid token reaches no body parser, model or
+# store. A request that may change something is refused where a browser sends it for another website: in
+# development mode there is no token that such a website would lack. Here an operator's request gets the
+# learner that it is about. A route says by `does` what it does with a memory; by one that says nothing an
+# operator can't change anything. /healthz, /readyz, /metrics and /openapi.json need no token; they say
+# nothing about learners.
+
+
+OPERATOR_HEADER = "X-ACE-Learner"
+_IDENTITY, _ACT = "ace_identity", "ace_act"
+_READING = frozenset({"GET", "HEAD"})
+_SAFE = _READING | {"OPTIONS"}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def announced_bytes(headers: Headers) -> int:
+    """Return how long a request says that its body is; 0 where it does not say so."""
+    length = headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() else 0
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address, or a name, is this machine's own."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class AccessControl:
+    """The ASGI middleware that finds the learner of a request and applies the limits."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        authenticator: Authenticator,
+        rate: TokenBucket,
+        max_bytes: int,
+        prefix: str = "/api/",
+        origins: Sequence[str] = (),
+    ) -> None:
+        self._app = app
+        self._authenticator = authenticator
+        self._rate_limit = rate
+        self._max_bytes = max_bytes
+        self._prefix = prefix
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on one request, or answer with an error."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            if self._authenticator.development:
+                _check_local(scope, headers)
+            if scope["method"] not in _SAFE and headers.get("origin") not in self._origins:
+                _check_origin(scope, headers)
+            # If the application is mounted under a prefix, ASGI's path includes it.
+            if str(scope["path"]).removeprefix(scope.get("root_path", "")).startswith(self._prefix):
+                identity = await self._authenticator.identity(headers.get("authorization"))
+                self._rate_limit.take(
+                    identity.learner, cost_of(min(announced_bytes(headers), self._max_bytes))
+                )
+                scope[_IDENTITY] = about_learner(identity, headers.getlist(OPERATOR_HEADER), scope)
+                with working_for(identity.learner):
+                    bounded = await self._bounded(headers, receive, identity.learner)
+                    await self._app(scope, bounded, send)
+            else:
+                await self._app(scope, await self._bounded(headers, receive), send)
+        except RequestRefused as error:
+            await error_response(error)(scope, receive, send)
+
+    async def _bounded(self, headers: Headers, receive: Receive, learner: str | None = None) -> Receive:
+        """Return `receive` with limits. Raises RequestRefused for a body that is announced as too large.
+
+        What a body of unknown length costs the learner is taken when it has arrived.
+        """
+
+        def charge(body_bytes: int) -> None:
+            if learner is not None and "content-length" not in headers and cost_of(body_bytes) > 1:
+                self._rate_limit.take(learner, cost_of(body_bytes) - 1)
+
+        body = BoundedBody(receive, self._max_bytes, charge)
+        if announced_bytes(headers) > self._max_bytes:
+            await body.drain()
+            raise body_too_large(self._max_bytes)
+        return body
+
+
+async def sender_of(request: Request) -> Identity:  # FastAPI runs what is not async in a thread
+    """Return whose memory the request is about, and who sends it. Raises RequestRefused (401)."""
+    found: object = request.scope.get(_IDENTITY)
+    if not isinstance(found, Identity):
+        raise RequestRefused(401, "no_token", "send a bearer token: Authorization: Bearer ...")
+    return found
+
+
+async def identity_of(request: Request) -> Identity:
+    """Do what `sender_of` does. Raises RequestRefused (403) for what an operator may not do, too."""
+    found = await sender_of(request)
+    check_act(request, found)
+    return found
+
+
+async def learner_of(request: Request) -> str:
+    """Return the learner that the request is about. Raises RequestRefused as `identity_of` does."""
+    return (await identity_of(request)).learner
+
+
+async def teams_of(request: Request) -> frozenset[str] | None:
+    """Return the teams that the token names; None where the store's table is to be asked."""
+    return (await identity_of(request)).teams
+
+
+def does(act: Act) -> Any:  # Any: of FastAPI's Depends
+    """Return the dependency of a route that says what it does with a memory.
+
+    It must come before whatever reads the identity.
+    """
+
+    async def declare(request: Request) -> None:
+        request.scope[_ACT] = act
+        if isinstance(found := request.scope.get(_IDENTITY), Identity):
+            found.check(act)
+
+    return Depends(declare)
+
+
+async def operators_only(request: Request) -> Identity:
+    """Return the operator who asks for what concerns all learners; log it. Raises RequestRefused (403)."""
+    found = await identity_of(request)
+    if found.operator is None:  # else it is logged with the learner's id
+        audit_operator(
+            found.learner,
+            "",
+            allowed=found.may_operate,
+            asked=f"{request.method} {request.url.path}",
+            request_id=REQUEST_ID.get(),
+        )
+    if not found.may_operate:
+        raise RequestRefused(
+            403,
+            "forbidden",
+            "this is for operators: send an operator's token, without the header X-ACE-Learner",
+        )
+    return found
+
+
+def check_act(request: Request, sender: Identity) -> None:
+    """Check that this sender may do what the route does. Raises RequestRefused (403).
+
+    An operator may not do what a route does not declare, unless it only reads.
+    """
+    declared = request.scope.get(_ACT, "read" if request.method in _READING else "own")
+    sender.check(cast("Act", declared))
+
+
+def about_learner(identity: Identity, named: Sequence[str], scope: Scope) -> Identity:
+    """Return the identity, about the learner that an operator names in the header; log who asked."""
+    if not named:
+        return identity
+    if len(named) > 1:
+        raise RequestRefused(422, "invalid", f"send the header {OPERATOR_HEADER} once")
+    learner_id = unquote(named[0])
+    audit_operator(
+        identity.learner,
+        learner_id,
+        allowed=identity.may_operate,
+        asked=f"{scope['method']} {scope['path']}",
+        request_id=REQUEST_ID.get(),
+    )
+    return identity.operating_on(learner_id)
+
+
+def from_elsewhere(scope: Scope, headers: Headers) -> bool:
+    """Whether a browser says that another website sends this: another scheme, host or port.
+
+    What is no browser says nothing, and is not from elsewhere. A proxy with TLS names the scheme.
+    """
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    if origin is None:
+        return site not in (None, "same-origin", "none")
+    theirs = _origin(origin)
+    forwarded = headers.get("x-forwarded-proto", "").partition(",")[0].strip()
+    scheme = forwarded or str(scope["scheme"])
+    if theirs is not None and site == "same-origin":
+        scheme = theirs[0]  # the browser has compared it, and knows it where a proxy does not say it
+    return theirs is None or theirs != _origin(f"{scheme}://{headers.get('host', '')}")
+
+
+def _origin(url: str) -> tuple[str, str, int | None] | None:
+    """Return scheme, host and port; None where there are none."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme)
+    except ValueError:  # brackets that do not close, or a port that is no number
+        return None
+
+
+def _check_origin(scope: Scope, headers: Headers) -> None:
+    if from_elsewhere(scope, headers):
+        raise RequestRefused(
+            403,
+            "forbidden",
+            "another website sent this: name it in ACE_SERVER_ORIGINS if it is yours; a proxy must pass on "
+            "Host and X-Forwarded-Proto",
+        )
+
+
+def _check_local(scope: Scope, headers: Headers) -> None:
+    """Refuse other machines, and host names that may be another site's (DNS rebinding)."""
+    client: object = (scope.get("client") or ("",))[0]
+    if not is_loopback(str(client)):
+        raise RequestRefused(403, "forbidden", "in development mode only this machine is served")
+    if not is_loopback(_host_name(headers.get("host", ""))):
+        raise RequestRefused(403, "forbidden", "in development mode the host must be localhost")
+
+
+def _host_name(host: str) -> str:
+    """Return the name in a Host header without the port; empty if there is none."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:  # brackets that do not close
+        return ""
+
+
+# The outermost middleware: the request's id, its log line, its metrics, and a 500 for unexpected errors.
+#
+# Bodies, queries, tokens and learners are never logged. The 500 says nothing about the error; the log has
+# its class and where it was raised.
+
+
+logger = logging.getLogger("ace_graph")
+HEADER = "x-request-id"
+_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+_QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
+
+
+class RequestObserver(Protocol):
+    """Counts requests for the metrics."""
+
+    def request_answered(self, method: str, route: str, status: int, seconds: float) -> None: ...
+
+
+class AccessLogMiddleware:
+    """The outermost ASGI middleware."""
+
+    def __init__(self, app: ASGIApp, *, clock: Clock, observer: RequestObserver) -> None:
+        self._app = app
+        self._clock = clock
+        self._observer = observer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        token = REQUEST_ID.set(request_id_of(Headers(scope=scope).get(HEADER)))
+        began, sent = self._clock.monotonic(), _Sent(send)
+        try:
+            with continued_trace(Headers(scope=scope).get("traceparent")):
+                await self._app(scope, receive, sent)
+        except Exception as error:
+            logger.error("[ACE Server] unexpected %s", error_location(error))  # noqa: TRY400  its text may hold content
+            if sent.status is not None:  # the connection must end, and the server below logs what is raised
+                raise RuntimeError("the response broke off") from None
+            await error_response(http_error_for(error))(scope, receive, sent)
+        finally:
+            self._record(scope, sent.status or 499, self._clock.monotonic() - began)
+            REQUEST_ID.reset(token)
+
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        # A client may invent methods, and each would be one more series of the metrics.
+        route, method = _route(scope), scope["method"] if scope["method"] in _METHODS else "other"
+        self._observer.request_answered(method, route, status, seconds)
+        level = logging.DEBUG if route in _QUIET and status < 400 else logging.INFO
+        logger.log(level, "[ACE Server] %s %s %d %.0f ms", method, route, status, seconds * 1000)
+
+
+class _Sent:
+    """Passes messages on, adds headers, and keeps the status."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status: int | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = int(message["status"])
+            headers = MutableHeaders(scope=message)
+            headers[HEADER] = REQUEST_ID.get() or ""
+            headers.setdefault("cache-control", "no-store")
+            headers["x-content-type-options"] = "nosniff"
+        await self._send(message)
+
+
+def _route(scope: MutableMapping[str, Any]) -> str:  # Any: ASGI's own scope
+    """Return the route's template, which has no ids in it; one name for all unknown paths."""
+    path = getattr(scope.get("route"), "path", None)
+    return path if isinstance(path, str) else "(none)"

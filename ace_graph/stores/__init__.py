@@ -1,0 +1,152 @@
+"""Opens the store that a URL or the settings name, and checks at the start of a service that it can be read.
+
+Opening does no I/O; a store connects, or creates its file, at its first call.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from ace_graph.base.errors import ConfigurationError, StoreUnavailable, StoreUrlError, how_to_install
+from ace_graph.base.settings import Settings
+from ace_graph.memory.policy import DecayRates, Policy, VersionRetention
+from ace_graph.memory.screening.secrets import redact_query
+from ace_graph.memory.stores.base import PendingStore, Store
+
+__all__ = [
+    "PROBE_LEARNER",
+    "check_store",
+    "open_store",
+    "policy_of",
+    "redacted_url",
+]
+
+logger = logging.getLogger("ace_graph")
+PROBE_LEARNER = "ace-graph readiness probe"
+"""A learner that does not exist; reading it creates nothing."""
+_NEO4J = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
+_POSTGRES = ("postgresql", "postgres")
+_FORMS = (
+    "sqlite:///ace.db (a relative path), sqlite:////srv/ace.db (an absolute one), memory://, "
+    f"{', '.join(f'{scheme}://host:7687' for scheme in _NEO4J)}, postgresql://user:password@host/database"
+)
+
+
+def open_store(
+    url: str | None = None, policy: Policy | None = None, *, settings: Settings | None = None
+) -> PendingStore:
+    """Return the store at `url`, without I/O; without one, the store that the settings name.
+
+    A policy that is not given, and the login of Neo4j, come from the settings too, and those from the
+    environment. Use the store with `async with`, or close it. Raises StoreUrlError, ConfigurationError.
+    """
+    known = settings or Settings.load()
+    limits = policy or policy_of(known)
+    address = known.store_url if url is None else url
+    scheme, separator, rest = address.partition("://")
+    if separator and scheme == "memory" and not rest.strip("/"):
+        from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+
+        return SQLiteStore(policy=limits)
+    if separator and scheme == "sqlite":
+        from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+
+        return SQLiteStore(
+            _path(rest),
+            limits,
+            make_folder=url is None and _is_default(known),
+            lock_timeout=known.store_timeout,
+        )
+    if separator and scheme in _NEO4J:
+        return _neo4j(address, limits, known)
+    if separator and scheme in _POSTGRES:
+        return _postgres(address, limits, known)
+    unknown = f"{scheme}:// is no kind of store" if separator else "a store URL begins with its kind"
+    raise StoreUrlError(f"{unknown}: use one of {_FORMS}")
+
+
+async def check_store(store: Store) -> None:
+    """Read once, so that a service with a permanent error, such as a wrong password, ends at its start.
+
+    A store that can't be reached yet is only logged. Raises StoreError for everything else.
+    """
+    try:
+        await store.load(PROBE_LEARNER)
+    except StoreUnavailable as error:
+        logger.warning("[ACE Memory] not reachable yet: %s", error)
+
+
+def policy_of(settings: Settings) -> Policy:
+    """Return the limits and thresholds that the settings name."""
+    return Policy(
+        max_bullets=settings.max_bullets,
+        similarity=settings.curator_similarity,
+        holdout_rate=settings.holdout_rate,
+        history_kept=settings.history_kept,
+        versions=VersionRetention(
+            keep_latest=settings.versions_kept,
+            keep_all_major=settings.versions_major,
+            keep_days=settings.versions_days,
+        ),
+        undo_days=settings.undo_days,
+        consolidate_above=settings.consolidate_above,
+        consolidate_batch=settings.consolidate_batch,
+        decay=DecayRates(
+            semantic=settings.decay_semantic,
+            episodic=settings.decay_episodic,
+            procedural=settings.decay_procedural,
+        ),
+    )
+
+
+def _path(rest: str) -> Path:
+    """Return the path of `sqlite:///path` as it is; nothing in it is unquoted."""
+    if not rest.startswith("/") or rest.strip("/") in {"", ":memory:"} or rest.endswith("/"):
+        raise StoreUrlError(f"a SQLite URL is sqlite:/// and the path of a file: use one of {_FORMS}")
+    return Path(rest[1:]).expanduser()
+
+
+def _is_default(settings: Settings) -> bool:
+    """Whether no file was configured, so that the folder of the default file is made as well."""
+    return settings.store is None and settings.memory_file is None
+
+
+def _neo4j(uri: str, policy: Policy, settings: Settings) -> PendingStore:
+    from ace_graph.memory.stores.neo4j.store import Neo4jStore  # importing the driver takes 0.2 s
+
+    password = settings.neo4j_password
+    return Neo4jStore(
+        uri,
+        username=settings.neo4j_username,
+        password=None if password is None else password.get_secret_value(),
+        database=settings.neo4j_database,
+        policy=policy,
+        timeout=settings.store_timeout,
+    )
+
+
+def _postgres(url: str, policy: Policy, settings: Settings) -> PendingStore:
+    try:
+        from ace_graph.memory.stores.sql.postgres import PostgresStore
+    except ImportError as error:
+        raise ConfigurationError(
+            f"{redacted_url(url)} needs the driver of PostgreSQL: {how_to_install('postgres')}"
+        ) from error
+    return PostgresStore(
+        url,
+        policy,
+        connections=settings.postgres_connections,
+        partitions=settings.postgres_partitions,
+        timeout=settings.store_timeout,
+    )
+
+
+def redacted_url(url: str) -> str:
+    """Return a store URL without the user, the password and secrets in its query."""
+    parts = urlsplit(url)
+    if "@" not in parts.netloc and not parts.query:
+        return url
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=host, query=redact_query(parts.query)))

@@ -1,1 +1,0 @@
-"""Work outside the graph: recorded, executed and judged."""

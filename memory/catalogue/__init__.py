@@ -1,1 +1,0 @@
-"""Named playbooks: names, entries of the catalogue, version labels, and attaching playbooks to a run."""

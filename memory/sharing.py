@@ -1,0 +1,550 @@
+"""Sharing of named playbooks: subjects, grants, rights, what leaves an owner, what others may change."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Annotated, Literal, NamedTuple, Protocol, cast, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ace_graph.base.errors import ChangeRefused, InvalidGrant, PlaybookForbidden, PlaybookNotFound
+from ace_graph.base.off_loop import Steps
+from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet, Moment, Text
+from ace_graph.memory.delta.effect import Merged, Report
+from ace_graph.memory.delta.operations import (
+    Add,
+    Delta,
+    Merge,
+    Operation,
+    Quarantine,
+    Remove,
+    Reset,
+    Supersede,
+    Tag,
+    Update,
+)
+from ace_graph.memory.delta.screening import screen_bullet
+from ace_graph.memory.playbook import Playbook, id_number, mint_id
+from ace_graph.memory.screening.screen import screen
+from ace_graph.memory.search.tokenize import normal_form
+from ace_graph.memory.snapshot import Access, Snapshot
+from ace_graph.memory.trust import GIVEN, PROVEN_VOTES
+
+# Who a playbook is shared with: subjects, relations, grants (document 004, 5.5 and 6.4).
+#
+# A subject is written `user:bob` or `team:ops`. Names are compared exactly, character by character:
+# `user:Bob` is somebody else than `user:bob`. A prefix never stands for what begins with it.
+
+
+Granted = Literal["viewer", "contributor", "editor", "owner"]
+Declined = Literal["declined"]
+Relation = Granted | Declined
+"""What a subject has: something granted, or that the user has declined what was."""
+SubjectKind = Literal["user", "team"]
+MAX_TEAM_CHARS = 256
+MAX_USER_CHARS = 256
+_UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
+
+
+class Subject(NamedTuple):
+    """A user, who is a learner, or a team."""
+
+    kind: SubjectKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+    @classmethod
+    def parse(cls, text: object) -> Subject:
+        """Return the subject of `user:NAME` or `team:NAME`. Raises InvalidGrant."""
+        kind, colon, name = str(text).partition(":")
+        if not isinstance(text, str) or not colon or kind not in get_args(SubjectKind):
+            raise InvalidGrant("a subject is written user:NAME or team:NAME")
+        if kind == "team":
+            return cls("team", checked_team(name))
+        if not 1 <= len(name) <= MAX_USER_CHARS or any(
+            ch == "\x00" or "\ud800" <= ch <= "\udfff" for ch in name
+        ):
+            raise InvalidGrant(f"user: takes the id of a learner, 1 to {MAX_USER_CHARS} characters")
+        return cls("user", name)
+
+
+@dataclass(frozen=True)
+class Grant:
+    """One subject's relation to one playbook. A subject has one relation; a new grant replaces it.
+
+    A user who has declined has no right by grants that were made before, to teams too. `by` is the user who
+    made it; it is '' once that user was forgotten.
+    """
+
+    subject: Subject
+    relation: Relation
+    playbook_id: str
+    by: str
+    at: datetime
+
+
+def checked_relation(text: object) -> Granted:
+    """Return the relation to grant. Raises InvalidGrant, naming the four."""
+    if text not in get_args(Granted):
+        raise InvalidGrant(f"a relation is one of {', '.join(get_args(Granted))}")
+    return cast("Granted", text)
+
+
+def stored_relation(text: str) -> Relation:
+    """Return the relation that a store holds. Raises InvalidGrant."""
+    return "declined" if text == "declined" else checked_relation(text)
+
+
+def is_team(name: object) -> bool:
+    """Whether a text can be the name of a team."""
+    return (
+        isinstance(name, str)
+        and 1 <= len(name) <= MAX_TEAM_CHARS
+        and name == name.strip()
+        and not any(unicodedata.category(ch) in _UNPRINTABLE for ch in name)
+        and normal_form("NFC", name) == name
+    )
+
+
+def checked_team(name: object) -> str:
+    """Return the name of a team. Raises InvalidGrant."""
+    if not isinstance(name, str) or not is_team(name):
+        raise InvalidGrant(
+            f"a team's name has 1 to {MAX_TEAM_CHARS} visible characters, in Unicode's normal form C, and no "
+            "space at its ends"
+        )
+    return name
+
+
+def team_key(name: str) -> str:
+    """Return the form in which names of teams must differ, so that no two can be taken for each other."""
+    return normal_form("NFC", normal_form("NFKD", name).casefold())
+
+
+# What a user may do with a playbook: the one function that every path asks.
+#
+#     none < read < propose < write < own
+#
+# The owner owns. Others have the highest right that a grant to them or to one of their teams gives; nothing
+# takes a right away but revoking the grant, leaving the team, or declining what was granted until then.
+
+
+class Right(IntEnum):
+    """In order: each holds those before it."""
+
+    NONE = 0
+    READ = 1
+    PROPOSE = 2
+    WRITE = 3
+    OWN = 4
+
+
+RIGHTS: Mapping[Relation, Right] = MappingProxyType(
+    {
+        "viewer": Right.READ,
+        "contributor": Right.PROPOSE,
+        "editor": Right.WRITE,
+        "owner": Right.OWN,
+        "declined": Right.NONE,
+    }
+)
+
+
+class Owned(Protocol):
+    """A playbook, as far as rights are concerned."""
+
+    @property
+    def playbook_id(self) -> str: ...
+    @property
+    def owner(self) -> str | None: ...
+
+
+def subjects_of(user: str | None, teams: Iterable[str]) -> frozenset[Subject]:
+    """Return the subjects whose grants are a user's. The host application, without a user, has none."""
+    if user is None:
+        return frozenset()
+    return frozenset({Subject("user", user), *(Subject("team", team) for team in teams)})
+
+
+def right(user: str | None, teams: Collection[str], playbook: Owned, grants: Iterable[Grant]) -> Right:
+    """Return what a user with these teams may do with a playbook.
+
+    Without a user it is the host application that asks, which owns the playbooks without an owner. Grants on
+    other playbooks and to others count nothing.
+    """
+    if user == playbook.owner:
+        return Right.OWN
+    subjects = subjects_of(user, teams)
+    own = [each for each in grants if each.playbook_id == playbook.playbook_id and each.subject in subjects]
+    declined = max((each.at for each in own if each.relation == "declined"), default=None)
+    given = (each for each in own if declined is None or each.at > declined)
+    return max((RIGHTS[each.relation] for each in given), default=Right.NONE)
+
+
+# A caller who asks for somebody's playbook, and the check that a store makes in its own transaction.
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A user with the teams that the user is in now. Without a user it is the host application."""
+
+    user: str | None
+    teams: frozenset[str] = frozenset()
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The subjects whose grants are the caller's, as texts, in order."""
+        return tuple(sorted(map(str, subjects_of(self.user, self.teams))))
+
+    def right(self, playbook: Owned, grants: Iterable[Grant]) -> Right:
+        """Return what the caller may do with a playbook."""
+        return right(self.user, self.teams, playbook, grants)
+
+
+OnDenial = Callable[[Caller, str, Right], None]
+"""Called with who was refused, the playbook's id, and the right that was needed."""
+
+
+def _ignored(_caller: Caller, _playbook_id: str, _needed: Right) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class PlaybookAccess:
+    """One caller and one playbook, under the name that the caller gave it.
+
+    `denied` is told about each refusal.
+    """
+
+    playbook_id: str
+    caller: Caller
+    name: str
+    denied: OnDenial = _ignored
+
+    def check(self, needed: Right, playbook: Owned | None, grants: Iterable[Grant]) -> None:
+        """Check that the caller has a right to the playbook as it is stored now.
+
+        Raises PlaybookNotFound for one that is unknown or unreadable, PlaybookForbidden for one that the
+        caller may read, but not use like this.
+        """
+        if playbook is None:
+            raise not_found(self.name)
+        held = self.caller.right(playbook, grants)
+        if held >= needed:
+            return
+        self.denied(self.caller, self.playbook_id, needed)
+        raise forbidden(self.name, needed) if held >= Right.READ else not_found(self.name)
+
+
+_NEEDS = {
+    Right.PROPOSE: "propose changes of it: ask its owner for a grant as contributor",
+    Right.WRITE: "change it: ask its owner for a grant as editor, or propose the change",
+    Right.OWN: "do this with it: only its owners can",
+}
+
+
+def forbidden(name: str, needed: Right) -> PlaybookForbidden:
+    """Return the error for a playbook that the caller may read, but lacks a right to."""
+    return PlaybookForbidden(f"you may read the playbook {_shown(name)!r}, and not {_NEEDS[needed]}")
+
+
+def not_found(name: str) -> PlaybookNotFound:
+    """Return the error for a playbook that does not exist or may not be read: they are alike."""
+    hint = "it is there once something was learned" if name == "default" else "playbook list shows yours"
+    return PlaybookNotFound(f"there is no playbook {_shown(name)!r}: {hint}")
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= 60 else f"{name[:60]}…"
+
+
+# What of a playbook leaves its owner: the bullets and the fields that others may see.
+#
+# Never the core (what is pinned, the profile, preferences, misconceptions), what the owner said about
+# themselves, bullets in quarantine, episodes, or texts that only somebody's word lets through the screen.
+# The rest is screened again. Examples go out as bare ids; sources, search words of merged bullets and of
+# the turns that bullets came from, these turns, votes on turns and insights stay.
+
+
+_SAID = "learner says"
+_LEARNER = "learner"
+"""The source of a learner's own statements."""
+
+
+def leaves_owner(bullet: Bullet) -> bool:
+    """Whether others may see a bullet at all."""
+    return not (
+        bullet.status != "active"
+        or bullet.core
+        or bullet.memory_type == "episodic"
+        or bullet.vouched
+        or _LEARNER in bullet.sources
+        or _SAID in bullet.content.casefold()
+        or screen_bullet(bullet) is not None
+    )
+
+
+def outgoing_bullet(bullet: Bullet) -> Bullet:
+    """Return a bullet as others see it: without what is not the advice itself."""
+    turn = {"turn_id": None, "conversation_id": None, "source_words": ()}
+    return bullet.model_copy(update={"sources": (), "keywords": (), "consolidated_from": (), **turn})
+
+
+def outgoing(playbook: Playbook) -> Steps[Playbook]:
+    """Return in steps a playbook as others see it; its ids and the id counter are the same."""
+    seen = dict[str, Bullet]()
+    for key, each in playbook.entries.items():
+        if leaves_owner(each):
+            seen[key] = outgoing_bullet(each)
+        yield
+    return Playbook(entries=seen, next_id=playbook.next_id)
+
+
+def outgoing_snapshot(snapshot: Snapshot) -> Steps[Snapshot]:
+    """Return a snapshot as others see it, under its own version. Never commit onto it: it is not whole."""
+    return replace(snapshot, playbook=(yield from outgoing(snapshot.playbook)), access=Access())
+
+
+def outgoing_text(text: str) -> str:
+    """Return a description as others see it: empty where the screen refuses it."""
+    return text if screen(text) is None else ""
+
+
+# A proposal: changes of a shared playbook that somebody asks for, to be accepted by who may write.
+#
+# It holds what leaves the proposer's own memory, so neither profile nor episodes, and says where it is from
+# and how far that is trusted.
+
+
+ProposalState = Literal["pending", "accepted", "refused"]
+PROPOSED = "proposal:"
+"""What the source of a bullet begins with that came by a proposal; its id follows."""
+
+
+class Trust(IntEnum):
+    """How far a bullet is trusted, in order."""
+
+    UNPROVEN = 0
+    GIVEN = 1
+    PROVEN = 2
+
+
+class Proposal(BaseModel):
+    """Changes of one playbook that wait, or waited, for a decision.
+
+    `delta` is what is committed, onto the newest version then. `targets` maps each bullet that it changes to
+    the hash of the text that it is meant for. `lineage` names the bullets of the proposer that it is from, or
+    says how many learners found it; `trust` is the lowest of theirs. `by` is the proposer, '' for the owner's
+    rule. After `expires` it can't be accepted. `added` are the bullets that are new by it; other texts of it
+    were known already. `through` are the subjects whose grants gave the right to propose it, `reason` says
+    why it was refused.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    proposal_id: Annotated[Text, Field(min_length=1, max_length=128)]
+    playbook_id: Text
+    delta: Delta
+    targets: dict[str, str] = Field(default_factory=dict)
+    lineage: tuple[Text, ...] = ()
+    trust: Trust
+    by: Text
+    at: Moment
+    expires: Moment
+    state: ProposalState = "pending"
+    decided_by: Text = ""
+    decided_at: Moment | None = None
+    added: tuple[Text, ...] = ()
+    through: Annotated[tuple[Text, ...], Field(exclude_if=lambda value: not value)] = ()
+    reason: Annotated[Text, Field(max_length=500, exclude_if=lambda value: not value)] = ""
+
+    @property
+    def adds(self) -> tuple[Add, ...]:
+        """What it adds: each text with all that would come with it."""
+        return tuple(each for each in self.delta.operations if isinstance(each, Add))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that it adds."""
+        return tuple(each.content for each in self.adds)
+
+    def is_open(self, now: datetime) -> bool:
+        """Whether it can be decided at this moment."""
+        return self.state == "pending" and now < self.expires
+
+
+def trust_of(bullet: Bullet) -> Trust:
+    """Return how far a bullet is trusted: by its votes, else by who said it."""
+    if bullet.helpful >= PROVEN_VOTES and bullet.harmful < bullet.helpful:
+        return Trust.PROVEN
+    return Trust.UNPROVEN if GIVEN.isdisjoint(bullet.sources) else Trust.GIVEN
+
+
+def source_of(proposal_id: str) -> str:
+    """Return the source of the bullets that came by a proposal."""
+    return f"{PROPOSED}{proposal_id}"
+
+
+def proposal_ids(bullet: Bullet) -> frozenset[str]:
+    """Return the proposals that a bullet came by."""
+    return frozenset(
+        source.removeprefix(PROPOSED) for source in bullet.sources if source.startswith(PROPOSED)
+    )
+
+
+# What others than the owner may change in a shared playbook, decided on the state that it is made to.
+#
+# They add, edit, vote, merge, correct, hold back and remove what they see, and replace all that they see.
+# What they don't see stays as it is, and is unknown to them. Going back to an earlier version, and all that
+# concerns the core, is the owner's own.
+
+
+EDITOR = "editor"
+"""The source of bullets that others than the owner added, and the author of their changes.
+
+It names nobody: what is in somebody else's playbook stays when its writer is forgotten.
+"""
+
+
+def permitted(delta: Delta, playbook: Playbook) -> Steps[Delta]:
+    """Return in steps the delta as somebody else than the owner may make it.
+
+    Raises PlaybookForbidden for what only the owner may do, ChangeRefused for a bullet that they don't see.
+    """
+    seen = dict[str, Bullet]()
+    for key, bullet in playbook.entries.items():
+        if leaves_owner(bullet):
+            seen[key] = bullet
+        yield
+    refs = frozenset(each.ref for each in delta.operations if isinstance(each, Add) and each.ref)
+    operations = tuple(_permitted(each, playbook, seen, refs) for each in delta.operations)
+    apart = frozenset(playbook.entries.keys() - seen.keys())
+    return delta.model_copy(update={"operations": operations, "author": EDITOR, "apart": apart})
+
+
+def reported(report: Report, playbook: Playbook, seen_before: Collection[str]) -> Report:
+    """Return the report of such a change without the ids of bullets that its author does not see.
+
+    What the author added or changed, and the screen holds back, is named: they don't see it from now on. Of
+    the bullets that made room only those are named that the author saw before.
+    """
+    known = {*report.added, *report.quarantined}
+    hidden = {
+        key for key, bullet in playbook.entries.items() if key not in known and not leaves_owner(bullet)
+    }
+    shown = {name: _without(getattr(report, name), hidden) for name in _IDS}
+    pruned = tuple(each for each in report.pruned if each.id in known or each.id in seen_before)
+    return report.model_copy(update={**shown, "pruned": pruned})
+
+
+_IDS = (
+    "added",
+    "reinforced",
+    "updated",
+    "tagged",
+    "merged",
+    "superseded",
+    "removed",
+    "restored",
+    "quarantined",
+    "released",
+)
+
+
+def _without(values: Iterable[object], hidden: set[str]) -> tuple[object, ...]:
+    def is_hidden(value: object) -> bool:
+        return (
+            value in hidden
+            if isinstance(value, str)
+            else (isinstance(value, Merged) and not hidden.isdisjoint((value.kept, value.gone)))
+        )
+
+    return tuple(value for value in values if not is_hidden(value))
+
+
+def _permitted(
+    operation: Operation, playbook: Playbook, seen: Mapping[str, Bullet], refs: frozenset[str]
+) -> Operation:
+    match operation:
+        case Add():
+            return _added(operation)
+        case Update() | Tag() | Remove() | Quarantine():
+            _check_seen((operation.bullet_id,), playbook, seen, refs)
+            return _edited(operation) if isinstance(operation, Update) else operation
+        case Supersede():
+            _check_seen((operation.bullet_id, operation.by), playbook, seen, refs)
+            return operation
+        case Merge():
+            _check_seen(operation.bullet_ids, playbook, seen, refs)
+            return operation.model_copy(update={"force": False})
+        case Reset():
+            return _replaced(operation, playbook, seen)
+        case _:
+            raise PlaybookForbidden(f"only the owner of a playbook can {operation.op} in it")
+
+
+def _check_seen(
+    names: Iterable[str], playbook: Playbook, seen: Mapping[str, Bullet], refs: frozenset[str]
+) -> None:
+    for name in names:
+        if name not in refs and playbook.aliases.get(name, name) not in seen:
+            raise ChangeRefused(f"{name}: unknown id: playbook show lists the ids")
+
+
+def _added(add: Add) -> Add:
+    """The bullet as one that counts nothing yet and that nobody vouches for."""
+    if add.pinned or add.slot is not None:
+        raise PlaybookForbidden("only the owner of a playbook can pin bullets in it, or fill a slot")
+    _check_section(add.section)
+    text = {"content", "section", "ref", "id", "memory_type", "polarity", "topic", "concept", "tags"}
+    kept = add.model_dump(include=text | {"importance", "ttl_days", "context"}, exclude_unset=True)
+    return Add(**kept, sources=(EDITOR,))
+
+
+def _edited(update: Update) -> Update:
+    _check_section(update.section)
+    return update.model_copy(update={"examples": (), "stated": None})
+
+
+def _check_section(section: str | None) -> None:
+    if section in PROFILE_SECTIONS:
+        raise PlaybookForbidden(f"the section {section} is about the owner: choose another one")
+
+
+def _replaced(reset: Reset, playbook: Playbook, seen: Mapping[str, Bullet]) -> Reset:
+    """What is not seen stays, what is put back unchanged stays as it is stored, the rest is new."""
+    hidden = {key: bullet for key, bullet in playbook.entries.items() if key not in seen}
+    number = max([playbook.next_id, *(1 + id_number(bullet.id) for bullet in reset.bullets)])
+    new = list[Bullet]()
+    for bullet in reset.bullets:
+        if bullet.id in hidden:
+            renamed = bullet.model_copy(update={"id": mint_id(bullet.section, number)})
+            bullet, number = renamed, number + 1
+        new.append(_put_back(bullet, seen))
+    return Reset(bullets=(*hidden.values(), *new))
+
+
+def _put_back(bullet: Bullet, seen: Mapping[str, Bullet]) -> Bullet:
+    stored = seen.get(bullet.id)
+    if stored is not None and outgoing_bullet(stored) == bullet:
+        return stored
+    if bullet.core:
+        raise PlaybookForbidden("only the owner of a playbook can pin bullets in it, or fill a slot")
+    plain = Bullet(
+        **bullet.model_dump(
+            include={"id", "section", "content", "memory_type", "polarity", "topic", "concept", "tags"}
+            | {"importance", "created_at", "updated_at", "ttl_days", "context"}
+        ),
+        sources=(EDITOR,),
+    )
+    why = screen_bullet(plain)
+    return (
+        plain if why is None else plain.model_copy(update={"status": "quarantined", "quarantine_reason": why})
+    )

@@ -1,1 +1,0 @@
-"""Sharing of named playbooks: subjects, grants, rights, what leaves an owner, what others may change."""
