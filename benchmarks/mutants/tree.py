@@ -28,15 +28,12 @@ ROOT = Path(__file__).resolve().parents[2]
 MUTATED = (
     "ace_graph/memory/*",
     "ace_graph/learning/*",
-    "ace_graph/adaptation/*",
-    "ace_graph/background/*",
+    "ace_graph/training/*",
     "ace_graph/agent/evidence.py",
-    "memory/arithmetic.py",
-    "memory/numbers.py",
-)
+    )
 """What is mutated, as paths of the copy."""
 
-_NOT_MUTATED = tuple(f"ace_graph/memory/stores/{name}" for name in ("neo4j*", "postgres*", "base.py"))
+_NOT_MUTATED = tuple(f"ace_graph/memory/stores/{name}" for name in ("neo4j*", "sql/postgres*", "base.py"))
 """What needs a server, and protocols, which what mutmut adds to them would change."""
 
 TESTS = (

@@ -16,7 +16,7 @@ from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation, Tag
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.testing.conformance import Subject
+from ace_graph.testing.conformance import StoreUnderTest
 from ace_graph.testing.conformance.writing import new_learner, record, rewriting
 from ace_graph.testing.invariants import check
 from tests.memory.delta.generated_deltas import operations
@@ -53,12 +53,12 @@ steps = st.lists(
 
 
 @pytest.fixture(params=["memory", "SQLite"])
-def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Subject:
+def subject(request: pytest.FixtureRequest, tmp_path: Path) -> StoreUnderTest:
     return MemorySubject() if request.param == "memory" else SQLiteSubject(tmp_path / "ace.db")
 
 
 @pytest.fixture
-def stores(subject: Subject) -> Iterator[list[Store]]:
+def stores(subject: StoreUnderTest) -> Iterator[list[Store]]:
     opened = [subject.open() for _ in range(WRITERS)]
     yield opened
     for store in opened:
