@@ -36,7 +36,8 @@ def arrows() -> dict[str, frozenset[str]]:
 
 def floors() -> list[list[str]]:
     """Return the rooms by floor, the ground floor last. Raises ValueError where rooms import in a circle."""
-    left, done = dict(arrows()), list[list[str]]()
+    left: dict[str, frozenset[str]] = dict(arrows())
+    done = list[list[str]]()
     while left:
         floor = sorted(room for room, names in left.items() if not names & left.keys())
         if not floor:

@@ -23,7 +23,7 @@ from pydantic.json_schema import SkipJsonSchema
 from ace_graph.base.errors import RequestRefused, StoreError
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.server.auth import LEARNER_AUTHOR, Identity
-from ace_graph.server.conversations.databases import ConversationDatabase, Execute, Row
+from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row
 from ace_graph.server.errors import error_responses
 from ace_graph.server.services import Sender, ServicesDep
 

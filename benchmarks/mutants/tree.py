@@ -30,7 +30,7 @@ MUTATED = (
     "ace_graph/learning/*",
     "ace_graph/training/*",
     "ace_graph/agent/evidence.py",
-    )
+)
 """What is mutated, as paths of the copy."""
 
 _NOT_MUTATED = tuple(f"ace_graph/memory/stores/{name}" for name in ("neo4j*", "sql/postgres*", "base.py"))

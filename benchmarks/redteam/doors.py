@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, M
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -77,6 +78,7 @@ class _Victim:
     store: SQLiteStore
     client: httpx.AsyncClient
     ids: Mapping[str, Sequence[str]]
+    every: int = 1
 
 
 def _token(subject: str, secret: str = SECRET, algorithm: str | None = "HS256", **claims: object) -> str:
@@ -131,18 +133,18 @@ _BODIES: tuple[tuple[str, Json], ...] = (
 )
 
 
-async def play_doors() -> list[Try]:
-    """Play all attacks, each door on a server and a memory of its own."""
+async def play_doors(every: int = 1) -> list[Try]:
+    """Play the attacks, each door on a server and a memory of its own; of HTTP's only every so many."""
     tries = list[Try]()
     for door in (_api, _sharing, _page, _development, _operators):
-        async with open_victim(development=door is _development) as attacked:
+        async with open_victim(development=door is _development, every=every) as attacked:
             tries += [each async for each in door(attacked)]
     tries += [each async for each in _mcp()]
     return tries + [each async for each in _middleware()]
 
 
 @asynccontextmanager
-async def open_victim(*, development: bool = False) -> AsyncGenerator[_Victim]:
+async def open_victim(*, development: bool = False, every: int = 1) -> AsyncGenerator[_Victim]:
     store = SQLiteStore()
     secret = {} if development else {"jwt_secret": SecretStr(SECRET), "jwt_operator_claim": "staff"}
     known = {**Settings().model_dump(), "store": "memory://", "learning": "inline", "server_rate": 100_000}
@@ -156,7 +158,7 @@ async def open_victim(*, development: bool = False) -> AsyncGenerator[_Victim]:
         httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
     ):
         ids = await _prepared(client, store, "local" if development else "ada")
-        yield _Victim(app, store, client, ids)
+        yield _Victim(app, store, client, ids, every)
 
 
 async def _prepared(client: httpx.AsyncClient, store: SQLiteStore, learner: str) -> Json:
@@ -199,7 +201,7 @@ async def judged(
 ) -> AsyncIterator[Try]:
     """Send each request; say what it came to. With `reads` the sender may see the marks."""
     before = await _state(victim)
-    for what, request in tries:
+    for what, request in islice(tries, 0, None, victim.every):
         reply = await victim.client.send(request)
         came = "the server failed" if reply.status_code >= 500 and reply.status_code != 503 else ""
         if not reads and MARK in reply.text:

@@ -15,6 +15,7 @@ from ace_graph.base.settings import variable_names
 from tests.cli.backend import Backend
 from tests.cli.commands import Commands, restored_logging
 from tests.plugins.neo4j_server import Neo4jServer
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython
 
 OTHERS = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM", "XDG_DATA_HOME")
@@ -40,6 +41,7 @@ def shared(ace: Commands, neo4j: Neo4jServer, monkeypatch: pytest.MonkeyPatch) -
     """The commands, with their memory in the Neo4j of the run."""
     monkeypatch.delenv("ACE_MEMORY_FILE")
     monkeypatch.setenv("NEO4J_URI", neo4j.uri)
+    monkeypatch.setenv("ACE_STORE_TIMEOUT", str(PATIENT))
     for name in ("username", "password", "database"):
         value = getattr(neo4j, name)
         if value is not None:

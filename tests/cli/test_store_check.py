@@ -21,6 +21,7 @@ from ace_graph.testing.conformance.writing import adding, record, write
 from tests.cli.commands import Commands
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer, OwnNeo4j
+from tests.plugins.sizes import PATIENT
 
 LEARNERS = ("ada", "ben", "eve", "zoe")
 Damage = Callable[[], None]
@@ -101,7 +102,10 @@ def test_a_backup_and_a_check_on_postgresql(filled: Commands, empty_postgres: st
     _back_up_and_check(filled, empty_postgres, damage)
 
 
-def test_a_backup_and_a_check_on_neo4j(filled: Commands, own_neo4j: OwnNeo4j) -> None:
+def test_a_backup_and_a_check_on_neo4j(
+    filled: Commands, own_neo4j: OwnNeo4j, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACE_STORE_TIMEOUT", str(PATIENT))
     server = own_neo4j()
     server.start()
     subject = Neo4jSubject(Neo4jServer(server.uri))

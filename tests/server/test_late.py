@@ -20,8 +20,8 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.databases import ThreadSaver
 from ace_graph.server.conversations.repository import LEASE_SECONDS
+from ace_graph.server.conversations.sqlite import ThreadSaver
 from ace_graph.testing import ScriptedModel
 from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
 from tests.server.test_chat import LESSON, NO_LESSON, model

@@ -11,7 +11,7 @@ import pytest
 
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore, SQLiteThread
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.databases import SQLiteConversations
+from ace_graph.server.conversations.sqlite import SQLiteConversations
 from tests.server.serving import HandClock, Served, serving, settings_for, until
 from tests.server.test_chat import LESSON, model
 

@@ -15,7 +15,7 @@ from typing import Final, LiteralString
 from ace_graph.base.clock import Clock
 from ace_graph.base.settings import Settings
 from ace_graph.learning.cleaning import INTERVAL_SECONDS, PeriodicJob
-from ace_graph.server.conversations.databases import ConversationDatabase, Execute, Row
+from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row
 
 logger = logging.getLogger("ace_graph")
 _PAGE = 100

@@ -9,7 +9,7 @@ from typing import Literal
 from langchain_core.messages import AnyMessage
 
 from ace_graph.base.errors import RequestRefused
-from ace_graph.server.conversations.databases import ConversationDatabase, Execute
+from ace_graph.server.conversations.database import ConversationDatabase, Execute
 from ace_graph.server.conversations.repository import Conversation
 
 MAX_TITLE_CHARS = 200

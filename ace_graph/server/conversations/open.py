@@ -19,7 +19,7 @@ from ace_graph.base.errors import ConfigurationError, how_to_install
 from ace_graph.base.settings import Settings
 from ace_graph.memory.stores.base import Timeouts
 from ace_graph.server.conversations.cleaning import ConversationLimits, clean_conversations
-from ace_graph.server.conversations.databases import ConversationDatabase, Row, make_schema
+from ace_graph.server.conversations.database import ConversationDatabase, Row, make_schema
 from ace_graph.server.conversations.repository import Conversations, new_owner
 
 _POSTGRES = ("postgresql://", "postgres://")
@@ -120,12 +120,12 @@ async def _open_database(settings: Settings) -> ConversationDatabase:
     place = conversations_location(settings)
     try:
         if isinstance(place, str):
-            from ace_graph.server.conversations.databases import open_postgres
+            from ace_graph.server.conversations.postgres import open_postgres
 
             setting = "ACE_STORE" if settings.conversations is None else "ACE_CONVERSATIONS"
             timeouts = Timeouts(settings.store_timeout)
             return await open_postgres(place, settings.postgres_connections, setting, timeouts)
-        from ace_graph.server.conversations.databases import open_sqlite
+        from ace_graph.server.conversations.sqlite import open_sqlite
 
         return await open_sqlite(place)
     except ImportError as error:

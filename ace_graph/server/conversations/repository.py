@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from ace_graph.base.clock import Clock
 from ace_graph.base.errors import RequestRefused
-from ace_graph.server.conversations.databases import ConversationDatabase, Execute, Row, make_schema
+from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row, make_schema
 
 # Names the process that works on a turn, and finds out whether a process of this machine has ended.
 #

@@ -1,0 +1,236 @@
+"""Conversations in a SQLite file: one connection in one thread, which LangGraph's checkpointer shares.
+
+A transaction is one job of that thread, so it costs one change of threads, however many statements it has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, LiteralString, Protocol, TypeVar, cast
+
+from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from ace_graph.base.errors import StoreUnavailable
+from ace_graph.server.conversations.database import Row, Statement, Work
+
+# LangGraph's SqliteSaver for an event loop: each of its calls is one job of the connection's thread.
+#
+# LangGraph's own AsyncSqliteSaver changes threads for every cursor, statement and row.
+
+
+R = TypeVar("R")
+
+
+class _Run(Protocol):
+    """Runs a job in the connection's thread."""
+
+    def __call__(self, job: Callable[[], R]) -> Coroutine[Any, Any, R]: ...  # Any: asyncio's own
+
+
+class ThreadSaver(BaseCheckpointSaver[str]):
+    """A checkpointer whose calls run in a thread. `saver` is used in no other one."""
+
+    def __init__(self, saver: BaseCheckpointSaver[str], run: _Run) -> None:
+        super().__init__(serde=saver.serde)
+        self._saver = saver
+        self._run = run
+
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[str]:
+        """Return a checkpointer whose saver deserializes these types too."""
+        return ThreadSaver(self._saver.with_allowlist(extra_allowlist), self._run)
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """Return the version after `current`."""
+        return self._saver.get_next_version(current, channel)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return a checkpoint: the newest, or the one that `config` names."""
+        return await self._run(partial(self._saver.get_tuple, config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # Any: LangGraph's own
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Yield the checkpoints, the newest first."""
+        listed = partial(self._saver.list, config, filter=filter, before=before, limit=limit)
+        for found in await self._run(lambda: list(listed())):
+            yield found
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Write a checkpoint; it is made into bytes in the thread, too."""
+        return await self._run(partial(self._saver.put, config, checkpoint, metadata, new_versions))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete all checkpoints of a thread."""
+        await self._run(partial(self._saver.delete_thread, thread_id))
+
+
+_BUSY_TIMEOUT_MS = 10_000
+
+# Both are LangGraph's tables; our threads have one namespace.
+_PRUNE = (
+    "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) FROM checkpoints "
+    "WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
+    "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) "
+    "FROM checkpoints WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
+)
+_NEWEST = (
+    "SELECT type, checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = '' "
+    "ORDER BY checkpoint_id DESC LIMIT 1"
+)
+
+
+async def open_sqlite(path: Path | None) -> SQLiteConversations:
+    """Return the database in the file at `path`, made with its folder, for its owner only; None: in memory.
+
+    Raises StoreUnavailable.
+    """
+    thread = ThreadPoolExecutor(1, thread_name_prefix="ace-graph-conversations")
+    try:
+        saver = await asyncio.get_running_loop().run_in_executor(thread, _open, path)
+    except (OSError, sqlite3.Error) as error:
+        thread.shutdown(wait=False)
+        raise StoreUnavailable(f"conversations can't be kept in {path}: {error}") from error
+    return SQLiteConversations(saver, thread)
+
+
+def _open(path: Path | None) -> SqliteSaver:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path or ":memory:", check_same_thread=False)
+    try:
+        for pragma in (f"busy_timeout={_BUSY_TIMEOUT_MS}", "secure_delete=ON", "synchronous=NORMAL"):
+            connection.execute(f"PRAGMA {pragma}")
+        saver = SqliteSaver(connection)
+        saver.setup()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return saver
+
+
+class SQLiteConversations:
+    """See `database.Database`. Statements and checkpoints are jobs of one thread, one after the other.
+
+    A job whose caller is cancelled is done all the same: its transaction is whole.
+    """
+
+    named_tables: LiteralString = "SELECT name FROM sqlite_master WHERE name IN (?, ?)"
+    thread_deletions: Sequence[LiteralString] = (
+        "DELETE FROM writes WHERE thread_id = ?",
+        "DELETE FROM checkpoints WHERE thread_id = ?",
+    )
+
+    def __init__(self, saver: SqliteSaver, thread: ThreadPoolExecutor) -> None:
+        self._connection = saver.conn
+        self._thread = thread
+        self.saver = ThreadSaver(saver, self._run)
+
+    async def transaction(self, work: Work[R]) -> R:
+        """Run `work` with the file's write lock held."""
+        with self.translated():
+            return await self._run(partial(_transact, self._connection, work))
+
+    async def execute(self, statement: LiteralString, values: Sequence[object]) -> list[Row]:
+        """Run one statement."""
+        return await self.transaction(lambda execute: execute(statement, values))
+
+    async def schema_change(self, work: Work[R]) -> R:
+        """Run statements that change tables: a transaction holds the file's write lock anyway."""
+        return await self.transaction(work)
+
+    @contextmanager
+    def translated(self) -> Generator[None]:
+        """Raise StoreUnavailable for the driver's errors."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
+
+    async def messages(self, thread_id: str) -> list[AnyMessage]:
+        """Return the messages of a thread's newest checkpoint."""
+        rows = await self.execute(_NEWEST, (thread_id,))
+        if not rows:
+            return []
+        kind, value = cast("tuple[str, bytes]", rows[0])
+        kept = await asyncio.to_thread(self.saver.serde.loads_typed, (kind, value))
+        return cast("list[AnyMessage]", cast("Checkpoint", kept)["channel_values"].get("messages", []))
+
+    def prunings(self, thread_id: str, run_id: str) -> Sequence[Statement]:
+        """Return the statements that delete all checkpoints of a thread but the last one of a run."""
+        return [(statement, (thread_id, thread_id, run_id)) for statement in _PRUNE]
+
+    async def size(self) -> int:
+        """Return the bytes of the file, without its log."""
+        ((size,),) = await self.execute(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", ()
+        )
+        return int(cast("int", size))
+
+    async def scrub(self) -> None:
+        """Empty the write-ahead log, in which deleted rows can still be read."""
+        with suppress(sqlite3.OperationalError):  # another process reads: the log is overwritten later
+            await self._run(lambda: self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+
+    async def close(self) -> None:
+        """Close the connection when the jobs under way have ended."""
+        await self._run(self._connection.close)
+        self._thread.shutdown(wait=False)
+
+    async def _run(self, job: Callable[[], R]) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, job)
+
+
+def _transact(connection: sqlite3.Connection, work: Work[R]) -> R:
+    """Run `work` in a transaction, in the connection's thread."""
+
+    async def execute(statement: LiteralString, values: Sequence[object]) -> list[Row]:
+        return connection.execute(statement, tuple(values)).fetchall()
+
+    if connection.in_transaction:  # a checkpoint whose end failed, as on a full disk, has left it open
+        connection.rollback()
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        result = _result_of(work(execute))
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+    return result
+
+
+def _result_of(work: Coroutine[Any, Any, R]) -> R:  # Any: asyncio's own
+    """Return what a coroutine returns that waits for nothing: its statements run within the call."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return cast("R", end.value)
+    work.close()
+    raise TypeError("a transaction awaits its statements and nothing else")
