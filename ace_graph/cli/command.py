@@ -172,7 +172,7 @@ def command(
             call = Call(**{name: given.pop(name) for name in shared}, debug=debugging(context))
             for name, kind in groups.items():
                 given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-            code = function(call, **given)  # type: ignore[call-arg]
+            code = function(call, **given)  # type: ignore[call-arg]  # its own parameters
             if code:
                 raise typer.Exit(code)
 
@@ -187,7 +187,7 @@ def command(
             else:
                 parameters.append(_parameter(each.name, each.annotation, each.default))
         parameters += [_parameter(name, *_SHARED[name]) for name in shared]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         run.__name__, run.__doc__ = getattr(function, "__name__", ""), function.__doc__
         group.command(name, rich_help_panel=panel)(run)
@@ -231,7 +231,7 @@ class CommandGroup(TyperGroup):
 
 
 def _nearest(ctx: Any, group: CommandGroup, word: str) -> str | None:
-    """Return the command, or the option of one, that is called like `word`: in this group or elsewhere."""
+    """Return the command that is called like `word`, or the option of that name, here or elsewhere."""
     siblings = get_close_matches(word, group.commands, 1)
     if siblings:
         return f"{ctx.command_path} {siblings[0]}"
@@ -240,13 +240,13 @@ def _nearest(ctx: Any, group: CommandGroup, word: str) -> str | None:
         root.command.tree(root.command_path).items(),
         key=lambda item: not item[0].startswith(ctx.command_path),
     )
-    called = {path.rpartition(" ")[2]: path for path, _ in reversed(known)}
-    for path, each in known:
-        for option in (option for parameter in each.params for option in parameter.opts):
-            if option.startswith("--"):
-                called.setdefault(option.removeprefix("--"), f"{path} {option}")
+    called: dict[str, str] = {path.rpartition(" ")[2]: path for path, _ in reversed(known)}
     close = get_close_matches(word, called, 1, cutoff=0.8)
-    return called[close[0]] if close else None
+    if close:
+        return called[close[0]]
+    named = (path for path, each in known for of in each.params if f"--{word}" in of.opts)
+    path = next(named, None)
+    return f"{path} --{word}" if path else None
 
 
 def debugging(ctx: typer.Context) -> bool:
