@@ -20,6 +20,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.neo4j.connection import is_retryable, translated
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
 from ace_graph.testing.conformance.writing import adding
+from tests.listening import listening
 from tests.plugins.sizes import PATIENT
 
 _SECRET = "correct-horse"
@@ -59,12 +60,12 @@ async def test_an_unknown_host_is_reported_at_once(scheme: str) -> None:
 
 
 async def test_a_port_that_speaks_http_is_no_neo4j() -> None:
-    async with _listening(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port, _at(port) as store:
+    async with _answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port, _at(port) as store:
         await _unavailable(store.load("ada"), f"127.0.0.1:{port}", "speaks HTTP")
 
 
 async def test_a_server_that_never_answers_times_out() -> None:
-    async with _listening(None) as port, _at(port, 0.5) as store, asyncio.timeout(PATIENT):
+    async with _answering(None) as port, _at(port, 0.5) as store, asyncio.timeout(PATIENT):
         await asyncio.gather(*(_unavailable(store.load("ada"), f"127.0.0.1:{port}") for _ in range(20)))
 
 
@@ -118,7 +119,7 @@ def _at(port: int, timeout: float = PATIENT) -> Neo4jStore:
 
 
 @asynccontextmanager
-async def _listening(answer: bytes | None) -> AsyncGenerator[int]:
+async def _answering(answer: bytes | None) -> AsyncGenerator[int]:
     """A port that answers everything the same way, or never."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -127,8 +128,8 @@ async def _listening(answer: bytes | None) -> AsyncGenerator[int]:
             await reader.read()
         else:
             writer.write(answer)
-        writer.close()
-        await writer.wait_closed()
+            writer.close()
+            await writer.wait_closed()
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        yield server.sockets[0].getsockname()[1]
+    async with listening(serve) as port:
+        yield port

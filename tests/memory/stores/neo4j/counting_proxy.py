@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
+from tests.listening import listening
+
 __all__ = ["Traffic", "counted"]
 
 
@@ -61,25 +63,26 @@ class _Connection:
 async def counted(uri: str) -> AsyncGenerator[Traffic]:
     """Listen on a port of its own and pass everything on to the server at `uri`.
 
-    Ends when the client has closed its connections.
+    Cuts the connections that are left when it ends.
     """
     target, traffic = urlsplit(uri), Traffic()
     traffic.resume()
-    serving: set[asyncio.Task[object]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection(target.hostname, target.port)
         connection = _Connection(traffic)
-        ways = ((reader, far_writer, connection.sent), (far_reader, writer, connection.received))
-        serving.update(asyncio.create_task(_pass_on(*way, traffic.flowing)) for way in ways)
+        try:
+            await asyncio.gather(
+                _pass_on(reader, far_writer, connection.sent, traffic.flowing),
+                _pass_on(far_reader, writer, connection.received, traffic.flowing),
+            )
+        finally:
+            far_writer.transport.abort()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
+    async with listening(serve) as port:
         user, at, _ = target.netloc.rpartition("@")
-        port = server.sockets[0].getsockname()[1]
         traffic.uri = urlunsplit(target._replace(netloc=f"{user}{at}127.0.0.1:{port}"))
         yield traffic
-    await asyncio.gather(*serving)
 
 
 async def _pass_on(

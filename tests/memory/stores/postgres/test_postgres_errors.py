@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
@@ -26,6 +25,7 @@ from ace_graph.memory.stores.sql.postgres import PostgresStore
 from ace_graph.memory.stores.sql.schema import SCHEMA
 from ace_graph.stores import open_store
 from ace_graph.testing.conformance.writing import adding, write
+from tests.listening import listening
 from tests.memory.stores.postgres.subject import PostgresSubject
 from tests.plugins.postgres_server import OwnPostgres
 from tests.plugins.sizes import PATIENT
@@ -55,7 +55,7 @@ async def test_an_unknown_host_is_told() -> None:
 
 async def test_a_server_that_never_answers_is_told() -> None:
     async with (
-        _silent() as port,
+        listening(_say_nothing) as port,
         PostgresStore(f"postgresql://ace@127.0.0.1:{port}/ace", timeout=0.5) as store,
     ):
         calls = (_said(store.load("ada"), StoreUnavailable) for _ in range(20))
@@ -180,12 +180,6 @@ def _as(url: str, user: str, password: str) -> str:
     return _with(url, netloc=f"{user}:{password}@{host}")
 
 
-@asynccontextmanager
-async def _silent() -> AsyncGenerator[int]:
-    """A port that accepts connections and says nothing."""
-    waiting: list[asyncio.StreamWriter] = []
-    server = await asyncio.start_server(lambda _, writer: waiting.append(writer), "127.0.0.1", 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1]
-        for writer in waiting:
-            writer.transport.abort()
+async def _say_nothing(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+    while await reader.read(65_536):
+        pass
