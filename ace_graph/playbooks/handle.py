@@ -30,6 +30,7 @@ from ace_graph.base.telemetry import audit_sharing
 from ace_graph.memory.bullet import Danger
 from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef, checked_entry
 from ace_graph.memory.commit import Commit, History, playbook_at
+from ace_graph.memory.delta.archive import adds_beyond_cap
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.delta.rollback import ArchivedBullet, archived, restore_of, rollback_to
@@ -208,13 +209,18 @@ class PlaybookHandle:
         """Add the bullets of a file, and return what became of each, and the playbook after it.
 
         They are committed in several deltas where they are many; `progress` is called after each with the
-        number of its bullets. The etag that the change expects is that of the first delta; with an op id, the
-        deltas have ids made of it. Raises what the store raises.
+        number of its bullets. Of far more bullets than the playbook holds, the weakest are refused unread.
+        The etag that the change expects is that of the first delta; with an op id, the deltas have ids made
+        of it. Raises what the store raises.
         """
         bullets = reading.bullets if self.named is None else without_turns(reading.bullets)
         numbered = await in_slices(_numbered(reading, bullets))
+        beyond = await off_loop(adds_beyond_cap, numbered.bullets, self.store.policy)
+        admitted = [bullet for place, bullet in enumerate(numbered.bullets) if place not in beyond]
+        unread = [numbered.bullets[place] for place in sorted(beyond)]
+        progress(len(unread))
         done = list[Commit]()
-        for place, batch in enumerate(batches(numbered.bullets)):
+        for place, batch in enumerate(batches(admitted)):
             part = replace(
                 change,
                 op_id=change.op_id if change.op_id is None or not place else f"{change.op_id}-{place}",
@@ -224,7 +230,7 @@ class PlaybookHandle:
             base = done[-1].snapshot
             progress(len(batch))
         reports = [commit.report for commit in done]
-        return await off_loop(outcome_of, numbered, reports, base.playbook), base
+        return await off_loop(outcome_of, numbered, reports, base.playbook, unread), base
 
     async def edit_fields(self, description: str | None, scope: str | None) -> PlaybookEntry:
         """Give the playbook another description or scope; see `edit_fields`."""

@@ -1,5 +1,8 @@
 """Archives bullets that failed too often, and the weakest ones beyond the cap. The core is exempt.
 
+Of far more new bullets than the cap holds, the weakest are refused before they are compared: an import of a
+megabyte would otherwise screen, compare and archive 17,000 bullets to keep 1,000.
+
 Only bullets whose counters moved are checked for failures, so one that a person restored stays until it fails
 again. `Restore` brings archived bullets back from the history.
 """
@@ -7,12 +10,19 @@ again. `Restore` brings archived bullets back from the history.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from heapq import nsmallest
+from heapq import nlargest, nsmallest
 from itertools import repeat
 
+from ace_graph.memory.bullet import PROFILE_SECTIONS
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.effect import Archived
+from ace_graph.memory.delta.operations import Add, Operation
+from ace_graph.memory.policy import Policy
+
+PLAYBOOK_FULL = "the playbook is full: raise ACE_MAX_BULLETS"
+_MARGIN = 500
+"""How many Adds beyond the cap are read: some of them merge."""
 
 
 def archive_harmful(draft: Draft) -> None:
@@ -51,6 +61,32 @@ def archive_beyond_cap(draft: Draft) -> None:
     )
     for _, _, score, _, _, _, bullet in nsmallest(excess, ordinary):
         draft.prune(bullet, score)
+
+
+def adds_beyond_cap(operations: Sequence[Operation], policy: Policy) -> frozenset[int]:
+    """Return the positions of Adds that are refused unread: 500 beyond the cap are read, some of them merge.
+
+    The order is that in which the cap archives: quarantined bullets are refused first, then unimportant, weak
+    and early ones, and the core last.
+    """
+    adds = [(place, each) for place, each in enumerate(operations) if isinstance(each, Add)]
+    if len(adds) <= (admitted := policy.max_bullets + _MARGIN):
+        return frozenset()
+    strongest = nlargest(
+        admitted,
+        (
+            (
+                add.status == "active",
+                add.pinned or add.slot is not None or add.section in PROFILE_SECTIONS,
+                add.importance >= policy.keep_above,
+                add.helpful - add.harmful,
+                add.helpful,
+                place,
+            )
+            for place, add in adds
+        ),
+    )
+    return frozenset(place for place, _ in adds) - {place for *_, place in strongest}
 
 
 def _candidates(draft: Draft, excess: int) -> Iterable[str]:

@@ -14,7 +14,7 @@ from ace_graph.base.text import clean_line
 from ace_graph.memory.access import Uses, moved_stamps
 from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, Danger
 from ace_graph.memory.delta.add_or_merge import add
-from ace_graph.memory.delta.archive import archive_beyond_cap, archive_harmful
+from ace_graph.memory.delta.archive import PLAYBOOK_FULL, adds_beyond_cap, archive_beyond_cap, archive_harmful
 from ace_graph.memory.delta.consolidate import consolidate, distinguish
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived, Effect, Reflected
@@ -83,8 +83,11 @@ def resolving(
     """Do what `resolve` does, in steps."""
     draft = Draft(snapshot, policy, delta.now, unknown, delta.apart)
     ledger, limits = VoteLedger(draft), _turn_limits(draft, delta)
-    only_undos = True
-    for operation in delta.operations:
+    only_undos, unread = True, adds_beyond_cap(delta.operations, policy)
+    for place, operation in enumerate(delta.operations):
+        if place in unread:
+            draft.reject(operation.op, _named(operation), PLAYBOOK_FULL)
+            continue
         only_undos = only_undos and isinstance(operation, Undo)
         try:
             _check_place(operation, first=only_undos)

@@ -11,6 +11,7 @@ from typing import BinaryIO, Literal
 from ace_graph.base.errors import FormatError
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.classify import infer_memory_type
+from ace_graph.memory.delta.archive import PLAYBOOK_FULL
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.json import JsonFormat
@@ -182,8 +183,13 @@ def batches(bullets: Sequence[Add]) -> Iterator[list[Add]]:
         yield batch
 
 
-def outcome_of(reading: Reading, reports: Iterable[Report], after: Playbook) -> ImportOutcome:
-    """Return what became of the bullets of `reading`, whose refs are unique, by their deltas' reports."""
+def outcome_of(
+    reading: Reading, reports: Iterable[Report], after: Playbook, unread: Iterable[Add] = ()
+) -> ImportOutcome:
+    """Return what became of the bullets of `reading`, whose refs are unique, by their deltas' reports.
+
+    `unread` are those that were in no delta, because the playbook holds no more.
+    """
     reports = tuple(reports)
     given = {ref: name for report in reports for ref, name in report.refs.items()}
     added = {name for report in reports for name in report.added}
@@ -192,6 +198,7 @@ def outcome_of(reading: Reading, reports: Iterable[Report], after: Playbook) -> 
     refused = [
         *reading.refused,
         *(Refusal(asked_as.get(name, name), why) for name, why in _rejected(reports)),
+        *(Refusal(asked_as.get(bullet.ref, ""), PLAYBOOK_FULL) for bullet in unread),
     ]
     held = {name for report in reports for name in report.quarantined}
     kept, merged, renamed = dict[str, Bullet | None](), 0, 0
@@ -228,7 +235,7 @@ def _number(bullet: Add) -> int:
 def _gone(reports: Iterable[Report]) -> dict[str, str]:
     found: dict[str, str] = {}
     for report in reports:
-        found.update({pruned.id: "the playbook is full: raise ACE_MAX_BULLETS" for pruned in report.pruned})
+        found.update({pruned.id: PLAYBOOK_FULL for pruned in report.pruned})
         found.update({pair.gone: f"{pair.kept} holds a later value" for pair in report.superseded})
     return found
 

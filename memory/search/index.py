@@ -337,6 +337,7 @@ class Index:
         left = sum(weights.values())
         need = floor - _EPSILON
         covered: dict[str, float] = {}
+        pause = wait = 1
         for postings, _, weight in lists:
             if left >= need:
                 found = dict.fromkeys(postings, weight)
@@ -344,7 +345,14 @@ class Index:
                 found.update(covered)
                 covered = found
             else:
-                covered = {key: sum_ for key, sum_ in covered.items() if sum_ + left >= need}
+                wait -= 1
+                if (
+                    not wait
+                ):  # of texts that share many terms few drop out: those are looked for less and less often
+                    before = len(covered)
+                    covered = {key: sum_ for key, sum_ in covered.items() if sum_ + left >= need}
+                    pause = 1 if len(covered) < 0.9 * before else 2 * pause
+                    wait = pause
                 again = covered.keys() & postings.keys()
             for key in again:
                 covered[key] += weight

@@ -27,6 +27,8 @@ _MIN_WORDS_REWORDED = 0.3
 """Below, sentences are not parsed: few rewordings have other words only."""
 _REWORDED = 0.95
 """The similarity of two sentences that say the same in other words."""
+_MOST_TYPOS = 8
+"""More words than this are not mistyped in one text."""
 _NEVER_REWORDED = frozenset({"owner", "number", "unit"})
 
 
@@ -100,8 +102,10 @@ def _hardly_overlap(a: str, b: str) -> bool:
 
 
 def _check(a: str, b: str, score: float) -> Verdict:
-    verdict = check_claims(parse_claim(a), parse_claim(b))
-    if verdict.guard is not None and score >= _MIN_LETTER_SIMILARITY:
+    first, second = parse_claim(a), parse_claim(b)
+    verdict = check_claims(first, second)
+    few = len(first.bag ^ second.bag) <= 2 * _MOST_TYPOS
+    if verdict.guard is not None and score >= _MIN_LETTER_SIMILARITY and few:
         return _check_without_typos(a, b) or verdict
     return verdict
 

@@ -8,8 +8,8 @@ another claim: one of them is wrong here) or simply different.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
@@ -46,18 +46,19 @@ def are_mutually_exclusive(a: str, b: str) -> bool:
 def any_exclusive(first: Collection[str], second: Collection[str]) -> bool:
     """Whether a root of the first excludes one of the second, in time linear in their number."""
     others = frozenset(second)
-    return any(are_mutually_exclusive(a, b) for a in first for b in _candidates(a) if b in others)
+    return any(are_mutually_exclusive(a, b) for a in first for b in others & _candidates(a))
 
 
-def _candidates(word: str) -> Iterator[str]:
-    """Yield every root that may exclude this one: in a group with it, or with a prefix more or less."""
+@lru_cache(maxsize=8_192)
+def _candidates(word: str) -> frozenset[str]:
+    """Return every root that may exclude this one: in a group with it, or with a prefix more or less."""
+    found = set[str]()
     for name in ("contradictory", "alternative"):
         for group in _table(name).get(word, {}):
-            yield from _members(name)[group]
+            found |= _members(name)[group]
     for prefix in _prefixes("opposing_prefixes") | _prefixes("altering_prefixes"):
-        yield f"{prefix}{word}"
-        if word.startswith(prefix):
-            yield word.removeprefix(prefix)
+        found |= {f"{prefix}{word}", word.removeprefix(prefix)}
+    return frozenset(found - {word})
 
 
 def _listed_together(name: str, a: str, b: str) -> bool:

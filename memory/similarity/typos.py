@@ -155,8 +155,9 @@ def correct_typos(text: str, other: str, languages: Iterable[str] = ("english",)
     mine = _words_by_folded(text)
     wanted = sorted(word for word in _words_by_folded(other) if _steers(word) and word not in mine)
     spellings, corrected = Spellings(wanted, languages), 0
+    shapes = {(word[0], len(word) + more) for word in wanted for more in (-1, 0, 1)}
     for word, token in mine.items() if wanted else ():
-        if not _steers(word):
+        if (word[0], len(word)) in shapes and not _steers(word):
             near = (wanted[place] for place in spellings.near(word))
             right = next((w for w in near if w[0] == word[0] and is_typo(word, w, languages)), None)
             if right is not None:

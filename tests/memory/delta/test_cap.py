@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ace_graph.memory import Access, Bullet, Playbook, Policy, Snapshot, apply, resolve
 from ace_graph.memory.decay import decay_score
+from ace_graph.memory.delta.archive import PLAYBOOK_FULL
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Tag
 from ace_graph.memory.policy import DecayRates
 from tests.memory.counted_calls import calls_of
@@ -101,3 +103,41 @@ def test_the_groups_are_carried_over_as_they_would_be_built() -> None:
     after = changed(Snapshot(playbook, access), policy, *operations)
     assert after.decay_groups == Playbook(entries=after.entries).decay_groups
     assert len(after) == 18
+
+
+@pytest.mark.parametrize(
+    ("strong", "weak"),
+    [
+        ({}, {}),
+        ({"helpful": 1}, {}),
+        ({"pinned": True}, {}),
+        ({"importance": 0.95}, {}),
+        ({"section": "preferences"}, {}),
+        ({}, {"harmful": 1}),
+        ({}, {"status": "quarantined", "quarantine_reason": "by hand"}),
+    ],
+    ids=str,
+)
+def test_of_far_more_bullets_than_the_cap_the_weakest_are_refused_unread(
+    strong: dict[str, object], weak: dict[str, object]
+) -> None:
+    """503 of 700 are read: the strong ones, which come first; of equal ones the last."""
+    operations = [
+        Add(content=f"w{n}x y{n}z", section="lessons", id=f"les-{n:05d}").model_copy(
+            update=strong if n <= 503 else weak
+        )
+        for n in range(1, 701)
+    ]
+    delta = Delta(op_id="1", now=NOW, operations=operations)
+    report = resolve(Snapshot(), delta, Policy(max_bullets=3)).report
+    read = range(1, 504) if strong != weak else range(198, 701)
+    assert report.added == tuple(f"les-{n:05d}" for n in read)
+    assert {refused.why for refused in report.rejected} == {PLAYBOOK_FULL}
+    assert len(report.rejected) == 197
+
+
+def test_a_delta_of_500_bullets_more_than_the_cap_is_read_whole() -> None:
+    operations = [Add(content=f"w{n}x y{n}z", section="lessons") for n in range(503)]
+    delta = Delta(op_id="1", now=NOW, operations=operations)
+    report = resolve(Snapshot(), delta, Policy(max_bullets=3)).report
+    assert (len(report.added), report.rejected) == (503, ())

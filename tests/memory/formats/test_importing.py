@@ -18,6 +18,7 @@ from ace_graph.memory.formats.registry import (
     read_bullets,
     read_playbook,
 )
+from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
@@ -122,3 +123,11 @@ def test_the_outcome_says_why_a_bullet_was_refused() -> None:
     )
     outcome = outcome_of(type(reading)(named, (), {}), [report], apply(Playbook(), effect))
     assert [refusal.why for refusal in outcome.refused] == ["too many bullets"]
+
+
+def test_what_no_delta_held_is_refused_because_the_playbook_is_full() -> None:
+    reading = Reading(tuple(Add(content=text, ref=text) for text in ("a", "b")))
+    outcome = outcome_of(reading, (), Playbook(), reading.bullets[1:])
+    assert [(refused.what, refused.why) for refused in outcome.refused] == [
+        ("b", "the playbook is full: raise ACE_MAX_BULLETS")
+    ]
