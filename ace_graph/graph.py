@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from ace_graph.playbooks.directory import Directory
 
-__all__ = ["ACEGraph", "build_ace_graph", "make_graph"]
-
 ACEGraph: TypeAlias = CompiledStateGraph[ACEState, ACEContext, ACEInput, ACEOutput]
 
 

@@ -18,34 +18,6 @@ from ace_graph.base.text import clean_line, encodable
 from ace_graph.memory.search.source_words import MAX_SOURCE_WORDS, MAX_WORD_CHARS
 from ace_graph.memory.search.tokenize import is_within, normal_form
 
-__all__ = [
-    "AVOID",
-    "EPOCH_START",
-    "LEFT_OUT",
-    "MAX_CONTENT_CHARS",
-    "MAX_CONTEXT_CHARS",
-    "MAX_DISTINCT",
-    "MAX_EXAMPLES",
-    "MAX_TAGS",
-    "MEMORY_TYPES",
-    "PROFILE_SECTIONS",
-    "PROFILE_SLOTS",
-    "Barred",
-    "Bounded",
-    "Bullet",
-    "BulletTag",
-    "Count",
-    "Danger",
-    "Days",
-    "MemoryType",
-    "Moment",
-    "Polarity",
-    "Share",
-    "Stated",
-    "Text",
-    "content_hash",
-]
-
 MemoryType = Literal["semantic", "episodic", "procedural"]
 Polarity = Literal["strategy", "anti_pattern", "observation"]
 BulletTag = Literal["helpful", "harmful", "neutral"]

@@ -16,8 +16,6 @@ from ace_graph.memory.search.tokenize import fold
 from ace_graph.memory.similarity.claim import lexicon, normalized_tokens
 from ace_graph.memory.similarity.paraphrase import statement_of
 
-__all__ = ["infer_memory_type", "infer_topic"]
-
 _MAX_CHARS = 4_000
 _MAX_LEADS = 5
 _HYPHEN = re.compile(r"(?<=\w)-(?=[^\W\d])")

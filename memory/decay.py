@@ -14,20 +14,6 @@ from typing import NamedTuple, Protocol
 from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.policy import DecayRates
 
-__all__ = [
-    "DecayGroup",
-    "DecayGroups",
-    "Idle",
-    "Strengths",
-    "base_strength",
-    "decay_score",
-    "decayed",
-    "mean_decay_score",
-    "memory_score",
-    "regrouped",
-    "strengths",
-]
-
 
 class Strengths(NamedTuple):
     """The base strength by memory type, each >= 0."""

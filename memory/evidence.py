@@ -10,17 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.bullet import BulletTag, Text
 
-__all__ = [
-    "EVIDENCE_SOURCES",
-    "SCORES",
-    "Evidence",
-    "EvidenceSource",
-    "Verdict",
-    "strongest",
-    "tag_of",
-    "verdict_of",
-]
-
 EvidenceSource = Literal["ground_truth", "tool", "evaluator", "learner", "model"]
 Verdict = Literal["success", "failure", "partial", "unknown"]
 

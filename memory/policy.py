@@ -8,8 +8,6 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-__all__ = ["DecayRates", "Policy", "VersionRetention"]
-
 _KEPT_FOR_UNDO = 10
 """How many times as many effects are kept while a consolidation can be undone."""
 

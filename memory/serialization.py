@@ -26,22 +26,6 @@ from ace_graph.memory.trust import Trial
 from ace_graph.memory.turn import RecentTurn, Step, TurnRecord
 from ace_graph.memory.usage import PlaybookUsage, recounted_usage
 
-__all__ = [
-    "FORMAT",
-    "dump_access",
-    "dump_effect",
-    "dump_playbook",
-    "dump_record",
-    "dump_report",
-    "load_access",
-    "load_effect",
-    "load_playbook",
-    "load_record",
-    "load_report",
-    "read_stored",
-]
-
-
 STEPS_FORMAT = 2
 """Of a record with folded steps. Others are as version 0.1 writes them and name no format."""
 

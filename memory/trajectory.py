@@ -17,23 +17,6 @@ from ace_graph.base.retention import Tracing
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, strongest, verdict_of
 from ace_graph.memory.turn import GRAPH_AGENT, Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
 
-__all__ = [
-    "MAX_STEPS",
-    "ScoreRule",
-    "TrajectoryFilter",
-    "TrajectoryOutcome",
-    "bounded_steps",
-    "completed",
-    "deleted",
-    "effective_score",
-    "sampled",
-    "with_cost",
-    "with_feedback",
-    "with_reflections",
-    "with_step",
-    "without_steps",
-]
-
 MAX_STEPS = 200
 _FIRST_STEPS = 50
 _REFLECTIONS_KEPT = 3

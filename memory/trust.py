@@ -25,8 +25,6 @@ from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.playbook import Z_95, wilson_interval
 from ace_graph.memory.turn import Arm, RecentTurn
 
-__all__ = ["Lift", "Trial", "arm_of", "counted", "lift", "pooled", "proven", "share_withheld"]
-
 PROVEN_VOTES = 2
 """How many successes prove a bullet: the first may be the vote of the turn it was learned from."""
 

@@ -16,16 +16,6 @@ from typing import TypeVar, cast
 from ace_graph.base.errors import UsageError
 from ace_graph.memory.search.tokenize import count_spaceless, estimate_tokens, terms
 
-__all__ = [
-    "MAX_TOOL_RESULT_CHARS",
-    "WindowMetrics",
-    "adaptive_size",
-    "interactions",
-    "select_window",
-    "truncate_tool_results",
-    "window_metrics",
-]
-
 T = TypeVar("T")
 
 MAX_TOOL_RESULT_CHARS = 2_000

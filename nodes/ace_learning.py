@@ -29,8 +29,6 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.stores.base import commit_turn, keeps_pending
 from ace_graph.memory.trajectory import with_feedback
 
-__all__ = ["ace_learning", "learn_from_turn"]
-
 
 async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
     """Learn from the turn and store it. Raises nothing that the model or the store may raise."""

@@ -10,8 +10,6 @@ from ace_graph.agent.runtime import Run, logger
 from ace_graph.agent.state import ACEState, Attempt, CriticUpdate, First, Plan, Result
 from ace_graph.memory.evidence import Verdict, verdict_of
 
-__all__ = ["after_critic", "critic", "wants_revision"]
-
 
 async def critic(state: ACEState, run: Run) -> CriticUpdate:
     """Gather the evidence and say what it amounts to; show an answer that was held back until now.

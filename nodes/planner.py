@@ -12,8 +12,6 @@ from ace_graph.base.off_loop import run_off_loop
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.window import adaptive_size
 
-__all__ = ["plan_turn", "planner"]
-
 DEFAULT_WINDOW = 5
 DEFAULT_BREADTH, DEFAULT_DEPTH = 3, 2
 DEFAULT_MAX_TURNS = 8

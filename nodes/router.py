@@ -17,8 +17,6 @@ from ace_graph.agent.state import MODES, ACEState, Mode, RouterUpdate, Turn
 from ace_graph.base.errors import InvalidMessage, InvalidMode
 from ace_graph.base.off_loop import pieces, run_off_loop
 
-__all__ = ["choose_mode", "router"]
-
 _ACT = re.compile(
     r"\b(calculate|compute|work out|look up|look it up|search|google|browse|find online|latest news"
     r"|what (do|did) you (know|remember|learn) about me|what have you (learned|remembered))\b",

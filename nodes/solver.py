@@ -17,8 +17,6 @@ from ace_graph.base.off_loop import off_loop, run_off_loop
 from ace_graph.base.prompts import data_block
 from ace_graph.learning.statements.notice import notice_of
 
-__all__ = ["solver"]
-
 NOT_RIGHT = "The answer is not right."
 
 

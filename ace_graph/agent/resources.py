@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -158,64 +158,69 @@ def check_learning(learning: LearningMode, resources: Resources) -> None:
 logger = logging.getLogger("ace_graph")
 
 
-def build_resources(
-    *,
-    settings: Settings | None = None,
-    model: BaseChatModel | str | None = None,
-    store: Store | str | None = None,
-    tools: Sequence[BaseTool | Callable[..., object]] = (),
-    embeddings: Embeddings | None = None,
-    evaluator: Evaluator | None = None,
-    mode_router: ModelRouter | None = None,
-    system_prompt: str | None = None,
-    base_playbook: Playbook | Path | str | None = None,
-    directory: Directory | None = None,
-    prompts_dir: Path | str | None = None,
-    learning: LearningMode | None = None,
-    count_tokens: Callable[[str], int] | None = None,
-    clock: Callable[[], datetime] | None = None,
-    new_id: Callable[[], str] | None = None,
-    snapshots: SnapshotCache | None = None,
-    needs_model: bool = True,
-) -> Resources:
-    """Return the resources of one graph or worker; what is left out comes from the settings.
+class ResourceOptions(TypedDict, total=False):
+    """What resources are built of, each as in `build_ace_graph`; what is left out comes from the settings.
 
-    Arguments as of `build_ace_graph`, `model` a chat model or its name; with `needs_model` a missing one
-    raises now. Raises ConfigurationError.
+    `model` is a chat model or its name. With `needs_model` (the default) a missing one raises at once.
     """
-    settings = settings or Settings.load()
-    given: object = model  # a caller without types may pass anything
+
+    settings: Settings | None
+    model: BaseChatModel | str | None
+    store: Store | str | None
+    tools: Sequence[BaseTool | Callable[..., object]]
+    embeddings: Embeddings | None
+    evaluator: Evaluator | None
+    mode_router: ModelRouter | None
+    system_prompt: str | None
+    base_playbook: Playbook | Path | str | None
+    directory: Directory | None
+    prompts_dir: Path | str | None
+    learning: LearningMode | None
+    count_tokens: Callable[[str], int] | None
+    clock: Callable[[], datetime] | None
+    new_id: Callable[[], str] | None
+    snapshots: SnapshotCache | None
+    needs_model: bool
+
+
+def build_resources(**given: Unpack[ResourceOptions]) -> Resources:
+    """Return the resources of one graph or worker. Raises ConfigurationError."""
+    settings = given.get("settings") or Settings.load()
+    model, needs_model = given.get("model"), given.get("needs_model", True)
+    untyped: object = model  # a caller without types may pass anything
     if isinstance(model, str):
         settings, model, needs_model = settings.model_copy(update={"model": model}), None, True
-    elif given is not None and not isinstance(given, BaseChatModel):
+    elif untyped is not None and not isinstance(untyped, BaseChatModel):
         raise ConfigurationError(
-            f"model is a {type(given).__name__}: pass a LangChain chat model, or its name as in ACE_MODEL "
+            f"model is a {type(untyped).__name__}: pass a LangChain chat model, or its name as in ACE_MODEL "
             '("openai:gpt-5", "offline")'
         )
     _check_settings(settings, needs_model=needs_model and model is None)
+    store = given.get("store")
     opened = open_store(store, settings=settings) if store is None or isinstance(store, str) else store
-    own = [made if isinstance(made, BaseTool) else tool(made) for made in tools]
+    own = [made if isinstance(made, BaseTool) else tool(made) for made in given.get("tools", ())]
+    base, prompts = given.get("base_playbook"), given.get("prompts_dir")
     every = (calculator, web_search(settings), *memory_tools(opened), *playbook_tools(), *own)
     resources = Resources(
         settings=settings,
         store=opened,
         make_model=lambda name, temperature: make_model(settings, model=name, temperature=temperature),
-        prompts=Prompts.load(Path(prompts_dir) if prompts_dir is not None else settings.prompts_dir),
+        prompts=Prompts.load(Path(prompts) if prompts is not None else settings.prompts_dir),
         injected_model=model,
         tools=every,
         own_tool_names=tuple(made.name for made in own),
         late_tools=_late_tools(settings, [made.name for made in every]),
-        meaning=find_meaning(settings, embeddings, opened),
-        evaluator=evaluator,
-        mode_router=mode_router,
-        system_prompt=system_prompt,
-        base_playbook=None if base_playbook is None else read_base_playbook(base_playbook),
-        directory=directory,
-        learning=learning or settings.learning or "inline",
-        count_tokens=count_tokens or estimate_tokens,
-        clock=clock or utc_now,
-        new_id=new_id,
-        cache=SnapshotCache() if snapshots is None else snapshots,
+        meaning=find_meaning(settings, given.get("embeddings"), opened),
+        evaluator=given.get("evaluator"),
+        mode_router=given.get("mode_router"),
+        system_prompt=given.get("system_prompt"),
+        base_playbook=None if base is None else read_base_playbook(base),
+        directory=given.get("directory"),
+        learning=given.get("learning") or settings.learning or "inline",
+        count_tokens=given.get("count_tokens") or estimate_tokens,
+        clock=given.get("clock") or utc_now,
+        new_id=given.get("new_id"),
+        cache=given.get("snapshots") or SnapshotCache(),
     )
     return _checked(resources)
 

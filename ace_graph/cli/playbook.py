@@ -420,9 +420,9 @@ def _explain(call: Call, question: str, memory_types: Collection[MemoryType], bu
 
     meaning = find_meaning(call.settings(), None)
 
-    async def job(store: PendingStore, target: PlaybookHandle) -> ExplainedSearch:
+    async def job(_: PendingStore, target: PlaybookHandle) -> ExplainedSearch:
         return await explain_search(
-            *(target, call.learner, question, store.policy),
+            *(target, call.learner, question),
             now=utc_now(),
             meaning=meaning,
             bullet_id=bullet_id,

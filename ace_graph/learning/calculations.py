@@ -13,8 +13,6 @@ from ace_graph.memory.languages.forms import any_of
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, phrases
 from ace_graph.memory.numbers import normalize, parse_number
 
-__all__ = ["calculation_in", "correction_of_sum", "patterns", "value_of"]
-
 _LEAD = re.compile(
     r"(?:and|so|ok|okay|please|now|what is|what's|whats|how much is|calculate|compute|evaluate|work out"
     r"|solve)\b[ ,:]{0,3}"

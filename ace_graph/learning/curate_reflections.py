@@ -45,8 +45,6 @@ from ace_graph.memory.views import diff
 from ace_graph.playbooks.content import unknown_examples
 from ace_graph.playbooks.handle import PlaybookHandle, open_owned
 
-__all__ = ["MAX_REFLECTIONS", "BulletText", "CuratedReflections", "OnProgress", "curate"]
-
 MAX_REFLECTIONS = 200
 AUTHOR = "ace_curator"
 _LESSONS_AT_ONCE = 10

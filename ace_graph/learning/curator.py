@@ -15,15 +15,6 @@ from ace_graph.memory.classify import infer_memory_type, infer_topic
 from ace_graph.memory.delta.operations import Add, Judge, Operation, Touch, Update
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, tag_of, verdict_of
 
-__all__ = [
-    "UNATTRIBUTED",
-    "credit_lessons",
-    "failed_advice",
-    "for_review",
-    "judge_bullets",
-    "lessons_to_operations",
-]
-
 UNATTRIBUTED = "it is not sure who said this: release it if it is right"
 """Why what an unattributed trajectory says is in quarantine."""
 

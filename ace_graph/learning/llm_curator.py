@@ -28,9 +28,6 @@ from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.snapshot import Snapshot
 
-__all__ = ["MOST_PROPOSALS", "Curated", "Curation", "Decided", "curate_with_model", "decide"]
-
-
 MOST_PROPOSALS = 5
 """The most existing bullets that the proposals of one turn may name."""
 

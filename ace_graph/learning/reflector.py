@@ -27,8 +27,6 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 
-__all__ = ["FinishedTurn", "ReflectionResult", "Revision", "reflect", "worth_reflecting"]
-
 _TRACE_CHARS = 6_000
 _FAILED, _ERRORS, _ERROR_CHARS = "tool: Error", 5, 300
 """How a failed call begins in a trace, and how many of them, how long, are shown beside its end."""

@@ -37,8 +37,6 @@ from ace_graph.memory.turn import (
     answer_hash,
 )
 
-__all__ = ["describe_attachments", "make_record", "model_name", "steps_of", "stored_reflection"]
-
 
 def steps_of(state: ACEState, attempt: Attempt) -> Iterator[Step]:
     """Yield the steps in order; a long text is cut at 1,000 characters."""

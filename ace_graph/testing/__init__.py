@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ace_graph.agent.models.local import ModelCall
     from ace_graph.testing.gemini_server import GeminiServer
     from ace_graph.testing.scripted_model import (
         BrokenStream,
-        ModelCall,
         Reply,
         ScriptedModel,
         UnexpectedModelCall,

@@ -17,8 +17,6 @@ from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, Store
 
-__all__ = ["check", "problems"]
-
 
 async def check(store: Store, learner_id: str) -> list[str]:
     """Read everything stored about the learner at one moment and return what is wrong with it, if anything.

@@ -23,8 +23,6 @@ from pydantic import PrivateAttr
 
 from ace_graph.agent.models.local import LocalModel, ModelCall
 
-__all__ = ["BrokenStream", "ModelCall", "Reply", "ScriptedModel", "UnexpectedModelCall"]
-
 
 @dataclass(frozen=True, slots=True)
 class BrokenStream:

@@ -16,13 +16,13 @@ _IMPORT = re.compile(r"^(?:from|import) (ace_graph(?:\.\w+)*)", re.MULTILINE)
 
 
 def write_reference(out: Path) -> tuple[Page, ...]:
-    """Write a page for `ace_graph`, and for each module with `__all__` that an example of docs/ imports."""
+    """Write a page for `ace_graph`, and for each module that an example of docs/ imports."""
     out.mkdir(parents=True, exist_ok=True)
     package = griffe.load("ace_graph", search_paths=[str(ROOT)], resolve_aliases=True)
     pages: list[Page] = []
     for name in documented_modules():
         module = package if name == "ace_graph" else package[name.removeprefix("ace_graph.")]
-        if module.is_module and module.exports:
+        if module.is_module:
             place = Path("reference", f"{name}.md")
             (out / place.name).write_text(reference_page(name, module), encoding="utf-8")
             pages.append(Page(name, place))
@@ -42,10 +42,17 @@ def reference_page(name: str, module: griffe.Object | griffe.Alias) -> str:
         f"*For programmers who call `{name}`: its public names, from the docstrings.*",
         _doc(module),
     ]
-    for exported in sorted(map(str, module.exports or ())):
-        if exported in module.members:  # else an earlier name, which warns
-            parts.extend(_public_name(exported, module[exported]))
+    for public in _public_names(module):
+        parts.extend(_public_name(public, module[public]))
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _public_names(module: griffe.Object | griffe.Alias) -> list[str]:
+    """The list of a package's face, and of another module the names that it defines."""
+    if module.exports:
+        return sorted(set(map(str, module.exports)) & module.members.keys())
+    own = (name for name, each in module.members.items() if not (each.is_alias or each.is_module))
+    return sorted(name for name in own if not name.startswith("_"))
 
 
 def _public_name(name: str, found: griffe.Object | griffe.Alias) -> Iterator[str]:

@@ -26,14 +26,6 @@ from ace_graph.memory.search.source_words import words_besides
 from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
 from ace_graph.memory.similarity.losses import losses
 
-__all__ = [
-    "MAX_CONSOLIDATIONS",
-    "consolidate",
-    "distinguish",
-    "merged_away",
-    "protection_of",
-]
-
 MAX_CONSOLIDATIONS = 3
 """How often what was consolidated can be consolidated again."""
 

@@ -39,8 +39,6 @@ from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.snapshot import Snapshot
 
-__all__ = ["TAKEN_IDS", "Draft", "Refused"]
-
 _SAFE_ID = re.compile(r"[\w.-]{1,128}")
 TAKEN_IDS = frozenset({"archived", "diff", "history", "merge", "rollback", "search", "versions"})
 """What stands in an address where an id does: a bullet of such an id could not be reached."""

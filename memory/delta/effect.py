@@ -18,24 +18,6 @@ from ace_graph.memory.bullet import Bullet, Moment
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, TurnVotes, Vote
 
-__all__ = [
-    "ABSORBED",
-    "REFLECTIONS_KEPT",
-    "VOTES_KEPT",
-    "Archived",
-    "Change",
-    "Consolidated",
-    "Effect",
-    "Merged",
-    "Pruned",
-    "Put",
-    "Rejection",
-    "Report",
-    "Revived",
-    "apply",
-    "moved_last",
-]
-
 REFLECTIONS_KEPT = 3
 VOTES_KEPT = 200
 """Both act when effects are folded, so they belong to format 3 of effects: stored playbooks are folded again

@@ -26,33 +26,6 @@ from ace_graph.memory.bullet import (
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Consolidations, RecentInsight, Vote
 
-__all__ = [
-    "Add",
-    "Analyze",
-    "Consolidate",
-    "Delta",
-    "Distinguish",
-    "Judge",
-    "Merge",
-    "Operation",
-    "Pin",
-    "Quarantine",
-    "Reflect",
-    "Release",
-    "Remove",
-    "Rescreen",
-    "Reset",
-    "Restore",
-    "Rollback",
-    "Source",
-    "Supersede",
-    "Tag",
-    "Touch",
-    "Undo",
-    "Unpin",
-    "Update",
-]
-
 Increment = Annotated[int, Field(ge=0)]
 BulletRef = Text
 """An id, an alias, or the `ref` of an Add of the same delta."""

@@ -58,8 +58,6 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import is_screen_reason, screen
 from ace_graph.memory.snapshot import Access, Snapshot
 
-__all__ = ["resolve", "resolving"]
-
 MAX_INSIGHT_CHARS = 500
 _REPLACED = (
     *("section", "memory_type", "polarity", "topic", "concept", "tags", "importance", "ttl_days"),

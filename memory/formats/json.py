@@ -14,8 +14,6 @@ from ace_graph.memory.formats.reading import READ_FIELDS, Collector, Document, R
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import FORMAT, dump_playbook
 
-__all__ = ["JsonFormat"]
-
 _BOOKKEEPING = frozenset({"format", "next_id", "version", "bullets"})
 
 

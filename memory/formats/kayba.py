@@ -36,8 +36,6 @@ from ace_graph.memory.formats.reading import (
 )
 from ace_graph.memory.playbook import Playbook, id_number
 
-__all__ = ["KaybaFormat", "KaybaV1Format"]
-
 _VERSION = 2
 _SPACES = re.compile(r"\s+")
 _SECTIONS = ("context", "harness")

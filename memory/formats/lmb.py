@@ -31,8 +31,6 @@ from ace_graph.memory.formats.reading import (
 )
 from ace_graph.memory.playbook import Playbook
 
-__all__ = ["LmbFormat"]
-
 _TYPES: tuple[MemoryType, ...] = ("procedural", "episodic", "semantic")
 _STRENGTHS: dict[MemoryType, str] = {each: f"{each}_strength" for each in _TYPES}
 _TELLING = frozenset(("helpful_count", "harmful_count", *_STRENGTHS.values()))

@@ -20,8 +20,6 @@ from ace_graph.memory.screening.prompt_injection import find_disguised_instructi
 from ace_graph.memory.screening.rules import as_latin, folded, has_link, readings
 from ace_graph.memory.screening.secrets import find_secret
 
-__all__ = ["is_screen_reason", "screen"]
-
 _PIECE_CHARS = 2_000
 """How much is matched at once, because a match holds the interpreter; a bullet is not longer."""
 _OVERLAP = 300

@@ -15,8 +15,6 @@ from itertools import groupby
 
 from ace_graph.memory.search.tokenize import content_words, is_spaceless, language_of, terms
 
-__all__ = ["MAX_SOURCE_WORDS", "MAX_WORD_CHARS", "kept_words", "source_words", "words_besides"]
-
 MAX_SOURCE_WORDS = 32
 MAX_WORD_CHARS = 30
 MAX_DIGITS = 4

@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib.resources import files
 
-__all__ = ["has_list", "is_word", "per_million", "read_lists", "unread_lists"]
-
 _CODES = {
     "english": "en",
     "german": "de",

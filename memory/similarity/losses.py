@@ -14,8 +14,6 @@ from typing import Literal, NamedTuple
 from ace_graph.memory.search.word_list import has_list, is_word
 from ace_graph.memory.similarity.claim import parse_claim
 
-__all__ = ["Loss", "LossKind", "items_of", "losses"]
-
 LossKind = Literal["number", "name", "code", "link", "quotation", "negation"]
 
 _AROUND = ".,;:!?()[]{}<>\"'`“”„«»‘’…*"

@@ -26,8 +26,6 @@ from ace_graph.memory.search.tokenize import is_spaceless, tokens
 from ace_graph.memory.search.word_list import has_list, is_word
 from ace_graph.memory.similarity.claim import lexicon, number_of, unit_of
 
-__all__ = ["Spellings", "correct_typos", "is_typo", "may_begin_a_sentence", "same_spelling"]
-
 _SHORTEST = 5
 _LONGEST = 40
 """Longer strings are no words, and are not searched for typos."""

@@ -26,26 +26,6 @@ if TYPE_CHECKING:
     from ace_graph.memory.sharing import Grant, Proposal
     from ace_graph.memory.trajectory import TrajectoryFilter
 
-__all__ = [
-    "MAX_LEARNER_ID_CHARS",
-    "CleanableStore",
-    "LearnerExport",
-    "LearnerSummary",
-    "PendingStore",
-    "PlaybookExport",
-    "SharingExport",
-    "Store",
-    "StoreSizes",
-    "Timeouts",
-    "can_clean",
-    "checked_learner_id",
-    "commit_turn",
-    "describe",
-    "keeps_pending",
-    "other_schema",
-    "random_token",
-]
-
 MAX_LEARNER_ID_CHARS = 256
 TIMEOUT = 9.0
 """Seconds that a call of a store waits: one that is down is noticed in less than ten."""

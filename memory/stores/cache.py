@@ -13,8 +13,6 @@ from collections.abc import Callable
 
 from ace_graph.memory.snapshot import Snapshot
 
-__all__ = ["SnapshotCache"]
-
 _BYTES_PER_BULLET = 6_000
 """A bullet with its share of the search index, a generous estimate (see benchmarks)."""
 

@@ -34,8 +34,6 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["CommitQueue", "CommitRequest", "CommittingNamespace", "QueueSlot"]
-
 
 @dataclass(frozen=True)
 class CommitRequest:

@@ -11,8 +11,6 @@ from ace_graph.base.errors import ConfigurationError
 from ace_graph.memory.stores.base import CleanableStore, LearnerSummary, Store, can_clean
 from ace_graph.memory.stores.playbooks import keeps_playbooks
 
-__all__ = ["LearnerPage", "ListedLearner", "list_learners"]
-
 MAX_READ = 5_000
 """Learners that one page of a search looks at, so that it ends soon in a store of millions."""
 _READ = 500

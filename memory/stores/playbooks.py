@@ -21,16 +21,6 @@ from ace_graph.memory.sharing import Grant, PlaybookAccess, Proposal, ProposalSt
 from ace_graph.memory.snapshot import Label, Snapshot
 from ace_graph.memory.stores.base import CleanableStore, PendingStore, Store
 
-__all__ = [
-    "ContentStore",
-    "NamingStore",
-    "PlaybookStore",
-    "StoredVersion",
-    "VersionedStore",
-    "keeps_playbooks",
-    "naming",
-]
-
 
 @dataclass(frozen=True)
 class StoredVersion:

@@ -20,26 +20,6 @@ from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = [
-    "ENTRY_COLUMNS",
-    "GRANT_COLUMNS",
-    "HISTORY_COLUMNS",
-    "ITEM_COLUMNS",
-    "VERSION_COLUMNS",
-    "Row",
-    "entry_of",
-    "grant_of",
-    "grant_row",
-    "history_entry_of",
-    "item_of",
-    "new_item",
-    "record_columns",
-    "stored_version_of",
-    "summary_of",
-    "turn_columns",
-    "turn_conditions",
-]
-
 Row = tuple[object, ...]
 
 ITEM_COLUMNS = (

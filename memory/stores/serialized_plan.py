@@ -27,8 +27,6 @@ from ace_graph.memory.stores.snapshot_and_log import (
 )
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["SerializedPlan"]
-
 
 class SerializedPlan:
     """A plan and its texts. A base, or stamps, become text when `prepare` foresees that they are written."""

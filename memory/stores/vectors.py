@@ -12,8 +12,6 @@ from typing import Protocol, TypeGuard
 
 from ace_graph.memory.stores.base import Store
 
-__all__ = ["VectorChange", "VectorStore", "keeps_vectors"]
-
 
 @dataclass(frozen=True)
 class VectorChange:

@@ -32,8 +32,6 @@ from ace_graph.learning.statements.rules import (
 from ace_graph.learning.statements.sentences import Sentence, skip
 from ace_graph.memory.languages.tables import FIRST
 
-__all__ = ["EDGES", "Clause", "clauses", "question_apart"]
-
 _JOINT = re.compile(r",? (?:and|but|then|also) |, | [-–—] ", re.IGNORECASE)
 _QUESTION = re.compile(
     r"(?:(?:and|then|also|so|now|please)\b,? ){0,3}"

@@ -20,8 +20,6 @@ from ace_graph.learning.statements.sentences import Sentence, sentences, skip
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.turn import answer_hash
 
-__all__ = ["Clearing", "asks_to_clear", "clearing_of"]
-
 _ASKED = "Shall I forget everything that I remember about you?"
 _LEFT = (
     "The older versions of this memory and the records of our conversations are not part of that: whoever "

@@ -15,8 +15,6 @@ from ace_graph.learning.statements.statement import ATTRIBUTION
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.search.tokenize import terms
 
-__all__ = ["contradicted", "denied", "new_name"]
-
 _COVERAGE = 0.6
 """Share of a denial's words that a statement must hold to be like what is denied."""
 

@@ -20,8 +20,6 @@ from ace_graph.memory.delta.operations import Remove
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import terms
 
-__all__ = ["FORGET", "ForgetRequest", "Own", "forget_request", "pointed_at", "points_back", "values_named"]
-
 _COVERAGE = 0.6
 """Share of a request's words that a bullet must hold to be the one that is meant."""
 

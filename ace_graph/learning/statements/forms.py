@@ -17,28 +17,6 @@ from ace_graph.memory.languages.forms import any_of, form_pattern
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
 from ace_graph.memory.search.tokenize import normal_form
 
-__all__ = [
-    "SLOTS",
-    "Form",
-    "as_sentence",
-    "asks_to_clear",
-    "asks_to_take_back",
-    "form_of",
-    "is_plain_yes",
-    "is_private_wish",
-    "is_sensitive",
-    "is_sensitive_place",
-    "is_yes",
-    "patterns",
-    "question_text",
-    "request_at_end",
-    "slot_stated",
-    "slots_asked",
-    "slots_named",
-    "states_sensitive",
-    "tells_more",
-]
-
 FormKind = Literal[
     "name", "age", "grade", "home", "language", "native_language", "wishes", "liked", "remember", "forget"
 ]

@@ -20,8 +20,6 @@ from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, phrases, table, words
 from ace_graph.memory.screening.screen import screen
 
-__all__ = ["asks_not_to_keep", "order_in", "own_sentences"]
-
 _FENCE = ("```", "~~~")
 _COLON = (":", "：")
 _INNER_COLON = re.compile(r"(?<!\d):(?![/\d)(DP-])|：")

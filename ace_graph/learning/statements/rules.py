@@ -15,21 +15,6 @@ from ace_graph.learning.statements.forms import is_sensitive
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.languages.tables import FIRST
 
-__all__ = [
-    "BESIDE",
-    "FACT",
-    "FILLER",
-    "LEAD",
-    "LIKES",
-    "NEGATED",
-    "PLAIN_FACTS",
-    "STATEMENTS",
-    "STYLE",
-    "Found",
-    "StatementRule",
-    "rule_of",
-]
-
 
 @dataclass(frozen=True)
 class StatementRule:

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from ace_graph.base.text import clean_line
 
-__all__ = ["MASK", "READ_CHARS", "Sentence", "sentences", "skip"]
-
 READ_CHARS = 2_000
 """A rule concerns the beginning of a sentence: of a longer one, this many characters are read."""
 

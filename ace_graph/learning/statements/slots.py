@@ -19,8 +19,6 @@ from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, stop_words, words
 from ace_graph.memory.search.tokenize import terms
 
-__all__ = ["FACTS", "is_part", "says_more", "slot_of", "sparing"]
-
 FACTS = frozenset({"name", "age", "grade", "home", "native_language"})
 """Slots of what a learner is, not of what they wish."""
 _WISHES = ("persona", "language")

@@ -18,17 +18,6 @@ from ace_graph.learning.statements.forms import form_of, states_sensitive
 from ace_graph.learning.statements.sentences import MASK, Sentence
 from ace_graph.memory.languages.tables import SPACELESS, phrases, words
 
-__all__ = [
-    "Stretch",
-    "asks_at",
-    "clause_around",
-    "clauses_of",
-    "doubt",
-    "goes_on",
-    "holds_word",
-    "names_somebody",
-]
-
 _WORD = re.compile(r"\w+")
 _BREAK = re.compile(r"[,;，；、](?!\d)|：|: | [-–—] ")
 _EDGES = " ,;.!?:，；、。！？：…-–—¡"

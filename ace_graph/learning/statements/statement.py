@@ -10,18 +10,6 @@ from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.delta.operations import Add, Operation
 
-__all__ = [
-    "ATTRIBUTION",
-    "MAX_STATEMENTS",
-    "NOT_KNOWN",
-    "TAKEN_BACK",
-    "SensitiveFacts",
-    "Statement",
-    "keep",
-    "part_only",
-    "sensitive_statement",
-]
-
 ATTRIBUTION = "Learner says: "
 MAX_STATEMENTS = 10
 

@@ -21,8 +21,6 @@ from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["from_trajectory", "from_turn", "source_text"]
-
 _END = re.compile(r"(?<=[.!?])\s+|[\r\n]+|(?<=[。！？])")
 _PERSONS = ("own", "mine", "others")
 _ASKS = ("?", "？")

@@ -1060,7 +1060,6 @@ async def search(
             playbook,
             learner,
             query.words,
-            services.store.policy,
             now=services.clock.now(),
             meaning=services.resources.meaning,
             bullet_id=query.id,

@@ -19,8 +19,6 @@ from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, keeps_
 from ace_graph.testing.conformance.case import StoreUnderTest as Database
 from ace_graph.testing.conformance.writing import NOON, adding, rewriting
 
-__all__ = ["asked_by", "created", "error_of", "grant_of", "opened", "proposal_of", "seen_by", "unread"]
-
 
 @asynccontextmanager
 async def opened(subject: Database) -> AsyncGenerator[NamingStore]:

@@ -12,8 +12,6 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.turn import TurnRecord, answer_hash
 
-__all__ = ["NOON", "adding", "contents", "new_learner", "record", "rewriting", "touching", "write"]
-
 NOON = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
 

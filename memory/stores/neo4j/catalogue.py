@@ -38,23 +38,6 @@ from ace_graph.memory.stores.snapshot_and_log import (
     load_base,
 )
 
-__all__ = [
-    "LOAD_ATTACHED",
-    "AttachedRow",
-    "check_right",
-    "delete_owned",
-    "find_entry",
-    "keep_contents",
-    "list_entries",
-    "list_owners",
-    "list_shared",
-    "read_content_at",
-    "read_entry",
-    "read_versions",
-    "set_fields",
-    "wanted_rows",
-]
-
 _ENTRY = """
 m.user_id AS playbook_id, m.owner AS owner, m.name AS name, m.created_at AS created_at,
 m.updated_at AS updated_at, m.description AS description, m.scope AS scope, m.visibility AS visibility,

@@ -22,36 +22,6 @@ from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = [
-    "AMEND",
-    "CLAIM",
-    "COMPLETE",
-    "COUNT",
-    "FREE",
-    "FREE_NEAR",
-    "FREE_OF",
-    "ITEM",
-    "LIST",
-    "NEWEST",
-    "RELEASE",
-    "RENEW",
-    "RETRY",
-    "ClaimRequest",
-    "amend_turn",
-    "claim_next",
-    "complete",
-    "count_items",
-    "find_turns",
-    "item_of",
-    "new_items",
-    "read_items",
-    "release",
-    "renew_lease",
-    "retry_dead",
-    "turns_query",
-]
-
-
 ITEM = """
 p.user_id AS learner_id, p.pending_id AS pending_id, p.turn_id AS turn_id, p.body AS body,
 p.priority AS priority, p.state AS state, p.attempts AS attempts, p.created_at AS created_at,

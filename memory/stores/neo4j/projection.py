@@ -18,8 +18,6 @@ from ace_graph.memory.stores.neo4j.queries import Properties
 from ace_graph.memory.stores.neo4j.runner import fetch
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
 
-__all__ = ["project"]
-
 
 async def project(store: Neo4jStore, learner_id: str) -> int:
     """Replace the learner's `(:AceMemoryState)-[:HAS_BULLET]->(:AceBullet)` by the bullets as they are now.

@@ -13,8 +13,6 @@ from typing import Literal, LiteralString, cast
 
 from neo4j import AsyncSession, AsyncTransaction
 
-__all__ = ["Namespace", "Row", "Runner", "fetch", "of_playbooks"]
-
 Row = dict[str, object]
 Namespace = Literal["learners", "playbooks"]
 

@@ -41,8 +41,6 @@ from ace_graph.memory.stores.neo4j.sharing import (
 from ace_graph.memory.stores.snapshot_and_log import StoredBase, StoredStamps, StoredTouches
 from ace_graph.memory.stores.whole import WholeDelta, WholeMemory, WholeTouches, WholeTurn
 
-__all__ = ["put_whole", "read_whole", "stage", "unstage"]
-
 _ALL = 2**31
 _ATTEMPTS = 5
 _ROWS, _CHARS = 200, 1_000_000

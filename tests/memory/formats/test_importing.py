@@ -10,6 +10,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import Rejection, apply
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.formats.registry import (
     as_playbook,
     batches,
@@ -18,7 +19,6 @@ from ace_graph.memory.formats.registry import (
     read_bullets,
     read_playbook,
 )
-from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
