@@ -51,7 +51,7 @@ _HAN_APART = re.compile(
 )
 _APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ ._*\-|/]{1,2}[^\W\d_](?![^\W_])){7,400}")
 _ENCODED = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
-_LETTERS_AND_DIGITS = re.compile(r"[a-z0-9@$|]{3,64}")
+_LETTERS_AND_DIGITS = re.compile(r"(?=[a-z]{0,63}[0-9@$|])[a-z0-9@$|]{3,64}")
 _AS_LETTERS = str.maketrans("0134578@$|", "oieastbasi")
 
 
@@ -206,6 +206,8 @@ class Rule:
         return self.pattern.finditer(text) if self._applies(text) else iter(())
 
     def _found(self, text: str) -> bool:
+        if not self.before and not self.after:
+            return self.pattern.search(text) is not None
         return any(not self._excused(each) for each in self.pattern.finditer(text))
 
     def _suits(self, sentence: str) -> bool:

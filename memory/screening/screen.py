@@ -39,8 +39,8 @@ def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
     """Return why `text` belongs in quarantine, in a few words that quote nothing of it; None for no reason.
 
     `vouched` are dangers that the writer answers for, such as links in what learners say of themselves, or
-    their wishes about all answers; whoever vouches for instructions vouches for these, too. A text that was screened a short while ago is not
-    screened again.
+    wishes about all of their answers; who vouches for instructions vouches for these, too. A text that was
+    screened a short while ago is not screened again.
     """
     return _VERDICTS.of(text, frozenset(vouched))
 

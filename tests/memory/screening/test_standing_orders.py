@@ -10,7 +10,7 @@ from ace_graph.memory.bullet import Danger
 from ace_graph.memory.screening.screen import screen
 
 HERE = Path(__file__).parent
-SETS = ("1", "2", "3", "4", "5", "6", "7")
+SETS = ("1", "2", "3", "4", "5", "6", "7", "8")
 OWN: tuple[Danger, ...] = ("link", "answers")
 """What learners vouch for in their own statements."""
 
