@@ -24,8 +24,8 @@ BulletTag = Literal["helpful", "harmful", "neutral"]
 Barred = Literal["quarantined", "expired", "harmful"]
 """Why no prompt may show a bullet; harmful: it did harm more often than good."""
 
-Danger = Literal["instruction", "secret", "link"]
-"""What the screen finds in texts (memory/screening)."""
+Danger = Literal["instruction", "secret", "link", "answers"]
+"""What the screen finds in texts (memory/screening); answers: what learners may wish of all answers."""
 
 MEMORY_TYPES: tuple[MemoryType, ...] = ("semantic", "episodic", "procedural")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from ace_graph.memory.bullet import MAX_CONTEXT_CHARS, MAX_EXAMPLES, MAX_TAGS, Bullet, content_hash
+from ace_graph.memory.bullet import MAX_CONTEXT_CHARS, MAX_EXAMPLES, MAX_TAGS, Bullet, Danger, content_hash
 from ace_graph.memory.classify import infer_memory_type
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.merge import MAX_SOURCES, merge, with_keywords_of
@@ -167,10 +167,17 @@ def _screened(draft: Draft, arriving: Bullet, operation: Add) -> Bullet:
     if arriving.status == "quarantined" or screen_bullet(arriving) is None:
         return arriving
     if (why := screen_bullet(arriving, operation.vouched)) is None:
-        return arriving.model_copy(update={"vouched": operation.vouched})
+        return arriving.model_copy(update={"vouched": _needed(arriving, operation.vouched)})
     if any(_same_text(known, arriving) and known.status == "active" for known in draft.candidates(arriving)):
         return arriving
     return arriving.model_copy(update={"status": "quarantined", "quarantine_reason": why})
+
+
+def _needed(bullet: Bullet, vouched: tuple[Danger, ...]) -> tuple[Danger, ...]:
+    """The dangers without which the screen refuses the bullet."""
+    return tuple(
+        each for each in vouched if screen_bullet(bullet, [other for other in vouched if other != each])
+    )
 
 
 def _contest(draft: Draft, operation: Add, bullet_id: str) -> None:

@@ -7,7 +7,6 @@ refuses; the others still apply. It is pure and deterministic; `effect.apply` ap
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import get_args
 
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import clean_line
@@ -274,7 +273,7 @@ def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
         vouched: tuple[Danger, ...] = ()
     else:
         status, why, note = "active", None, "released"
-        vouched = get_args(Danger)
+        vouched = "instruction", "secret", "link"
     if bullet.status == status:
         raise Refused(f"it is {status} already")
     changed = {"status": status, "quarantine_reason": why, "vouched": vouched, "updated_at": draft.now}

@@ -38,9 +38,11 @@ def bounded_reason(why: str | None) -> str | None:
 def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | None:
     """Return why the bullet must be quarantined, None where the screen passes every text of it.
 
-    The dangers in `vouched` and in the bullet's own `vouched` are allowed.
+    The dangers in `vouched` and in the bullet's own `vouched` are allowed. In the profile are the learner's
+    own statements, among them wishes about all answers.
     """
-    known: tuple[Danger, ...] = (*vouched, *bullet.vouched)
+    own: tuple[Danger, ...] = ("answers",) if bullet.profile else ()
+    known = (*vouched, *bullet.vouched, *own)
     labels = (bullet.section.replace("_", " "), bullet.topic, bullet.concept, *bullet.tags)
     reasons = (screen(text, known) for text in (bullet.content, *labels, bullet.context) if text)
     return next((reason for reason in reasons if reason is not None), None)

@@ -35,15 +35,23 @@ def find_instruction(text: str) -> str | None:
     return first_kind(_rules(), text)
 
 
+def find_order_about_answers(text: str) -> str | None:
+    """Return the kind of a standing order about all answers that such a text gives, None for none.
+
+    "Always answer in verse" is a preference where the learner says it, and an order in the texts of others.
+    """
+    return first_kind(_rules("answers"), text)
+
+
 def patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern that is made of the data."""
-    return patterns_of(_rules())
+    return patterns_of((*_rules(), *_rules("answers")))
 
 
 @cache
-def _rules() -> Rules:
+def _rules(table: str = "rule") -> Rules:
     tables = (raw_table(language, "orders") for language in languages("orders"))
-    return Rules(rule for each in tables for rule in rules_in(each))
+    return Rules(rule for each in tables for rule in rules_in(each, table))
 
 
 # The plainest instructions in texts whose words are run together, cut in two, or spelt letter by letter.

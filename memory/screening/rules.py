@@ -51,7 +51,7 @@ _HAN_APART = re.compile(
 )
 _APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ ._*\-|/]{1,2}[^\W\d_](?![^\W_])){7,400}")
 _ENCODED = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
-_LETTERS_AND_DIGITS = re.compile(r"[a-z0-9@$|]{3,64}")
+_LETTERS_AND_DIGITS = re.compile(r"(?=[a-z]{0,63}[0-9@$|])[a-z0-9@$|]{3,64}")
 _AS_LETTERS = str.maketrans("0134578@$|", "oieastbasi")
 
 
@@ -155,6 +155,7 @@ _PART = re.compile(r"\{([a-z_]+)\}")
 class Rule:
     """What kind of danger it is, what a text must hold one of, and the texts of the patterns.
 
+    Of `also` a text must hold one, too: words of what stands beside, so that few texts are matched.
     `before` is looked for at the end of what stands before a match, `after` at the start of what follows it:
     either excuses the match. `beside` must stand in the same sentence, in whatever order, and `unless_beside`
     must not: so a rule names what a sentence speaks of, not how it says it. "" stands for no pattern.
@@ -167,6 +168,7 @@ class Rule:
     after: str = ""
     beside_text: str = ""
     unless_beside_text: str = ""
+    also: tuple[str, ...] = ()
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -197,13 +199,15 @@ class Rule:
         """Whether a short text that holds one of the words meets the rule somewhere without an excuse."""
         if self.beside is None and self.unless_beside is None:
             return self._found(text)
-        return any(self._suits(each) and self._found(each) for each in _SENTENCE_END.split(text))
+        return any(self._found(each) and self._suits(each) for each in _sentences(text))
 
     def find(self, text: str) -> Iterator[re.Match[str]]:
         """Yield the matches in a text, excused ones too."""
         return self.pattern.finditer(text) if self._applies(text) else iter(())
 
     def _found(self, text: str) -> bool:
+        if not self.before and not self.after:
+            return self.pattern.search(text) is not None
         return any(not self._excused(each) for each in self.pattern.finditer(text))
 
     def _suits(self, sentence: str) -> bool:
@@ -211,7 +215,7 @@ class Rule:
         return named and not (self.unless_beside and self.unless_beside.search(sentence))
 
     def _applies(self, text: str) -> bool:
-        return not self.needs or any(need in text for need in self.needs)
+        return all(not words or any(word in text for word in words) for words in (self.needs, self.also))
 
     def _excused(self, match: re.Match[str]) -> bool:
         before = match.string[max(0, match.start() - _CONTEXT) : match.start()]
@@ -236,7 +240,13 @@ class Rules(tuple[Rule, ...]):
     def applying(self, text: str) -> Iterator[Rule]:
         """Yield the rules of which a text holds one of the words, in order."""
         found = [numbers for word, numbers in self._by_word if word in text]
-        return (self[n] for n in sorted({n for numbers in found for n in numbers}))
+        chosen = (self[n] for n in sorted({n for numbers in found for n in numbers}))
+        return (each for each in chosen if not each.also or any(word in text for word in each.also))
+
+
+@lru_cache(maxsize=64)
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(_SENTENCE_END.split(text))
 
 
 @cache
@@ -269,13 +279,13 @@ def patterns_of(rules: Iterable[Rule]) -> Iterator[re.Pattern[str]]:
 def _rule(entry: Mapping[str, str], parts: Mapping[str, str]) -> Rule:
     names = ("pattern", "unless_before", "unless_after", "beside", "unless_beside")
     texts = (folded(_expanded(entry.get(name, ""), parts)) for name in names)
-    return Rule(entry["kind"], tuple(folded(entry.get("needs", "")).split()), *texts)
+    needs, also = (tuple(folded(entry.get(name, "")).split()) for name in ("needs", "also"))
+    return Rule(entry["kind"], needs, *texts, also)
 
 
 def _expanded(text: str, parts: Mapping[str, str]) -> str:
     """Return a text as one line, with the parts that it names."""
-    lines = text.splitlines()
-    joined = text if len(lines) < 2 else "".join(map(str.strip, lines))
+    joined = "".join(map(str.strip, text.splitlines())) if "\n" in text else text
     return _PART.sub(lambda part: parts[part[1]], joined)
 
 

@@ -16,7 +16,11 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ace_graph.base.text import clean_line
 from ace_graph.memory.bullet import Danger
-from ace_graph.memory.screening.prompt_injection import find_disguised_instruction, find_instruction
+from ace_graph.memory.screening.prompt_injection import (
+    find_disguised_instruction,
+    find_instruction,
+    find_order_about_answers,
+)
 from ace_graph.memory.screening.rules import as_latin, folded, has_link, readings
 from ace_graph.memory.screening.secrets import find_secret
 
@@ -32,8 +36,9 @@ _SECRET, _LINK, _INSTRUCTION = "secret: ", "link", "instruction: "
 def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
     """Return why `text` belongs in quarantine, in a few words that quote nothing of it; None for no reason.
 
-    `vouched` are dangers that the writer answers for, such as links in what learners say of themselves.
-    A text that was screened a short while ago is not screened again.
+    `vouched` are dangers that the writer answers for, such as links in what learners say of themselves, or
+    wishes about all of their answers; who vouches for instructions vouches for these, too. A text that was
+    screened a short while ago is not screened again.
     """
     return _VERDICTS.of(text, frozenset(vouched))
 
@@ -84,14 +89,15 @@ def _screened(piece: str, vouched: Collection[Danger]) -> str | None:
         return _SECRET + kind
     if "link" not in vouched and any(has_link(each.casefold()) for each in spellings):
         return _LINK
-    if "instruction" not in vouched and (kind := _instruction_in(plain)) is not None:
+    if "instruction" not in vouched and (kind := _instruction_in(plain, vouched)) is not None:
         return _INSTRUCTION + kind
     return None
 
 
-def _instruction_in(plain: str) -> str | None:
+def _instruction_in(plain: str, vouched: Collection[Danger]) -> str | None:
     texts = tuple(readings(plain))
-    return _first(map(find_instruction, texts)) or _first(map(find_disguised_instruction, texts))
+    kind = _first(map(find_instruction, texts)) or _first(map(find_disguised_instruction, texts))
+    return kind if kind or "answers" in vouched else _first(map(find_order_about_answers, texts))
 
 
 def _first(found: Iterable[str | None]) -> str | None:

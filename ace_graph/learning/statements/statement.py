@@ -38,7 +38,7 @@ class Statement:
 
 
 def keep(words: str, section: str, memory_type: MemoryType, slot: str | None, source: str) -> Add:
-    """Return the operation that keeps a statement; `source` names the turn. Links are the learner's own."""
+    """Return the operation that keeps a statement; `source` names the turn. Links and wishes are allowed."""
     return Add(
         content=ATTRIBUTION + words,
         section=section,
@@ -49,7 +49,7 @@ def keep(words: str, section: str, memory_type: MemoryType, slot: str | None, so
         importance=0.8,
         examples=(source,),
         sources=("learner",),
-        vouched=("link",),
+        vouched=("link", "answers"),
     )
 
 
