@@ -39,6 +39,7 @@ TABLES = {
 MAY_BE_EMPTY = {"no_person", "no_value", "not_this", "question_ends", "sum_after"}
 OPTIONAL = {
     "orders.toml": {"parts"},
+    "persons.toml": {"joint_ends"},
     "statements.toml": {
         "beside",
         "not_beside",

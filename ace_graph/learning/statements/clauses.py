@@ -36,6 +36,7 @@ __all__ = ["EDGES", "Clause", "clauses", "question_apart"]
 
 _JOINT = re.compile(r",? (?:and|but|then|also) |, | [-–—] ", re.IGNORECASE)
 _REASON = re.compile(r",? (?:because|since|as) ", re.IGNORECASE)
+_BEGINS_REASON = re.compile(r"(?:because|since|as) (?=i\b)", re.IGNORECASE)
 _CLAUSE_JOINT = re.compile(f"{_REASON.pattern}|{_JOINT.pattern}", re.IGNORECASE)
 _QUESTION = re.compile(
     r"(?:(?:and|then|also|so|now|please)\b,? ){0,3}"
@@ -192,6 +193,9 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
     text, masked = sentence.text, sentence.masked
     begin, rest, unsure, subject = skip(FILLER, masked), False, sentence.asks, ""
     found, found_at, told = None, -1, False
+    reason = _BEGINS_REASON.match(masked, begin)  # "because I have ADHD, I want short answers"
+    if reason is not None and states_sensitive(masked[reason.end() :], FIRST):
+        begin = reason.end()
     for joint in _CLAUSE_JOINT.finditer(masked, begin):
         if found_at != begin:
             found, found_at = rule_of(masked, begin), begin

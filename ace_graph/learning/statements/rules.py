@@ -76,7 +76,8 @@ _BRIEF = (
 """A wish that is one by a "please", "only" or "just" before it."""
 FILLER = re.compile(
     rf"(?:please|pls|plz)\b(?![ ,:!]{{0,3}}{_BRIEF})[ ,:!]*"
-    r"|(?:hi|hello|hey|ok|okay|well|oh|so|now|also|and|but|actually|by the way|btw|sorry|no"
+    r"|(?:hi|hello|hey|ok|okay|well|oh|so|now|also|and|but|actually|by the way|btw|sorry"
+    rf"|no(?! (?:more )?(?:{_SORTS})\b)"
     r"|about me|about myself|correction|update|one more thing|one thing|another thing|fyi|ps|oops)\b[ ,:!]*"
     r"|(?:what )?i (?:meant|mean)(?: to say)?(?: was)?(?: that)?[ ,:]{1,2}(?=(?:my|i|i'?m|call)\b)"
     r"|(?:could|can|would|will) you (?:(?:please|pls|plz) )?"
@@ -87,9 +88,9 @@ FILLER = re.compile(
 
 LEAD = re.compile(
     rf"(?:always|answer|avoid|be|bear|call|clear|delete|discard|do|don'?t|drop|erase|for|forget|from|{_SORTS}"
-    r"|everybody|everyone|i|i'?d|i'?m|i'?ve|in|it|it'?s|just|keep|make|memori[sz]e|my|never|note|only|our"
+    r"|everybody|everyone|i|i'?d|i'?m|i'?ve|in|it|it'?s|just|keep|make|memori[sz]e|my|never|no|note|only|our"
     r"|people|please|pls|plz|remember|remove|reply|reset|respond|skip|sound|speak|stop|talk|that'?s|they|use|we"
-    r"|wipe|write)\b[:,]? \S",
+    r"|wipe|write|you)\b[:,]? \S",
     re.IGNORECASE,
 )
 """How every rule here, and every request to forget, begins."""
@@ -104,7 +105,8 @@ STATEMENTS = (
     StatementRule(
         re.compile(
             rf"(?:call me|my name is|my name'?s|i am called|i'?m called) (?!(?:{_NO_NAMES})\b)\S"
-            r"|(?:(?:everybody|everyone) calls me|(?:people|they) call me|i go by)(?: the name)? "
+            r"|(?:(?:everybody|everyone) calls me|(?:my (?:friends|family|parents|classmates)"
+            r"|people|they|you (?:can|may)(?: also| just)?) call me|my nickname is|i go by)(?: the name)? "
             r"(?-i:[^\W\d_a-z])",
             re.IGNORECASE,
         ),
@@ -160,10 +162,12 @@ STATEMENTS = (
             rf"|i(?: (?:want|need|would like|only want)|'?d like)(?: to (?:get|have))? (?:{_ANSWERS}\b"
             r"|(?:more |fewer |no |lots of )?"
             r"(?:pictures|drawings|diagrams|examples|steps|emojis|hints|jokes)\b)"
-            rf"|{_ANSWERS}{_PLEASE}{{1,2}}(?=[ .!]{{0,9}}$|,| and )"
+            rf"|(?:no (?:more )?)?{_ANSWERS}{_PLEASE}{{1,2}}(?=[ .!]{{0,9}}$|,| and )"
             rf"|(?:(?:please|pls|plz),? (?:only |just )?|only |just ){_BRIEF}"
             r"|(?:please,? )?(?:keep (?:it|(?:your |the )?answers) |be )(?:short|brief|concise|simple)"
             r"(?:,? (?:please|pls|plz|from now on|always)){0,2}(?=[ .!]{0,9}$|,| and )"
+            r"|(?:answer|reply|respond)(?: me)? (?:briefly|concisely)(?:,? (?:please|pls|plz|always)){0,2}"
+            r"(?=[ .!]{0,9}$)"
             r"|i (?:don'?t like|dislike|hate) (?:it when\b|long\b|short\b|too\b)"
             r"|(?:from now on|in future|in the future|always|never)[, ]{1,2}(?:please )?"
             r"(?:show|give|use|explain|start|end"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ace_graph.learning.statements.forms import form_of, states_sensitive
 from ace_graph.learning.statements.sentences import MASK, Sentence
-from ace_graph.memory.languages.tables import SPACELESS, phrases, words
+from ace_graph.memory.languages.tables import SPACELESS, phrases, table, words
 
 __all__ = [
     "Stretch",
@@ -193,11 +193,14 @@ def _joints(masked: str, language: str) -> Iterator[tuple[int, int]]:
     if language in SPACELESS:
         return
     joints, asking = words(language, "persons", "joints"), words(language, "persons", "questions")
+    held = "joint_ends" in table(language, "persons")
+    ends = words(language, "persons", "joint_ends") if held else frozenset[str]()
     speaker = words(language, "persons", "own") | words(language, "persons", "mine")
     begin: int | None = None
     for word in _WORD.finditer(masked):
         if word[0].casefold() in joints:
-            begin = word.start() if begin is None else begin  # "parce que" is one
+            begin = word.start() if begin is None else begin
+        if begin is not None and word[0].casefold() in joints | ends:
             continue
         if begin is not None:
             rest = Stretch(word.start(), len(masked))

@@ -299,6 +299,10 @@ FORGET_THAT_MEANS_THE_LAST_TURN = [
     en("I like cats", "I like dogs. Don't remember that.", memory=("I like cats",)),
     en("I like cats", "remove that from your memory", answer="I have forgotten"),
     en("I like cats", "wipe that", answer="I have forgotten"),
+    en("I like cats", "don't keep that", answer="I have forgotten"),
+    en("I like cats", "take that back, please", answer="I have forgotten"),
+    en("I like cats", "oh, forget about that please", answer="I have forgotten"),
+    *unchanged(en, "I like cats", "take that back to the shop", "don't keep that secret"),
     *unchanged(en, "I like cats", "wipe the board", "remove that from your solution"),
     en("I like cats", "Don't forget that", memory=("I like cats",)),
     en("I like cats", "He said: forget that", memory=("I like cats",)),
@@ -320,6 +324,7 @@ FORGET_THAT_MEANS_THE_LAST_TURN = [
     de("Ich mag Katzen", "Das kannst du vergessen", answer="I have forgotten"),
     de("Ich mag Katzen", "Merk dir das nicht", answer="I have forgotten"),
     de("Ich mag Katzen", "Das bitte wieder löschen", answer="I have forgotten"),
+    de("Ich mag Katzen", "vergiss, was ich eben sagte", answer="I have forgotten"),
     *unchanged(de, "Ich mag Katzen", "Das kann man vergessen", "Das Ergebnis bitte löschen"),
     fr("J'aime les chats", "oublie ça", answer='=I have forgotten: "J\'aime les chats".'),
     es("Me gustan los gatos", "olvida eso", answer='=I have forgotten: "Me gustan los gatos".'),
@@ -365,7 +370,17 @@ WHAT_IS_KEPT_WITHOUT_BEING_ASKED_FOR = [
     ),
     *kept(fr, "Réponses courtes s'il te plaît", "Je suis Tom", "J'aime l'histoire"),
     *kept(es, "Respuestas cortas por favor", "Soy Tom"),
+    *kept(en, "no long answers please", "answer briefly please", "You can call me Max"),
+    *kept(de, "keine langen Antworten bitte", "Antworte bitte kurz", "Gib mir immer kurze Antworten"),
     de("Hallo, ich bin Tom.", memory=("ich bin Tom",)),
+    de("Ich bin Tom und mag Hunde", memory=("Ich bin Tom", "mag Hunde")),
+    *(
+        row(said, answer="Hello, Max!", memory=(said,))
+        for row, said in ((en, "My friends call me Max"), (de, "Meine Freunde nennen mich Max"))
+    ),
+    *nothing(en, "no short roads lead there", "you can call me tomorrow", "Because I like cats"),
+    *nothing(de, "Keine langen Wege bitte", "Gib mir ein Beispiel", "Will ich kurze Antworten?"),
+    *nothing(de, "Meine Freunde nennen Tom einen Helden", "Merk dir bitte", "Ich bin Lea egal"),
     de("Ich heiße Mia", "Ich bin Tom", memory=("Ich bin Tom",)),
     *nothing(
         en, "short answers are fine", "only short answers are accepted in this quiz", "a short answer please"
@@ -618,6 +633,23 @@ WHAT_IS_SENSITIVE_IS_ASKED = [
         answer=fragt('"ich bin Autistin"'),
         memory=("Ich will kurze Antworten",),
     ),
+    de(
+        "Da ich ADHS habe, will ich kurze Antworten",
+        answer=fragt('"ich habe ADHS"'),
+        memory=("will ich kurze Antworten",),
+    ),
+    en(
+        "Because I have ADHD, I want short answers",
+        answer=asks('"I have ADHD"'),
+        memory=("I want short answers",),
+    ),
+    *nothing(en, "Because I have a cat, I am late", "Since I have two cats I need food"),
+    *nothing(de, "Weil ich müde bin", "Da ich Hunger habe, gehe ich"),
+    fr(
+        "Je préfère les réponses courtes car j'ai une dyslexie",
+        answer=demande('"j\'ai une dyslexie"'),
+        memory=("Je préfère les réponses courtes",),
+    ),
     de("Ich will große Schrift, weil ich fast blind bin", answer=fragt('"ich bin fast blind"')),
     de("Ich bin Tom und ich habe Diabetes", answer=fragt('"ich habe Diabetes"'), memory=("Ich bin Tom",)),
     de(
@@ -767,6 +799,10 @@ A_WISH_FOR_A_FORM = [
     en("What is 1/2 + 1/4?", "no it should be in Roman numerals", answer="and in no other form."),
     en("What is 1/2 + 1/4?", "can you give that in decimals", answer="The answer is 0.75."),
     en("What is 1/2 + 1/4?", "I wanted a decimal", answer="The answer is 0.75."),
+    en("What is 1/2 + 1/4?", "I meant as a percentage", answer="The answer is 75%."),
+    en("What is 1/2 + 1/4?", "convert it to a decimal", answer="The answer is 0.75."),
+    en("What is 1/2 + 1/4?", "write it as a Roman numeral", answer="and in no other form."),
+    de("Was ist 1/2 + 1/4?", "ich meinte in Prozent", answer="The answer is 75%."),
     de("Was ist 1/2 + 1/4?", "kannst du das bitte als Dezimalzahl schreiben", answer="The answer is 0.75."),
     de("Was ist 1/2 + 1/4?", "ich wollte eine Dezimalzahl", answer="The answer is 0.75."),
     de("Was ist 1/2 + 1/3?", "nein, in Dezimalzahlen", answer="I can't write 5/6 as a decimal"),
@@ -809,6 +845,7 @@ A_CLAUSE_IS_KEPT_AS_A_SENTENCE = [
     ),
     de("Merk dir, dass ich Mama umarme", memory=("Merk dir, dass ich Mama umarme",)),
     de("Speicher bitte, dass ich freitags Training habe", memory=("ich habe freitags Training",)),
+    de("Merk dir bitte: mein Test ist morgen", memory=("mein Test ist morgen",)),
     de("Merk dir: ich habe morgen einen Test", memory=("ich habe morgen einen Test",)),
     en("Remember that I have a test tomorrow", memory=("I have a test tomorrow",)),
 ]
