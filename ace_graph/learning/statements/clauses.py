@@ -193,9 +193,9 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
     text, masked = sentence.text, sentence.masked
     begin, rest, unsure, subject = skip(FILLER, masked), False, sentence.asks, ""
     found, found_at, told = None, -1, False
-    reason = _BEGINS_REASON.match(masked, begin)  # "because I have ADHD, I want short answers"
-    if reason is not None and states_sensitive(masked[reason.end() :], FIRST):
-        begin = reason.end()
+    leading = _BEGINS_REASON.match(masked, begin)  # "because I have ADHD, I want short answers"
+    if leading is not None and states_sensitive(masked[leading.end() :], FIRST):
+        begin = leading.end()
     for joint in _CLAUSE_JOINT.finditer(masked, begin):
         if found_at != begin:
             found, found_at = rule_of(masked, begin), begin
