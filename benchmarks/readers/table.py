@@ -263,7 +263,7 @@ _TUTOR_MODULES = (
 _TUTOR = (*(f"ace_graph.agent.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_graph.memory.numbers")
 
 _STATEMENT_MODULES = (
-    *("explicit", "clauses", "denials", "forget_requests", "rules", "slots"),
+    *("explicit", "clauses", "corrections", "denials", "forget_requests", "rules", "slots"),
     *("form_statements", "forms", "own_voice", "speaker", "turn_source"),
 )
 _SOURCE_WORDS = "ace_graph.memory.search.source_words"

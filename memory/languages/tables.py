@@ -27,6 +27,12 @@ def every_language() -> tuple[str, ...]:
 
 
 @cache
+def first_names() -> frozenset[str]:
+    """Return the first names that tell a name in any language, as they are written."""
+    return frozenset(" ".join(read_lines(_PACKAGE, f"{_FOLDER}/first_names.txt")).split())
+
+
+@cache
 def languages(file: str) -> tuple[str, ...]:
     """Return the languages that have a table of this name ("statements", "stop_words"), in their order."""
     return tuple(each for each in every_language() if _path(each, file) is not None)

@@ -280,7 +280,7 @@ def _rule(entry: Mapping[str, str], parts: Mapping[str, str]) -> Rule:
     names = ("pattern", "unless_before", "unless_after", "beside", "unless_beside")
     texts = (folded(_expanded(entry.get(name, ""), parts)) for name in names)
     needs, also = (tuple(folded(entry.get(name, "")).split()) for name in ("needs", "also"))
-    return Rule(entry["kind"], needs, *texts, also)
+    return Rule(entry["kind"], needs, *texts, also=also)
 
 
 def _expanded(text: str, parts: Mapping[str, str]) -> str:

@@ -32,14 +32,24 @@ TABLES = {
     "feedback.toml": frozenset(_FEEDBACK.split()),
     "orders.toml": frozenset(("rule", "joined_words")),
     "persons.toml": frozenset(_PERSONS.split()),
-    "sensitive.toml": frozenset(("health", "belief", "origin", "sexuality", "politics", "topics")),
+    "sensitive.toml": frozenset(("health", "belief", "origin", "sexuality", "politics", "money", "topics")),
     "statements.toml": frozenset(_STATEMENTS.split()),
 }
 """The texts that each language needs, by table."""
 MAY_BE_EMPTY = {"no_person", "no_value", "not_this", "question_ends", "sum_after"}
 OPTIONAL = {
     "orders.toml": {"parts"},
-    "statements.toml": {"beside", "not_beside", "in_passing", "liked", "not_liked", "take_back"}
+    "persons.toml": {"joint_ends"},
+    "statements.toml": {
+        "beside",
+        "not_beside",
+        "in_passing",
+        "liked",
+        "not_liked",
+        "meant",
+        "named",
+        "take_back",
+    }
     | {"forget_ends", "remember_ends", "subordinate", "verb_last", "prefixes", "unsure_prefixes"},
 }
 ENGLISH_IN_RULES = {

@@ -17,7 +17,7 @@ from ace_graph.agent.offline_tutor.prompt_reader import Item, Prompt
 from ace_graph.agent.offline_tutor.teaching import explain_idea, reply_text
 from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.memory.languages.detection import spoken_language
-from ace_graph.memory.languages.forms import form_pattern
+from ace_graph.memory.languages.forms import form_pattern, form_wished
 from ace_graph.memory.languages.tables import (
     FIRST,
     SPACELESS,
@@ -91,7 +91,9 @@ def leaves_problem(question: str) -> bool:
 
 def is_statement(question: str) -> bool:
     """Whether the learner tells something instead of asking."""
-    return not question.rstrip().endswith("?") and _STATEMENT.search(question) is not None
+    if question.rstrip().endswith("?") or form_wished(question) is not None:
+        return False
+    return _STATEMENT.search(question) is not None
 
 
 def reply_without_problem(prompt: Prompt, preferences: Preferences) -> tuple[str, tuple[str, ...]]:

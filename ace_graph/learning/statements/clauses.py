@@ -1,9 +1,9 @@
 """Splits a sentence into clauses that each say one thing: "call me Mia and I have dyslexia" has two.
 
-A sentence is split at "and", "but" or a comma where the rest begins a statement of its own, and always behind
-a name. What goes on without "I" ("I'm 12 and live in Rome") is completed with it. "Remember that my sister
-and I share a room" stays whole, because "my sister" alone says nothing. What a clause asks for is decided in
-explicit.py.
+A sentence is split at "and", "but" or a comma where the rest begins a statement of its own, always behind
+a name, and before a reason that is sensitive ("short answers please because I have ADHD"). What goes on
+without "I" ("I'm 12 and live in Rome") is completed with it. "Remember that my sister and I share a room"
+stays whole, because "my sister" alone says nothing. What a clause asks for is decided in explicit.py.
 
 A question that is joined to a statement or a request ("forget my name and what is 2+2?") is a part of its
 own, with a question mark or without, and at times without a joint ("I prefer pictures how do I add 1/2").
@@ -33,6 +33,9 @@ from ace_graph.learning.statements.sentences import Sentence, skip
 from ace_graph.memory.languages.tables import FIRST
 
 _JOINT = re.compile(r",? (?:and|but|then|also) |, | [-–—] ", re.IGNORECASE)
+_REASON = re.compile(r",? (?:because|since|as) ", re.IGNORECASE)
+_BEGINS_REASON = re.compile(r"(?:because|since|as) (?=i\b)", re.IGNORECASE)
+_CLAUSE_JOINT = re.compile(f"{_REASON.pattern}|{_JOINT.pattern}", re.IGNORECASE)
 _QUESTION = re.compile(
     r"(?:(?:and|then|also|so|now|please)\b,? ){0,3}"
     r"(?:(?:what|who|whom|whose|when|where|which|why|how)(?:'?s|'?re)?"
@@ -188,13 +191,21 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
     text, masked = sentence.text, sentence.masked
     begin, rest, unsure, subject = skip(FILLER, masked), False, sentence.asks, ""
     found, found_at, told = None, -1, False
-    for joint in _JOINT.finditer(masked, begin):
+    leading = _BEGINS_REASON.match(masked, begin)  # "because I have ADHD, I want short answers"
+    if leading is not None and states_sensitive(masked[leading.end() :], FIRST):
+        begin = leading.end()
+    for joint in _CLAUSE_JOINT.finditer(masked, begin):
         if found_at != begin:
             found, found_at = rule_of(masked, begin), begin
         behind = skip(FILLER, masked, joint.end())
         named = found is not None and found[0].slot == "name"
         goes_on = (subject or _states_slot(found)) and _goes_on(masked, behind)
-        if named or goes_on or _begins(masked, begin, found, joint.start(), behind, stated=bool(subject)):
+        asked, reason = told or (found is not None and found[0].fact), _REASON.fullmatch(joint[0]) is not None
+        parts = (reason or rest) and not asked and states_sensitive(masked[behind:], FIRST)
+        if not reason:
+            parts = parts or named or bool(goes_on)
+            parts = parts or _begins(masked, begin, found, joint.start(), behind, stated=bool(subject))
+        if parts:
             said, shown = text[begin : joint.start()], masked[begin : joint.start()]
             yield from _said(Clause(subject + said, subject + shown, False, rest, unsure, told))
             told = told or (found is not None and found[0].fact)

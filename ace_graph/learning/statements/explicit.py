@@ -22,6 +22,7 @@ from typing import NamedTuple
 from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.learning.calculations import correction_of_sum
 from ace_graph.learning.statements.clauses import EDGES, Clause, clauses, question_apart
+from ace_graph.learning.statements.corrections import corrected
 from ace_graph.learning.statements.denials import contradicted, denied, new_name
 from ace_graph.learning.statements.forget_requests import (
     ForgetRequest,
@@ -102,6 +103,7 @@ def read_statements(
     """
     found, taken_back = list[Statement](), ""
     own = Own(playbook, ATTRIBUTION)
+    text = corrected(text, own, last)
     reader = _Reader(text, own, source, sensitive)
     unwanted = asks_not_to_keep(text)
     for part in _parts(text):

@@ -34,12 +34,13 @@ _ANY_MORE = re.compile(r" any ?more$| any longer$", re.IGNORECASE)
 _OWN_WORD = re.compile(r"\b(?:i|i'?m|i'?ve|me|my|mine)\b", re.IGNORECASE)
 _PARTS = re.compile(r",? and |, ", re.IGNORECASE)
 _THAT = re.compile(
-    r"(?:you (?:can|may|should) )?(?:forget|delete|erase|remove|scratch|undo|don'?t remember"
-    r"|do not remember)(?: about)? "
+    r"(?:(?:you (?:can|may|should) )?(?:forget|delete|erase|remove|scratch|undo|wipe"
+    r"|(?:don'?t|do not) (?:remember|keep|save|store))(?: about)? "
     r"(?:(?:it|that|this|that one|that last (?:one|thing)|the last one)(?: again)?"
     r"|(?:that )?(?:what|everything|all|all that|the (?:last )?(?:things?|message|sentence|statement))"
     r"(?: that)?(?: i(?:'ve| have)? (?:just )?(?:said|told you|wrote|typed|mentioned)(?: just now)?)"
-    r"|(?:the|my) last (?:thing|message|sentence|statement|remark))"
+    r"|(?:the|my) last (?:thing|message|sentence|statement|remark))(?: from (?:your )?memory)?"
+    r"|take (?:that|it) back)"
     r"(?:,? (?:please|pls|now|again|thanks|thank you)){0,2}[ .!?]{0,9}",
     re.IGNORECASE,
 )

@@ -19,6 +19,7 @@ from ace_graph.learning.statements.forms import (
     as_sentence,
     asks_to_take_back,
     form_of,
+    instead,
     is_private_wish,
     is_sensitive,
     is_sensitive_place,
@@ -27,6 +28,7 @@ from ace_graph.learning.statements.forms import (
     slots_named,
     states_sensitive,
     tells_more,
+    verb_second,
 )
 from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences
 from ace_graph.learning.statements.sentences import Sentence
@@ -139,7 +141,7 @@ def form_statements(text: str, own: Own, source: str, sensitive: SensitiveFacts)
 def _read(
     sentence: Sentence, language: str, own: Own, source: str, sensitive: SensitiveFacts
 ) -> Iterator[Statement]:
-    said = clauses_of(sentence.masked, language)
+    said = [_meant_by(sentence, each, language) for each in clauses_of(sentence.masked, language)]
     joined = len(said) > 1 and any(
         slot_stated(sentence.masked[each.start : each.end], language) is not None for each in said
     )
@@ -169,6 +171,14 @@ def _read(
             stated = list(_stated(sentence, clause, language, own, source, sensitive))
             more = _more(sentence, clause, language, own, source, sensitive) if joined and not stated else ()
             yield from (*stated, *more)
+
+
+def _meant_by(sentence: Sentence, clause: Stretch, language: str) -> Stretch:
+    """The clause, without the "I mean" before what it states ("ich meine ich heiße Mara")."""
+    masked = sentence.masked[clause.start : clause.end]
+    said = instead(language).match(masked)
+    states = said is not None and form_of(masked[said.end() :], language) is not None
+    return clause._replace(start=clause.start + said.end()) if said is not None and states else clause
 
 
 def _end_of_request(sentence: Sentence, begin: int, said: Sequence[Stretch], language: str) -> int:
@@ -283,6 +293,7 @@ def _stated(
     if why is not None and (why != NOT_THEMSELVES or (form is None and not shortened)):
         return
     if private:
+        words = verb_second(words, language) or words
         yield sensitive_statement(words, source, "keep" if own.says(words) else sensitive)
     elif form is not None and form.kind == "wishes":
         yield Statement("keep", words, keep(words, "preferences", "episodic", None, source))

@@ -14,20 +14,38 @@ from unicodedata import combining
 
 from ace_graph.memory.bullet import PROFILE_SLOTS
 from ace_graph.memory.languages.forms import any_of, form_pattern
-from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
+from ace_graph.memory.languages.tables import (
+    FIRST,
+    SPACELESS,
+    first_names,
+    languages,
+    phrases,
+    table,
+    words,
+)
 from ace_graph.memory.search.tokenize import normal_form
 
 FormKind = Literal[
-    "name", "age", "grade", "home", "language", "native_language", "wishes", "liked", "remember", "forget"
+    "name",
+    "named",
+    "age",
+    "grade",
+    "home",
+    "language",
+    "native_language",
+    "wishes",
+    "liked",
+    "remember",
+    "forget",
 ]
 KINDS: tuple[FormKind, ...] = (
-    *("remember", "forget", "name", "age", "grade", "home"),
+    *("remember", "forget", "name", "named", "age", "grade", "home"),
     *("language", "native_language", "wishes", "liked"),
 )
 REQUESTS: tuple[FormKind, ...] = ("remember", "forget")
 SLOTS = PROFILE_SLOTS - {"persona"}
 """Kinds of statements of which a learner has one value at a time."""
-SENSITIVE = ("health", "belief", "origin", "sexuality", "politics")
+SENSITIVE = ("health", "belief", "origin", "sexuality", "politics", "money")
 
 _MAX_YES_CHARS = 80
 _ABOUT_WORDS = 14
@@ -62,7 +80,7 @@ def form_of(clause: str, language: str, *, shortened: bool = False) -> Form | No
         match = pattern.match(clause)
         if match is not None and not _is_nothing(kind, clause[match.end() :], language):
             begin = match.end() if kind in ("remember", "forget") else 0
-            return Form(kind, begin, match.end())
+            return Form("name" if kind == "named" else kind, begin, match.end())
     return None
 
 
@@ -84,17 +102,20 @@ def as_sentence(request: str, begin: int, language: str) -> str:
     "merk dir, dass ich einen Test habe" is about "ich habe einen Test". Where the order of its words is not
     certain, the request itself is the sentence.
     """
-    said, known = request[begin:].strip(), table(language, "statements")
     before = _WORD.findall(request[:begin].casefold())
-    if (
-        "verb_last" not in known
-        or not before
-        or before[-1] not in words(language, "statements", "subordinate")
-    ):
-        return said
-    clause, comma, rest = said.partition(",")
+    if not before or before[-1] not in _listed(language, "subordinate"):
+        return request[begin:].strip()
+    return verb_second(request[begin:], language) or request.strip()
+
+
+def verb_second(said: str, language: str) -> str | None:
+    """Return a clause whose verb stands last ("weil ich ADHS habe") as a sentence, None for others."""
+    clause, comma, rest = said.strip().partition(",")
     spoken = clause.strip(_EDGES).split()
-    for line in phrases(language, "statements", "verb_last") if spoken else ():
+    if spoken and spoken[0].casefold() in _listed(language, "subordinate"):
+        spoken = spoken[1:]
+    known = "verb_last" in table(language, "statements")
+    for line in phrases(language, "statements", "verb_last") if spoken and known else ():
         subjects, verbs = (part.split() for part in line.split(":"))
         if spoken[0].casefold() in subjects:
             sizes = (1,) if "*" not in subjects else (_noun_end(spoken), 2)
@@ -102,7 +123,7 @@ def as_sentence(request: str, begin: int, language: str) -> str:
             sentence = next((each for each in ordered if each is not None), None)
             if sentence is not None:
                 return sentence + comma + rest
-    return request.strip()
+    return None
 
 
 def _verb_second(spoken: Sequence[str], size: int, verbs: Sequence[str], language: str) -> str | None:
@@ -184,7 +205,7 @@ def slots_asked(words: str) -> frozenset[str]:
 
 
 def is_sensitive(clause: str, language: str) -> bool:
-    """Whether a statement has a word of health, belief, origin, sexuality or politics in it."""
+    """Whether a statement has a word of health, belief, origin, sexuality, politics or money in it."""
     return any(_holds_sensitive(clause, each) for each in dict.fromkeys((language, FIRST)))
 
 
@@ -263,6 +284,7 @@ def patterns() -> Iterator[re.Pattern[str]]:
         yield from (pattern for short in (False, True) for _, pattern in _forms(language, shortened=short))
         yield from (_about(language, shortened=short) for short in (False, True))
         yield from (pattern for _, pattern in _asked(language))
+        yield instead(language)
         yield from () if language == FIRST else (_clear(language), _beside(language))
 
 
@@ -304,15 +326,30 @@ def _take_back() -> re.Pattern[str]:
 
 
 @cache
+def instead(language: str) -> re.Pattern[str]:
+    """Return the pattern of how a learner begins who corrects what they said: "I meant Mara"."""
+    known = "meant" in table(language, "statements")
+    return form_pattern(phrases(language, "statements", "meant") if known else ())
+
+
+@cache
 def _clear(language: str) -> re.Pattern[str]:
     return _pattern(language, phrases(language, "statements", "clear"))
 
 
 def _is_nothing(kind: FormKind, value: str, language: str) -> bool:
     """Whether what a form would keep is none: no value of a slot, nothing that somebody likes."""
+    if kind == "named":
+        return not _is_first_name(value.rstrip(_EDGES))
     if kind == "liked":
         return _first_word(value) in words(language, "statements", "not_liked")
     return kind in SLOTS and _is_no_value(value, language)
+
+
+def _is_first_name(value: str) -> bool:
+    """Whether a value is a listed first name, alone or before a family name."""
+    first, *family = value.split() or [""]
+    return first in first_names() and len(family) <= 1 and all(each[0].isupper() for each in family)
 
 
 def _is_no_value(value: str, language: str) -> bool:
@@ -366,7 +403,10 @@ def _holds_sensitive(clause: str, language: str) -> bool:
     if language in SPACELESS:
         return any(word in clause for word in whole)
     said = _WORD.findall(clause.casefold())
-    return not whole.isdisjoint(said) or any(word.startswith(stems) for word in said)
+    if not whole.isdisjoint(said) or any(word.startswith(stems) for word in said):
+        return True
+    together = f"-{'-'.join(said)}-"
+    return any(f"-{phrase}" in together for phrase in _sensitive_phrases(language))
 
 
 @cache
@@ -374,3 +414,12 @@ def _sensitive(language: str) -> tuple[frozenset[str], tuple[str, ...]]:
     listed = frozenset[str]().union(*(words(language, "sensitive", kind) for kind in SENSITIVE))
     stems = tuple(sorted(word[:-1] for word in listed if word.endswith("*")))
     return frozenset(word for word in listed if not word.endswith("*")), stems
+
+
+@cache
+def _sensitive_phrases(language: str) -> tuple[str, ...]:
+    """What is sensitive as several words, with the hyphen behind that ends the last one of them."""
+    whole, stems = _sensitive(language)
+    return tuple(sorted(f"{each}-" for each in whole if "-" in each)) + tuple(
+        each for each in stems if "-" in each
+    )

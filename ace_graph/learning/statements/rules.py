@@ -44,8 +44,25 @@ _NO_NAMES = (
     "|hard|difficult|easy|long|short|too|spelled|spelt|pronounced|written|also|the same|a|an|anything"
 )
 """What no name begins with: "call me later", "my name is hard to spell"."""
+_SORTS = (
+    r"short(?:er)?|brief(?:er)?|long(?:er)?|simpler?|easy|easier|detailed|clear(?:er)?|concise|plain|complete"
+    r"|full|step[- ]by[- ]step|exact|precise|funny|direct"
+)
+_SORTED = rf"(?:(?:very|really|more|less|only|just) ){{0,2}}(?:{_SORTS}) (?:(?:and )?(?:{_SORTS}) )?"
+_ANSWERS = (
+    rf"{_SORTED}(?:answers|explanations|examples|sentences|steps|replies|responses|words|hints|solutions)"
+)
+"""Which answers a learner may wish for, in the plural: those of this message and of later ones."""
+_PLEASE = r"(?:,? (?:please|pls|plz|from now on|only|thanks|thank you))"
+_BRIEF = (
+    rf"(?:only |just )?(?:{_SORTED}(?:answers|explanations|replies|responses)\b{_PLEASE}{{0,2}}"
+    r"(?=[ .!]{0,9}$|,| and | because | since | as ))"
+)
+"""A wish that is one by a "please", "only" or "just" before it."""
 FILLER = re.compile(
-    r"(?:hi|hello|hey|ok|okay|well|oh|so|now|also|and|but|please|pls|plz|actually|by the way|btw|sorry|no"
+    rf"(?:please|pls|plz)\b(?![ ,:!]{{0,3}}{_BRIEF})[ ,:!]*"
+    r"|(?:hi|hello|hey|ok|okay|well|oh|so|now|also|and|but|actually|by the way|btw|sorry"
+    rf"|no(?! (?:more )?(?:{_SORTS})\b)"
     r"|about me|about myself|correction|update|one more thing|one thing|another thing|fyi|ps|oops)\b[ ,:!]*"
     r"|(?:what )?i (?:meant|mean)(?: to say)?(?: was)?(?: that)?[ ,:]{1,2}(?=(?:my|i|i'?m|call)\b)"
     r"|(?:could|can|would|will) you (?:(?:please|pls|plz) )?"
@@ -54,19 +71,11 @@ FILLER = re.compile(
 )
 """What may stand before any statement or request."""
 
-_SORTS = (
-    r"short(?:er)?|brief(?:er)?|long(?:er)?|simpler?|easy|easier|detailed|clear(?:er)?|concise|plain|complete"
-    r"|full|step[- ]by[- ]step|exact|precise|funny|direct"
-)
-_ANSWERS = (
-    rf"(?:(?:very|really|more|less|only|just) ){{0,2}}(?:{_SORTS}) (?:(?:and )?(?:{_SORTS}) )?"
-    r"(?:answers|explanations|examples|sentences|steps|replies|responses|words|hints|solutions)"
-)
-"""Which answers a learner may wish for, in the plural: those of this message and of later ones."""
 LEAD = re.compile(
     rf"(?:always|answer|avoid|be|bear|call|clear|delete|discard|do|don'?t|drop|erase|for|forget|from|{_SORTS}"
-    r"|i|i'?d|i'?m|i'?ve|in|it|it'?s|keep|make|memori[sz]e|my|never|note|our|remember|remove|reply|reset|respond|skip|sound"
-    r"|speak|stop|talk|that'?s|use|we|wipe|write)\b[:,]? \S",
+    r"|everybody|everyone|i|i'?d|i'?m|i'?ve|in|it|it'?s|just|keep|make|memori[sz]e|my|never|no|note|only|our"
+    r"|people|please|pls|plz|remember|remove|reply|reset|respond|skip|sound|speak|stop|talk|that'?s|they|use|we"
+    r"|wipe|write|you)\b[:,]? \S",
     re.IGNORECASE,
 )
 """How every rule here, and every request to forget, begins."""
@@ -80,7 +89,10 @@ NEGATED = re.compile(
 STATEMENTS = (
     StatementRule(
         re.compile(
-            rf"(?:call me|my name is|my name'?s|i am called|i'?m called) (?!(?:{_NO_NAMES})\b)\S",
+            rf"(?:call me|my name is|my name'?s|i am called|i'?m called) (?!(?:{_NO_NAMES})\b)\S"
+            r"|(?:(?:everybody|everyone) calls me|(?:my (?:friends|family|parents|classmates)"
+            r"|people|they|you (?:can|may)(?: also| just)?) call me|my nickname is|i go by)(?: the name)? "
+            r"(?-i:[^\W\d_a-z])",
             re.IGNORECASE,
         ),
         "profile",
@@ -135,8 +147,12 @@ STATEMENTS = (
             rf"|i(?: (?:want|need|would like|only want)|'?d like)(?: to (?:get|have))? (?:{_ANSWERS}\b"
             r"|(?:more |fewer |no |lots of )?"
             r"(?:pictures|drawings|diagrams|examples|steps|emojis|hints|jokes)\b)"
-            rf"|{_ANSWERS}(?:,? (?:please|pls|plz|from now on|only|thanks|thank you)){{1,2}}"
-            r"(?=[ .!]{0,9}$|,| and )"
+            rf"|(?:no (?:more )?)?{_ANSWERS}{_PLEASE}{{1,2}}(?=[ .!]{{0,9}}$|,| and )"
+            rf"|(?:(?:please|pls|plz),? (?:only |just )?|only |just ){_BRIEF}"
+            r"|(?:please,? )?(?:keep (?:it|(?:your |the )?answers) |be )(?:short|brief|concise|simple)"
+            r"(?:,? (?:please|pls|plz|from now on|always)){0,2}(?=[ .!]{0,9}$|,| and )"
+            r"|(?:answer|reply|respond)(?: me)? (?:briefly|concisely)(?:,? (?:please|pls|plz|always)){0,2}"
+            r"(?=[ .!]{0,9}$)"
             r"|i (?:don'?t like|dislike|hate) (?:it when\b|long\b|short\b|too\b)"
             r"|(?:from now on|in future|in the future|always|never)[, ]{1,2}(?:please )?"
             r"(?:show|give|use|explain|start|end"
@@ -235,7 +251,7 @@ PLAIN_FACTS = (
     ),
     StatementRule(
         re.compile(
-            r"i (?:now )?live (?:now )?in "
+            r"i(?: (?:now )?live|(?:'?m| am) (?:now )?living) (?:now )?in "
             r"(?!(?:an?|my|our|fear|hope|peace|poverty|denial|constant)\b|(?-i:the [a-z]))\w"
             r"|(?:i|we)(?:'?ve| have)? (?:just |now |recently )?moved (?:house )?to "
             rf"(?!(?:an?|the|my|our|step|question|problem|part|page|chapter|number|{_TAUGHT})\b|\d)\w",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ace_graph.learning.statements.forms import form_of, states_sensitive
 from ace_graph.learning.statements.sentences import MASK, Sentence
-from ace_graph.memory.languages.tables import SPACELESS, phrases, words
+from ace_graph.memory.languages.tables import SPACELESS, phrases, table, words
 
 _WORD = re.compile(r"\w+")
 _BREAK = re.compile(r"[,;，；、](?!\d)|：|: | [-–—] ")
@@ -182,16 +182,28 @@ def _joints(masked: str, language: str) -> Iterator[tuple[int, int]]:
     if language in SPACELESS:
         return
     joints, asking = words(language, "persons", "joints"), words(language, "persons", "questions")
+    held = "joint_ends" in table(language, "persons")
+    ends = words(language, "persons", "joint_ends") if held else frozenset[str]()
     speaker = words(language, "persons", "own") | words(language, "persons", "mine")
-    earlier: re.Match[str] | None = None
+    begin: int | None = None
     for word in _WORD.finditer(masked):
-        if earlier is not None and earlier[0].casefold() in joints:
+        if word[0].casefold() in joints:
+            begin = word.start() if begin is None else begin
+        if begin is not None and word[0].casefold() in joints | ends:
+            continue
+        if begin is not None:
             rest = Stretch(word.start(), len(masked))
             said = [each[0].casefold() for each in islice(_WORD.finditer(masked, word.start()), 2)]
             asks = len(said) > 1 and asking.issuperset(said)  # "and what is ..."
-            if said[0] in speaker or asks or goes_on(masked, rest, language):
-                yield earlier.start(), word.start()
-        earlier = word
+            if said[0] in speaker or asks or _wishes_at(masked, rest, language):
+                yield begin, word.start()
+        begin = None
+
+
+def _wishes_at(masked: str, rest: Stretch, language: str) -> bool:
+    """Whether a clause begins that speaks of the learner, or of the answers, without naming anyone."""
+    form = form_of(masked[rest.start :], language)
+    return (form is not None and form.kind == "wishes") or goes_on(masked, rest, language)
 
 
 def _trimmed(masked: str, start: int, end: int) -> Iterator[Stretch]:
