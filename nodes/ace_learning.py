@@ -56,7 +56,7 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
     op_ids = partial(operation_id, turn_id, attempt["attempt_id"])
     text_length = len(state["turn"]["question"]) + len(attempt["answer"])
 
-    tasks = await run_off_loop(text_length, tasks_of, state, attempt, base, run)
+    tasks = await run_off_loop(text_length, tasks_of, state, attempt, memory, run)
     if run.learning == "background":
         result, pending = await defer(tasks, turn_id, op_ids("learn"), run)
     else:

@@ -8,7 +8,7 @@ turn overwrites them.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 
 from langgraph.channels import UntrackedValue
 from langgraph.graph import MessagesState
@@ -19,6 +19,9 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import Arm, PlaybookRead
 
+if TYPE_CHECKING:
+    from ace_graph.learning.statements.reading import MessageReading
+
 Mode = Literal["cot", "tot", "react"]
 MODES: tuple[Mode, ...] = ("cot", "tot", "react")
 
@@ -27,13 +30,13 @@ class Memory:
     """The learner's memory during one run; without a snapshot, `problem` says why there is none.
 
     `read_only` are the bullets beside it that the learner does not own, or does not change in a turn;
-    `playbooks` are the named playbooks among them.
+    `playbooks` are the named playbooks among them. `reading` is what the turn's message says, once read.
 
     For nodes only. A server that shows, streams or pickles the values of a state gets a few words about
     the snapshot, or nothing, never the playbook: it may be large, and it belongs to the store.
     """
 
-    __slots__ = ("playbooks", "problem", "read_only", "snapshot")
+    __slots__ = ("playbooks", "problem", "read_only", "reading", "snapshot")
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class Memory:
         self.read_only = read_only
         self.playbooks = playbooks
         self.problem = problem
+        self.reading: MessageReading | None = None
 
     def _asdict(self) -> dict[str, object]:
         """What JSON encoders of servers ask for."""

@@ -268,6 +268,7 @@ async def _facts(
         subject.turn_id,
         run.resources.settings.sensitive_facts,
         stated_later(subject.turn_id, snapshot),
+        subject.said,
     )
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Annotated
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from pydantic import Field
 
 from ace_graph.agent.models import OnUsage, Structured, Usage, call_model, finish_problem, structured_call
 from ace_graph.agent.models.reply import NO_OBJECT
@@ -23,6 +25,7 @@ from ace_graph.base.errors import AceError, LearningError, ModelError
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.base.prompts import data_block, preview
 from ace_graph.learning.reflection import Lesson, Reflection, copies, is_platitude, says_nothing
+from ace_graph.learning.statements.statement import Statement
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
@@ -43,7 +46,10 @@ _SMALL_TALK_CHARS = 500
 
 @dataclass(frozen=True)
 class FinishedTurn:
-    """The turn that is looked back at: this one, or an earlier one that the learner has now judged."""
+    """The turn that is looked back at: this one, or an earlier one that the learner has now judged.
+
+    `said` are the statements of the question, where it was read already; they are not stored.
+    """
 
     turn_id: str
     question: str
@@ -57,6 +63,7 @@ class FinishedTurn:
     additional_context: str = ""
     revision: Revision | None = None
     conversation_id: str | None = None
+    said: Annotated[tuple[Statement, ...] | None, Field(exclude=True)] = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

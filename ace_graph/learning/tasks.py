@@ -18,23 +18,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ace_graph.agent.evidence import from_json
 from ace_graph.agent.runtime import Run
-from ace_graph.agent.state import ACEState, Attempt
+from ace_graph.agent.state import ACEState, Attempt, Memory
 from ace_graph.base.errors import LearningError
 from ace_graph.base.text import truncate, without_surrogates
 from ace_graph.learning.feedback import (
     JudgedTurn,
     check_objection,
     corrects_form,
-    find_judged_turn,
-    last_exchange,
-    turn_before,
 )
 from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.reflector import FinishedTurn, Revision, worth_reflecting
-from ace_graph.learning.statements.clearing import Clearing, clearing_of
-from ace_graph.learning.statements.explicit import explicit_operations
-from ace_graph.learning.statements.learner_facts import confirmed_statements
+from ace_graph.learning.statements.clearing import Clearing
+from ace_graph.learning.statements.reading import reading_of
 from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Operation, Reset, Touch
 from ace_graph.memory.evidence import Evidence
@@ -65,25 +61,20 @@ class TurnTasks:
         return (self.current,) if self.previous is None else (self.previous[1], self.current)
 
 
-def tasks_of(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) -> TurnTasks:
+def tasks_of(state: ACEState, attempt: Attempt, memory: Memory, run: Run) -> TurnTasks:
     """Return the turn's tasks. Where the answer was revised, the evidence on the first one counts."""
     turn, first, result = state["turn"], attempt.get("first"), state["result"]
     final_evidence = from_json(result["evidence"]) if result else []
     evidence = from_json(first["evidence"]) if first else final_evidence
-    finished = _finished_turn(state, attempt, final_evidence, run)
-    before = last_exchange(state["messages"])
-    clearing = clearing_of(turn["question"], before, snapshot)
-    if clearing is not None:
-        return _clearing_tasks(clearing, finished, snapshot)
-    sensitive = run.resources.settings.sensitive_facts
-    last = turn_before(before, snapshot.access) if before is not None else None
-    stated = explicit_operations(
-        turn["question"], snapshot.playbook, turn["turn_id"], sensitive, last.turn_id if last else None
-    )
-    if sensitive == "ask":
-        confirmed = confirmed_statements(turn["question"], before, snapshot)
-        stated += [each.operation for each in confirmed if each.operation is not None]
-    judged = find_judged_turn(state["messages"], snapshot.access)
+    reading, snapshot = reading_of(state, memory, run), memory.snapshot
+    if snapshot is None:
+        snapshot = Snapshot()
+    finished = replace(_finished_turn(state, attempt, final_evidence, run), said=reading.statements)
+    if reading.clearing is not None:
+        return _clearing_tasks(reading.clearing, finished, snapshot)
+    said = (*reading.statements, *reading.confirmed)
+    stated = (statement.operation for statement in said if statement.operation is not None)
+    judged = reading.judged
     # A message that is about the answer before it says nothing of the answer that follows.
     new_subject = judged is None or bool(evidence) or run.context.reflect_when == "always"
     current = LearningTask(

@@ -40,7 +40,7 @@ from ace_graph.learning.patterns import kinds_of
 from ace_graph.learning.reflection import LearnerFact, Reflection, copies, says_nothing
 from ace_graph.learning.reflector import worth_reflecting
 from ace_graph.learning.statements.clearing import asks_to_clear
-from ace_graph.learning.statements.explicit import explicit_operations
+from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.learner_facts import learner_facts
 from ace_graph.learning.statements.turn_source import source_text
 from ace_graph.learning.tasks import read_work
@@ -119,8 +119,8 @@ def _truncate_tool_results(text: str) -> object:
     return truncate_tool_results([{"role": "tool", "content": text}])
 
 
-def _explicit_operations(text: str) -> object:
-    return explicit_operations(text, _playbook(), "turn"), source_words(source_text(text, "ask"), "ladder")
+def _read_statements(text: str) -> object:
+    return read_statements(text, _playbook(), "turn"), source_words(source_text(text, "ask"), "ladder")
 
 
 def _learner_facts(text: str) -> object:
@@ -286,7 +286,7 @@ READERS: tuple[Reader, ...] = (
     ),
     Reader("retrieve", _retrieve, ("ace_graph.memory.retrieval.query",), of_message=True),
     Reader("select_window", _select_window, ("ace_graph.memory.window",), of_message=True),
-    Reader("explicit_operations", _explicit_operations, (*_STATEMENTS, _SOURCE_WORDS), of_message=True),
+    Reader("read_statements", _read_statements, (*_STATEMENTS, _SOURCE_WORDS), of_message=True),
     _reader(asks_to_clear, of_message=True),
     Reader("learner_facts", _learner_facts, ("ace_graph.memory.languages.detection",), of_message=True),
     Reader("calculation_in", calculation_in, ("ace_graph.learning.calculations",), of_message=True),

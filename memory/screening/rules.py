@@ -277,10 +277,20 @@ def patterns_of(rules: Iterable[Rule]) -> Iterator[re.Pattern[str]]:
 
 
 def _rule(entry: Mapping[str, str], parts: Mapping[str, str]) -> Rule:
-    names = ("pattern", "unless_before", "unless_after", "beside", "unless_beside")
-    texts = (folded(_expanded(entry.get(name, ""), parts)) for name in names)
+    def pattern(name: str) -> str:
+        return folded(_expanded(entry.get(name, ""), parts))
+
     needs, also = (tuple(folded(entry.get(name, "")).split()) for name in ("needs", "also"))
-    return Rule(entry["kind"], needs, *texts, also=also)
+    return Rule(
+        entry["kind"],
+        needs,
+        pattern("pattern"),
+        before=pattern("unless_before"),
+        after=pattern("unless_after"),
+        beside_text=pattern("beside"),
+        unless_beside_text=pattern("unless_beside"),
+        also=also,
+    )
 
 
 def _expanded(text: str, parts: Mapping[str, str]) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from ace_graph import ACEContext
+from ace_graph import ACEContext, build_ace_graph
+from ace_graph.agent.context import LearningMode
+from ace_graph.agent.offline_tutor import OfflineTutor
+from ace_graph.learning.statements.explicit import read_statements
+from ace_graph.learning.statements.statement import Statement
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.evidence import Evidence
 from ace_graph.testing import ScriptedModel
@@ -209,3 +213,25 @@ async def test_a_platitude_is_refused_whoever_wrote_it(build: Build, store: Coun
     assert now.playbook.reflections == ()
     [refused] = out["learning"]["rejected"]
     assert "fits any question" in refused["why"]
+
+
+@pytest.mark.parametrize("learning", ["inline", "background"])
+async def test_a_message_is_read_once_in_a_turn(
+    learning: LearningMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The prompt, the commit, and the words that bullets keep of the message are made of one reading."""
+    read = list[str]()
+
+    def counted(text: str, *others: Any) -> list[Statement]:  # Any: what the function takes
+        read.append(text)
+        return read_statements(text, *others)
+
+    for name in ("reading", "turn_source", "learner_facts"):
+        monkeypatch.setattr(f"ace_graph.learning.statements.{name}.read_statements", counted)
+    graph = build_ace_graph(model=OfflineTutor(), store="memory://", learning=learning)
+    context = ACEContext(learner_id="mia", reflect_when="always")
+    message = "My name is Mia and I like pictures. What is 1/2 + 1/3?"
+    out = await graph.ainvoke(ask(message), context=context)
+    assert out["learning"]["error"] is None
+    assert len(out["learning"]["added"]) == 2
+    assert read == [message]

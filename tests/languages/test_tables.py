@@ -38,7 +38,7 @@ TABLES = {
 """The texts that each language needs, by table."""
 MAY_BE_EMPTY = {"no_person", "no_value", "not_this", "question_ends", "sum_after"}
 OPTIONAL = {
-    "orders.toml": {"parts"},
+    "orders.toml": {"answers", "parts"},
     "persons.toml": {"joint_ends"},
     "statements.toml": {
         "beside",

@@ -13,7 +13,7 @@ from ace_graph.base.off_loop import run_off_loop
 from ace_graph.hosts.mcp_server.access import AUTHOR, Call, MemoryAccess
 from ace_graph.hosts.mcp_server.schema import BulletId, BulletRow, HeldBack, LearnReply, Outcome, Text
 from ace_graph.learning.curator import for_review
-from ace_graph.learning.statements.explicit import explicit_operations
+from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.trajectories import Completion, complete_trajectory, log_step, start_trajectory
 from ace_graph.learning.trajectory_feedback import reflect_on
 from ace_graph.memory.bullet import content_hash
@@ -220,9 +220,8 @@ class LearnTool:
         stating = [line.text for line in lines if line.speaker == "learner"][-_MOST_STATING:]
         base, operations = await store.load(learner), list[Operation]()
         for text in stating:
-            operations += await run_off_loop(
-                len(text), explicit_operations, text, base.playbook, name, sensitive
-            )
+            said = await run_off_loop(len(text), read_statements, text, base.playbook, name, sensitive)
+            operations += (each.operation for each in said if each.operation is not None)
         if not attributed:
             operations = list(for_review(_unknown(operations, base.playbook)))
         if not operations:

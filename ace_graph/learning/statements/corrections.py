@@ -6,6 +6,7 @@ capital letter. A place may also stand behind the word that was before the other
 
 from __future__ import annotations
 
+import calendar
 import re
 
 from ace_graph.learning.statements.forget_requests import Own
@@ -13,10 +14,9 @@ from ace_graph.learning.statements.forms import instead
 from ace_graph.learning.statements.slots import says_more
 from ace_graph.memory.languages.tables import FIRST, first_names, languages
 
-__all__ = ["corrected"]
-
 _CHARS = 120
 _SLOTS = ("name", "home")
+_DAYS_AND_MONTHS = frozenset((*calendar.day_name, *calendar.month_name))
 _VALUE = re.compile(r"(?:[^\W\d_a-z][\w'’-]{0,30}(?: |(?=[.!,]|\Z))){1,3}(?=[.!,]|\Z)")
 
 
@@ -42,4 +42,7 @@ def corrected(text: str, own: Own, last: str | None) -> str:
 
 
 def _is_value(value: str, slot: str | None, language: str) -> bool:
-    return value.split()[0] in first_names() if slot == "name" else language == FIRST
+    first = value.split()[0]
+    if slot == "name":
+        return first in first_names()
+    return language == FIRST and first not in _DAYS_AND_MONTHS

@@ -64,7 +64,7 @@ from ace_graph.learning.statements.statement import (
     part_only,
     sensitive_statement,
 )
-from ace_graph.memory.delta.operations import Add, Operation, Remove
+from ace_graph.memory.delta.operations import Add, Remove
 from ace_graph.memory.languages.tables import FIRST
 from ace_graph.memory.numbers import normalize, numerals
 from ace_graph.memory.playbook import Playbook
@@ -83,14 +83,6 @@ _POINTS_ONLY = re.compile(
     re.IGNORECASE,
 )
 """What one can be asked to remember, or not to forget, without a word of what it is: "anything about me"."""
-
-
-def explicit_operations(
-    text: str, playbook: Playbook, source: str, sensitive: SensitiveFacts = "ask", last: str | None = None
-) -> list[Operation]:
-    """Return the operations that a learner's message asks for, of its first 10 statements."""
-    found = read_statements(text, playbook, source, sensitive, last)
-    return [statement.operation for statement in found if statement.operation is not None]
 
 
 def read_statements(
@@ -309,16 +301,16 @@ def _is_private(clause: Clause) -> bool:
 def _forgotten(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[Statement]:
     if unsure or request.spares:
         if request.asked:
-            yield Statement("forget", request.words, why=NOT_SURE)
+            yield Statement("forget", request.words, why=NOT_SURE, request=request.words)
         return
     for words, meant in own.meant(request.words):
         said = meant.content.removeprefix(ATTRIBUTION) if meant is not None else ""
         if meant is not None and is_part(words, said, meant.slot):
             yield part_only(words, said)
         elif meant is not None:
-            yield Statement("forget", said, Remove(bullet_id=meant.id))
+            yield Statement("forget", said, Remove(bullet_id=meant.id), request=words)
         elif request.asked:
-            yield Statement("forget", words, why=NOT_KNOWN)
+            yield Statement("forget", words, why=NOT_KNOWN, request=words)
 
 
 def _stated(clause: Clause, source: str, *, facts: bool, styles: bool) -> Statement | None:

@@ -105,11 +105,15 @@ def pointed_at(words: str, own: Own, last: str | None) -> list[Statement]:
     """Return what a request means that names nothing: what the turn `last` stored, else a question."""
     meant = own.said_in(last) if last is not None else []
     if meant:
-        return [Statement("forget", own.words(each), Remove(bullet_id=each.id)) for each in meant]
+        return [
+            Statement("forget", own.words(each), Remove(bullet_id=each.id), request=words) for each in meant
+        ]
     known = [own.words(each) for each, _ in own.bullets()]
     if not known:
-        return [Statement("forget", words.strip().rstrip(_EDGES), why=NOTHING_KNOWN)]
-    return [Statement("which", "; ".join(f'"{each}"' for each in known[-_MOST_SHOWN:]))]
+        named = words.strip().rstrip(_EDGES)
+        return [Statement("forget", named, why=NOTHING_KNOWN, request=named)]
+    listed = "; ".join(f'"{each}"' for each in known[-_MOST_SHOWN:])
+    return [Statement("which", listed, request=words)]
 
 
 class Own:

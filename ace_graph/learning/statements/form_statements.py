@@ -246,9 +246,9 @@ def _requested(kind: FormKind, words: str, language: str, own: Own, source: str)
         ):
             yield part_only(said, known)
         elif meant is not None:
-            yield Statement("forget", known, Remove(bullet_id=meant.id))
+            yield Statement("forget", known, Remove(bullet_id=meant.id), request=said)
         elif of_learner:
-            yield Statement("forget", said, why=NOT_KNOWN)
+            yield Statement("forget", said, why=NOT_KNOWN, request=said)
 
 
 def _names_a_value_only(words: str, language: str) -> bool:

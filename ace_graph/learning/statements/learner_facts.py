@@ -21,7 +21,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from ace_graph.base.prompts import preview
 from ace_graph.learning.feedback import JudgedExchange, turn_before
 from ace_graph.learning.reflection import LearnerFact
-from ace_graph.learning.statements.explicit import explicit_operations, read_statements
+from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.forget_requests import Own, points_back
 from ace_graph.learning.statements.forms import SENSITIVE, SLOTS, is_sensitive, is_yes, question_text
 from ace_graph.learning.statements.own_voice import asks_not_to_keep, order_in, own_sentences
@@ -73,14 +73,17 @@ def learner_facts(
     source: str,
     sensitive: SensitiveFacts,
     newer: frozenset[str] = frozenset(),
+    said: Sequence[Statement] | None = None,
 ) -> WantedFacts:
     """Return what becomes of the facts that a model found in `message`; what is kept already is left out.
 
-    `source` names the turn. A value of a slot in `newer` was stated after the message, and stays.
+    `source` names the turn. A value of a slot in `newer` was stated after the message, and stays. `said` are
+    the statements of the message, where it was read.
     """
     if not facts:
         return WantedFacts()
-    stated = [op.content for op in explicit_operations(message, playbook, source) if isinstance(op, Add)]
+    said = read_statements(message, playbook, source) if said is None else said
+    stated = [each.operation.content for each in said if isinstance(each.operation, Add)]
     room = max(0, MAX_STATEMENTS - len(stated))
     kept, asked, problems = dict[str, Add](), list[str](), list[str]()
     own, read = Own(playbook, ATTRIBUTION), _Message(message)

@@ -11,28 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from langchain_core.messages import BaseMessage
-
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Memory
 from ace_graph.base.prompts import Prompts, data_block, preview
-from ace_graph.learning.feedback import (
-    ObjectionCheck,
-    check_objection,
-    find_doubted_turn,
-    find_judged_turn,
-    last_exchange,
-    told_check,
-    turn_before,
-)
-from ace_graph.learning.statements.clearing import clearing_of
-from ace_graph.learning.statements.explicit import read_statements
-from ace_graph.learning.statements.learner_facts import confirmed_statements, consent_question
+from ace_graph.learning.feedback import check_objection, told_check
+from ace_graph.learning.statements.reading import reading_of
 from ace_graph.learning.statements.statement import Statement
 from ace_graph.memory.delta.effect import Effect, Put
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 
@@ -151,48 +138,21 @@ class Notice:
 
 def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
     """Return what the answer to this turn's message has to know."""
-    message, messages, snapshot = state["turn"]["question"], state["messages"], memory.snapshot
-    closed = _closed(memory, run)
-    before = last_exchange(messages)
-    clearing = clearing_of(message, before, snapshot, closed=closed)
-    if clearing is not None:
-        return Notice(clearing.answer)
-    resources = run.resources
-    sensitive = resources.settings.sensitive_facts
-    asks = closed is None and sensitive == "ask"
-    playbook = snapshot.playbook if snapshot else Playbook()
-    last = turn_before(before, snapshot.access) if before and snapshot else None
-    found = read_statements(message, playbook, "preview", sensitive, last.turn_id if last else None)
-    question = consent_question(found, messages) if snapshot and asks else ""
-    confirmed = confirmed_statements(message, before, snapshot) if snapshot and asks else ()
+    reading, snapshot, resources = reading_of(state, memory, run), memory.snapshot, run.resources
+    if reading.clearing is not None:
+        return Notice(reading.clearing.answer)
+    question = reading.consent_question
     changes = memory_changes(
-        (*found, *confirmed),
+        (*reading.statements, *reading.confirmed),
         snapshot,
         resources.store.policy,
         resources.clock(),
         asking=bool(question),
-        closed=closed,
+        closed=reading.closed,
     )
-    check = _checked(messages, snapshot)
+    earlier = reading.judged or reading.doubted
+    check = None
+    if earlier is not None and snapshot is not None:
+        check = check_objection(earlier, snapshot.playbook.votes.get(earlier.turn.turn_id, {}))
     parts = (told_changes(changes, resources.prompts), told_check(check, resources.prompts))
     return Notice(prompt="\n\n".join(part for part in parts if part), question=question)
-
-
-def _checked(messages: Sequence[BaseMessage], snapshot: Snapshot | None) -> ObjectionCheck | None:
-    if snapshot is None:
-        return None
-    earlier = find_judged_turn(messages, snapshot.access) or find_doubted_turn(messages, snapshot.access)
-    if earlier is None:
-        return None
-    return check_objection(earlier, snapshot.playbook.votes.get(earlier.turn.turn_id, {}))
-
-
-def _closed(memory: Memory, run: Run) -> str | None:
-    """Why this turn stores nothing, in words for the learner; None where it does."""
-    if run.context.memory == "off":
-        return "nothing is kept in a temporary chat"
-    if run.learner_id is None:
-        return "there is no memory in this conversation"
-    if run.learning == "off":
-        return "learning is off in this conversation"
-    return "the memory can't be reached at the moment" if memory.snapshot is None else None

@@ -26,7 +26,8 @@ class Statement:
 
     `asked`: the learner asked for it in so many words; else it was said in passing. `after_yes` is what
     keeps a sensitive statement once the learner has said yes to it. Of kind `which` are the statements that a
-    request may mean which names none: `words` lists them.
+    request may mean which names none: `words` lists them. `request` are the words of the message that ask to
+    forget, where `words` are those of what is forgotten.
     """
 
     kind: Literal["keep", "forget", "which"]
@@ -35,6 +36,7 @@ class Statement:
     why: str = ""
     asked: bool = True
     after_yes: Add | None = None
+    request: str = ""
 
 
 def keep(words: str, section: str, memory_type: MemoryType, slot: str | None, source: str) -> Add:
@@ -56,7 +58,7 @@ def keep(words: str, section: str, memory_type: MemoryType, slot: str | None, so
 def part_only(words: str, said: str) -> Statement:
     """Return a request to forget what is a part of a statement that says more: nothing is forgotten."""
     why = f'it is a part of "{said}"; to have all of that forgotten, say "forget that ..." with these words'
-    return Statement("forget", words, why=why)
+    return Statement("forget", words, why=why, request=words)
 
 
 def sensitive_statement(words: str, source: str, sensitive: SensitiveFacts) -> Statement:

@@ -38,7 +38,7 @@ def from_turn(
     """
     if not any(isinstance(each, Add) for each in operations):
         return tuple(operations)
-    text = source_text(turn.question, sensitive, withheld)
+    text = source_text(turn.question, sensitive, withheld, turn.said)
     origin = _origin(text, turn.turn_id, turn.conversation_id)
     return tuple(each.model_copy(update=origin) if isinstance(each, Add) else each for each in operations)
 
@@ -53,11 +53,19 @@ def _origin(text: str, turn_id: str, conversation_id: str | None) -> dict[str, s
     return {"source_text": text, "turn_id": turn_id, "conversation_id": conversation_id}
 
 
-def source_text(message: str, sensitive: SensitiveFacts, withheld: Iterable[str] = ()) -> str:
-    """Return the sentences of a learner's message whose words may be kept, a line each."""
+def source_text(
+    message: str,
+    sensitive: SensitiveFacts,
+    withheld: Iterable[str] = (),
+    said: Sequence[Statement] | None = None,
+) -> str:
+    """Return the sentences of a learner's message whose words may be kept, a line each.
+
+    `said` are the statements of the message, where it was read.
+    """
     if asks_not_to_keep(message):
         return ""
-    said = read_statements(message, Playbook(), "", sensitive)
+    said = read_statements(message, Playbook(), "", sensitive) if said is None else said
     hidden = {_folded(each) for each in (*withheld, *_hidden(said)) if each.strip()}
     kept = {_folded(each.words) for each in said if isinstance(each.operation, Add)}
     sentences = (each for each in _END.split(message) if each.strip())
@@ -73,8 +81,11 @@ def source_text(message: str, sensitive: SensitiveFacts, withheld: Iterable[str]
 
 def _hidden(said: Iterable[Statement]) -> Iterator[str]:
     """The words of requests to forget, of what they take back, and of statements that wait for a yes."""
-    gone = (each for each in said if each.kind == "forget" or each.why == TAKEN_BACK or each.after_yes)
-    return (each.words for each in gone)
+    for statement in said:
+        if statement.kind != "keep":
+            yield statement.request
+        elif statement.why == TAKEN_BACK or statement.after_yes:
+            yield statement.words
 
 
 def _tells_sensitive(sentence: str) -> bool:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import pytest
 
 from ace_graph.learning.reflection import LearnerFact
-from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.learning.statements.learner_facts import fact_of, learner_facts
 from ace_graph.learning.statements.statement import SensitiveFacts
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.playbook import Playbook
+from tests.learning.statements.operations import explicit_operations
 
 NOTHING = frozenset[str]()
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ace_graph.learning.feedback import read_feedback
-from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.learning.statements.sentences import MASK, READ_CHARS, sentences
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.playbook import Playbook
+from tests.learning.statements.operations import explicit_operations
 
 
 def _own_words(message: str) -> list[str]:

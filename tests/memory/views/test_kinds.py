@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ace_graph.base.errors import UnknownKind, UsageError
-from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.memory import Delta, Playbook, Policy, Snapshot, apply, resolve
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.views import (
@@ -20,6 +19,7 @@ from ace_graph.memory.views import (
     kind_of,
 )
 from ace_graph.testing.conformance.writing import NOON
+from tests.learning.statements.operations import explicit_operations
 
 BULLETS = st.builds(
     Bullet,
