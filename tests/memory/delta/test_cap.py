@@ -128,7 +128,7 @@ def test_of_far_more_bullets_than_the_cap_the_weakest_are_refused_unread(
         )
         for n in range(1, 701)
     ]
-    delta = Delta(op_id="1", now=NOW, operations=operations)
+    delta = Delta(op_id="1", now=NOW, operations=tuple(operations))
     report = resolve(Snapshot(), delta, Policy(max_bullets=3)).report
     read = range(1, 504) if strong != weak else range(198, 701)
     assert report.added == tuple(f"les-{n:05d}" for n in read)
@@ -138,6 +138,6 @@ def test_of_far_more_bullets_than_the_cap_the_weakest_are_refused_unread(
 
 def test_a_delta_of_500_bullets_more_than_the_cap_is_read_whole() -> None:
     operations = [Add(content=f"w{n}x y{n}z", section="lessons") for n in range(503)]
-    delta = Delta(op_id="1", now=NOW, operations=operations)
+    delta = Delta(op_id="1", now=NOW, operations=tuple(operations))
     report = resolve(Snapshot(), delta, Policy(max_bullets=3)).report
     assert (len(report.added), report.rejected) == (503, ())
