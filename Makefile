@@ -6,6 +6,7 @@ WORKERS ?= 4
 RESULTS ?= test-results
 DIST ?= dist
 SITE ?= build/site
+SITE_ARGS ?= --run-notebooks
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python $(if $(COVERAGE),-m coverage run) -m pytest
 RUN := sh dev/setup.sh run $(VENV)
@@ -105,7 +106,7 @@ docs: ## run every example of README, docs/ and notebooks/, and check the capabi
 
 site: ## build the documentation site into build/site/html: strict, with the notebooks' outputs and the API reference
 	@$(DEV)
-	@$(BIN)/python -m dev.site --run-notebooks --out $(SITE)
+	@$(BIN)/python -m dev.site $(SITE_ARGS) --out $(SITE)
 
 capabilities: ## does the last test run prove every row that docs/capabilities.md claims?
 	@$(DEV)
