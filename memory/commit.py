@@ -19,7 +19,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from ace_graph.base.errors import CommitTooOld, HistoryTooShort, LearnerForgotten, PlaybookChanged
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import shorten
-from ace_graph.memory.access import Touches, mark_after
 from ace_graph.memory.bullet import Moment, Text
 from ace_graph.memory.delta.effect import Cleared, Effect, Report, Rewound, apply
 from ace_graph.memory.delta.operations import Add, Delta, Update
@@ -29,6 +28,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Access, Label, Snapshot, Version, touch, touches_of
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory.use_stamps import Touches, mark_after
 
 # Pending work: what a turn's commit stores for later, and what a worker claims.
 #

@@ -16,7 +16,6 @@ from typing import Annotated, Final, Literal, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from ace_graph.base.errors import CorruptPayload, NewerFormat
-from ace_graph.memory.access import QuestionTerms
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import Archived, Change, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
@@ -25,6 +24,7 @@ from ace_graph.memory.snapshot import Access, ConsolidationNote
 from ace_graph.memory.trust import Trial
 from ace_graph.memory.turn import RecentTurn, Step, TurnRecord
 from ace_graph.memory.usage import PlaybookUsage, recounted_usage
+from ace_graph.memory.use_stamps import QuestionTerms
 
 STEPS_FORMAT = 2
 """Of a record with folded steps. Others are as version 0.1 writes them and name no format."""

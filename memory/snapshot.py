@@ -18,7 +18,12 @@ from datetime import date, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ace_graph.memory.access import (
+from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.trust import Trial, counted, pooled
+from ace_graph.memory.turn import RecentTurn, TurnRecord
+from ace_graph.memory.usage import OWN_PLAYBOOK, PlaybookUsage, TurnChange, recounted_usage
+from ace_graph.memory.use_stamps import (
     QuestionTerms,
     Stamps,
     Touches,
@@ -27,11 +32,6 @@ from ace_graph.memory.access import (
     asked_terms,
     moved_stamps,
 )
-from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.trust import Trial, counted, pooled
-from ace_graph.memory.turn import RecentTurn, TurnRecord
-from ace_graph.memory.usage import OWN_PLAYBOOK, PlaybookUsage, TurnChange, recounted_usage
 
 # The label of a version for people: `major.minor`, beside the number that counts every change.
 #
@@ -75,7 +75,7 @@ class Access:
     `earlier` holds the stamps that moved since the content last changed, with their values then (0: none).
     `days` holds the first clock value of each day (UTC) with a commit, oldest first, at most 1,000.
     `usage` counts the turns by the playbook that they were shown bullets of, `analyzed` the trajectories that
-    were reflected on. `consolidation` says when the memory is consolidated next (consolidation/schedule.py).
+    were reflected on. `consolidation` says when the memory is consolidated next (consolidation.py).
     `asked` counts the terms of the learner's questions. `mark` names the commits that led here
     (`mark_after`); two access parts may be equal with other marks.
     """

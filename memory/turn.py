@@ -128,7 +128,7 @@ GRAPH_AGENT = "ace_graph"
 Arm = Literal["with", "without"]
 """Whether a turn showed its unproven bullets or withheld them (trust.py)."""
 Replay = Literal["kept", "refused"]
-"""What came of trying a failed turn's lessons on its question again (reasoning/replay.py)."""
+"""What came of trying a failed turn's lessons on its question again (reasoning/attempt.py)."""
 TurnStatus = Literal["in_progress", "success", "failure", "partial"]
 Amount = Annotated[int, Field(ge=0)]
 Ids = tuple[Text, ...]

@@ -15,7 +15,7 @@ from ace_graph.base.retention import Cutoffs, Retention
 from ace_graph.base.settings import Settings
 from ace_graph.learning.lease import Sleep
 from ace_graph.memory.commit import Amend
-from ace_graph.memory.retention import START, Cleaned
+from ace_graph.memory.record_retention import START, Cleaned
 from ace_graph.memory.stores.base import CleanableStore, PendingStore, Store, can_clean
 from ace_graph.memory.stores.playbooks import NamingStore, keeps_playbooks
 from ace_graph.memory.trajectory import TrajectoryFilter, without_steps

@@ -37,7 +37,7 @@ from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Touch, Update
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.sharing import not_found
+from ace_graph.memory.rights import not_found
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import TrajectoryFilter

@@ -17,7 +17,8 @@ A graph run reads a named playbook when `ACEContext.playbooks` names it; a turn 
 
 from __future__ import annotations
 
-from ace_graph.memory.sharing import Caller, Grant, Proposal, Right, Trust
+from ace_graph.memory.rights import Caller, Right
+from ace_graph.memory.sharing import Grant, Proposal, Trust
 from ace_graph.playbooks.catalogue import (
     create,
     delete,

@@ -16,7 +16,8 @@ from ace_graph.base.off_loop import in_slices, off_loop
 from ace_graph.memory.catalogue import DEFAULT, PlaybookEntry, PlaybookRef, checked_entry
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.sharing import Caller, Grant, Subject
+from ace_graph.memory.rights import Caller
+from ace_graph.memory.sharing import Grant, Subject
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.playbooks import StoredVersion, naming
 from ace_graph.playbooks.content import (

@@ -49,8 +49,8 @@ from ace_graph.memory.delta.effect import Put, Rejection
 from ace_graph.memory.delta.operations import Delta, Distinguish, Operation
 from ace_graph.memory.delta.rollback import archived, undo_of
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.rights import not_found
 from ace_graph.memory.serialization import dump_playbook
-from ace_graph.memory.sharing import not_found
 from ace_graph.memory.similarity.losses import items_of
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore, Store

@@ -7,7 +7,8 @@ import logging
 from collections.abc import Collection
 from typing import Protocol, cast
 
-from ace_graph.memory.sharing import Caller, is_team
+from ace_graph.memory.rights import Caller
+from ace_graph.memory.sharing import is_team
 
 DIRECTORY_SECONDS = 2.0
 MAX_TEAMS = 1_000

@@ -38,19 +38,9 @@ from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.formats.registry import ImportOutcome, batches, outcome_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.rights import Caller, PlaybookAccess, Right, forbidden, not_found, right
 from ace_graph.memory.screening.screen import screen
-from ace_graph.memory.sharing import (
-    Caller,
-    PlaybookAccess,
-    Right,
-    forbidden,
-    not_found,
-    outgoing,
-    outgoing_snapshot,
-    outgoing_text,
-    reported,
-    right,
-)
+from ace_graph.memory.sharing import outgoing, outgoing_snapshot, outgoing_text, reported
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import LearnerExport, Store
 from ace_graph.memory.stores.memories import commit_checked

@@ -23,15 +23,12 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit, check_expected
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Supersede, Update
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.rights import RIGHTS, PlaybookAccess, Right, not_found
 from ace_graph.memory.sharing import (
-    RIGHTS,
-    PlaybookAccess,
     Proposal,
     ProposalState,
-    Right,
     Trust,
     leaves_owner,
-    not_found,
     outgoing_bullet,
     permitted,
     proposal_ids,

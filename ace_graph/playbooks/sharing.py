@@ -15,17 +15,8 @@ from ace_graph.base.errors import InvalidGrant
 from ace_graph.base.off_loop import off_loop
 from ace_graph.base.telemetry import audit_sharing
 from ace_graph.memory.catalogue import PlaybookEntry
-from ace_graph.memory.sharing import (
-    RIGHTS,
-    Caller,
-    Grant,
-    Proposal,
-    Right,
-    Subject,
-    checked_relation,
-    checked_team,
-    outgoing_text,
-)
+from ace_graph.memory.rights import RIGHTS, Caller, Right
+from ace_graph.memory.sharing import Grant, Proposal, Subject, checked_relation, checked_team, outgoing_text
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, naming
 from ace_graph.playbooks.directory import caller_of

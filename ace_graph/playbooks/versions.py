@@ -12,7 +12,6 @@ from datetime import datetime
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import HistoryTooShort
-from ace_graph.memory.catalogue import kept_versions, retention_plan, undoable_versions
 from ace_graph.memory.confidence import present_verdict
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Z_95, Interval, Playbook, wilson_interval
@@ -21,6 +20,7 @@ from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.memory.stores.playbooks import PlaybookStore, StoredVersion, naming
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory.version_retention import kept_versions, retention_plan, undoable_versions
 
 MAX_TURNS = 5_000
 """So many of the newest turns are read."""

@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from ace_graph.base.clock import Clock
 from ace_graph.base.errors import ConfigurationError, InvalidContext, RequestRefused
 from ace_graph.base.settings import Settings
-from ace_graph.memory.sharing import Caller
+from ace_graph.memory.rights import Caller
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.playbooks.directory import listed_teams
 

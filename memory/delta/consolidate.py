@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from ace_graph.memory.access import Uses
 from ace_graph.memory.bullet import MAX_DISTINCT, Bullet
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived
@@ -25,6 +24,7 @@ from ace_graph.memory.delta.screening import checked_text, screen_bullet
 from ace_graph.memory.search.source_words import words_besides
 from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
 from ace_graph.memory.similarity.losses import losses
+from ace_graph.memory.use_stamps import Uses
 
 MAX_CONSOLIDATIONS = 3
 """How often what was consolidated can be consolidated again."""

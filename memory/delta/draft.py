@@ -15,7 +15,6 @@ from pydantic import ValidationError
 
 from ace_graph.base.copy_on_write import CopyOnWrite
 from ace_graph.base.text import clean_line
-from ace_graph.memory.access import Uses
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import (
     ABSORBED,
@@ -38,6 +37,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.use_stamps import Uses
 
 _SAFE_ID = re.compile(r"[\w.-]{1,128}")
 TAKEN_IDS = frozenset({"archived", "diff", "history", "merge", "rollback", "search", "versions"})

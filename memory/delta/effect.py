@@ -13,10 +13,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.base.copy_on_write import CopyOnWrite
-from ace_graph.memory.access import Uses
 from ace_graph.memory.bullet import Bullet, Moment
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, TurnVotes, Vote
+from ace_graph.memory.use_stamps import Uses
 
 REFLECTIONS_KEPT = 3
 VOTES_KEPT = 200

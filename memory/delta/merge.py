@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import combinations
 
-from ace_graph.memory.access import Uses
 from ace_graph.memory.bullet import MAX_DISTINCT, MAX_EXAMPLES, MAX_KEYWORDS, Bullet, Stated
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived
@@ -21,6 +20,7 @@ from ace_graph.memory.delta.screening import checked_text, screened_again
 from ace_graph.memory.search.source_words import words_besides
 from ace_graph.memory.search.tokenize import content_words, language_of
 from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
+from ace_graph.memory.use_stamps import Uses
 
 MAX_SOURCES = 64
 MAX_TAGS = 32

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.memory.access import Uses
 from ace_graph.memory.bullet import (
     LEFT_OUT,
     Bullet,
@@ -25,6 +24,7 @@ from ace_graph.memory.bullet import (
 )
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Consolidations, RecentInsight, Vote
+from ace_graph.memory.use_stamps import Uses
 
 Increment = Annotated[int, Field(ge=0)]
 BulletRef = Text
@@ -357,8 +357,8 @@ class Delta(BaseModel):
 
     `op_id` makes the commit idempotent: the same id is applied once per learner. `source` names the turn or
     the evidence behind it. `now` is the time of all of its changes. `origin`: a delta of a turn is limited
-    (see turn_limits.py), that of a host is not. `keeps_label`: the version after it has the label of the one
-    before. With `expected_etag` it applies to that content only. What it adds is never merged into `apart`.
+    (`TurnLimits` in votes.py), that of a host is not. `keeps_label`: the version after it has the label of the
+    one before. With `expected_etag` it applies to that content only. What it adds is never merged into `apart`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

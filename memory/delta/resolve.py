@@ -10,7 +10,6 @@ from collections.abc import Collection
 
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import clean_line
-from ace_graph.memory.access import Uses, moved_stamps
 from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, Danger
 from ace_graph.memory.delta.add_or_merge import add
 from ace_graph.memory.delta.archive import PLAYBOOK_FULL, adds_beyond_cap, archive_beyond_cap, archive_harmful
@@ -56,6 +55,7 @@ from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import is_screen_reason, screen
 from ace_graph.memory.snapshot import Access, Snapshot
+from ace_graph.memory.use_stamps import Uses, moved_stamps
 
 MAX_INSIGHT_CHARS = 500
 _REPLACED = (

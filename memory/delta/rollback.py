@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ace_graph.base.errors import ChangeRefused
-from ace_graph.memory.access import Uses, restore_stamps
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import History, HistoryEntry, playbook_at
 from ace_graph.memory.delta.effect import Archived, Consolidated, Counted, Effect, Put, Unlinked
@@ -23,6 +22,7 @@ from ace_graph.memory.delta.operations import Restore, Rollback, Undo
 from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.use_stamps import Uses, restore_stamps
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ace_graph.memory.access import Uses, differences
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived, Cleared, Rewound
 from ace_graph.memory.delta.operations import Reset, Rollback, Undo
 from ace_graph.memory.playbook import id_number
+from ace_graph.memory.use_stamps import Uses, differences
 
 _NAMES_SHOWN = 5
 

@@ -13,12 +13,12 @@ from itertools import chain
 from math import inf, log10
 from types import MappingProxyType
 
-from ace_graph.memory.access import QuestionTerms
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.languages.detection import script_language
 from ace_graph.memory.search.index import Index, idf, topic_term
 from ace_graph.memory.search.tokenize import chat_terms, content_words, language_of, terms
 from ace_graph.memory.search.word_list import per_million
+from ace_graph.memory.use_stamps import QuestionTerms
 
 _GATE = 0.2
 """The share of the question's terms, by weight, that a bullet must cover, be it by one term."""

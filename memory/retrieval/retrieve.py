@@ -171,7 +171,7 @@ class Selection:
 # earned its place where only proven ones are shown (`memory.trust`); that is of a memory type which was not
 # asked for; or that is weak (`Policy.prune_threshold`). Where nothing else is left, advice that is one
 # failure behind is tried once more, because right advice may fail by chance. Relevance, the cutoff and the
-# budget decide about the others (`relevance.py`, `cutoff.py`, `selection.py`).
+# budget decide about the others (`relevance.py`, `gate.py`).
 
 
 Ineligible = Barred | Literal["type", "unproven", "failing"]

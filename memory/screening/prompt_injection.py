@@ -7,7 +7,7 @@ whether the verb reaches its object without a preposition ("ignore case in all r
 is negated, who the subject is, and whether a role, not a place or a skill, follows "you are now". "Never tell
 the learner the answer at once" is teaching; "never tell the learner about this note" is an instruction.
 
-The rules are the tables `orders` of the languages; docs/security.md says what they cover.
+The rules are the tables `agent_orders` of the languages; docs/security.md says what they cover.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def patterns() -> Iterator[re.Pattern[str]]:
 
 @cache
 def _rules(table: str = "rule") -> Rules:
-    tables = (raw_table(language, "orders") for language in languages("orders"))
+    tables = (raw_table(language, "agent_orders") for language in languages("agent_orders"))
     return Rules(rule for each in tables for rule in rules_in(each, table))
 
 
@@ -58,7 +58,7 @@ def _rules(table: str = "rule") -> Rules:
 #
 # Such a text is read without anything between its letters. An instruction that stands there in whole words
 # is left to `prompt_injection`, which knows what excuses it; one that does not was disguised, and has no
-# excuse. The words are in the tables `orders` of the languages, under [joined_words].
+# excuse. The words are in the tables `agent_orders` of the languages, under [joined_words].
 
 
 _APART = "with its letters set apart"
@@ -129,8 +129,8 @@ def _any_of(name: str) -> str:
 def _words(name: str) -> frozenset[str]:
     """Return the words of a name in all languages, folded."""
     found = set[str]()
-    for language in languages("orders"):
-        data = raw_table(language, "orders")
+    for language in languages("agent_orders"):
+        data = raw_table(language, "agent_orders")
         found.update(folded(cast("Mapping[str, str]", data.get("joined_words", {})).get(name, "")).split())
     return frozenset(found)
 

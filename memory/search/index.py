@@ -319,7 +319,7 @@ class Index:
         return builder.index()
 
     def compounds(self, term: str) -> list[str]:
-        """Return the terms of bullets that hold this one or are held by it; see compounds.py."""
+        """Return the terms of bullets that hold this one or are held by it."""
         return compounds(term, self.postings, self._vocabulary)
 
     def frequency(self, term: str) -> int:

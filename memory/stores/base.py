@@ -15,7 +15,7 @@ from uuid import uuid4
 from ace_graph.base.errors import InvalidContext
 from ace_graph.base.retention import Cutoffs
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, CleaningPlace
+from ace_graph.memory.record_retention import START, Cleaned, CleaningPlace
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
 
@@ -277,7 +277,7 @@ class CleanableStore(PendingStore, Protocol):
     ) -> Cleaned:
         """Clean one batch in one transaction: read at most `most` rows and delete what is too old.
 
-        `ace_graph.memory.retention.fate` decides about turns. Deltas are deleted from the oldest on, as far
+        `record_retention.fate` decides about turns. Deltas are deleted from the oldest on, as far
         as they are older than `cutoffs.records` and than the history that is kept. The key of a record or
         delta is deleted with it: from then on a commit from before `cutoffs.records` is CommitTooOld. With
         `dry_run` nothing is changed, only counted. Call it with `Cleaned.next` until that is None. Version

@@ -29,7 +29,8 @@ from ace_graph.memory.commit import (
 from ace_graph.memory.consolidation import with_schedule
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.sharing import Grant, PlaybookAccess, permitted
+from ace_graph.memory.rights import PlaybookAccess
+from ace_graph.memory.sharing import Grant, permitted
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.turn import TurnRecord

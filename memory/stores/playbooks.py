@@ -17,7 +17,8 @@ from ace_graph.memory.catalogue import Loaded, PlaybookEntry, PlaybookRef, Scope
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.sharing import Grant, PlaybookAccess, Proposal, ProposalState, Right, Subject
+from ace_graph.memory.rights import PlaybookAccess, Right
+from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject
 from ace_graph.memory.snapshot import Label, Snapshot
 from ace_graph.memory.stores.base import CleanableStore, PendingStore, Store
 

@@ -25,7 +25,6 @@ from typing import Annotated, Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.base.errors import IncompleteState
-from ace_graph.memory.access import QuestionTerms, Stamps, Touches, after_touches
 from ace_graph.memory.commit import CommitPlan
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.playbook import Playbook
@@ -38,6 +37,7 @@ from ace_graph.memory.serialization import (
     read_stored,
 )
 from ace_graph.memory.snapshot import Access, Snapshot, Version
+from ace_graph.memory.use_stamps import QuestionTerms, Stamps, Touches, after_touches
 
 # When a store drops old effects of a history, as arithmetic on version numbers.
 #

@@ -18,7 +18,7 @@ from ace_graph.learning.cleaning import clean_learners, trim_trajectories
 from ace_graph.memory.delta.operations import Add, Delta, Reset
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import CleaningPlace
+from ace_graph.memory.record_retention import CleaningPlace
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.memories import Unsaved, commit_unsaved
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore

@@ -30,7 +30,7 @@ wish wished sum_before sum_after"""
 TABLES = {
     "claims.toml": frozenset(("negations", "ordering", "seldom")),
     "feedback.toml": frozenset(_FEEDBACK.split()),
-    "orders.toml": frozenset(("rule", "joined_words")),
+    "agent_orders.toml": frozenset(("rule", "joined_words")),
     "persons.toml": frozenset(_PERSONS.split()),
     "sensitive.toml": frozenset(("health", "belief", "origin", "sexuality", "politics", "money", "topics")),
     "statements.toml": frozenset(_STATEMENTS.split()),
@@ -38,7 +38,7 @@ TABLES = {
 """The texts that each language needs, by table."""
 MAY_BE_EMPTY = {"no_person", "no_value", "not_this", "question_ends", "sum_after"}
 OPTIONAL = {
-    "orders.toml": {"answers", "parts"},
+    "agent_orders.toml": {"answers", "parts"},
     "persons.toml": {"joint_ends"},
     "statements.toml": {
         "beside",
@@ -62,10 +62,10 @@ ENGLISH_ONLY = "claims.toml"
 
 LACKS = {
     "arabic": [
+        "agent_orders.toml: joined_words",
         "chat.txt",
         "claims.toml",
         "feedback.toml",
-        "orders.toml: joined_words",
         "persons.toml",
         "platitudes.txt",
         "sensitive.toml",
@@ -84,21 +84,21 @@ LACKS = {
         "statements.toml",
     ],
     "swedish": [
+        "agent_orders.toml",
         "chat.txt",
         "claims.toml: negations",
         "claims.toml: seldom",
         "feedback.toml",
-        "orders.toml",
         "persons.toml",
         "platitudes.txt",
         "sensitive.toml",
         "statements.toml",
     ],
     "thai": [
+        "agent_orders.toml",
         "chat.txt",
         "claims.toml",
         "feedback.toml",
-        "orders.toml",
         "persons.toml",
         "platitudes.txt",
         "sensitive.toml",

@@ -11,7 +11,7 @@ from ace_graph import ACEContext, build_ace_graph, playbooks
 from ace_graph.base.errors import AceError, PlaybookForbidden, PlaybookNotFound
 from ace_graph.learning.curate_reflections import curate
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.sharing import Right
+from ace_graph.memory.rights import Right
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.playbooks.consolidation import consolidate, distinguish, merge_memories, undo
 from ace_graph.testing import ScriptedModel

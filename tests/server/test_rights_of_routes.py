@@ -20,7 +20,7 @@ from starlette.routing import Mount
 from ace_graph import playbooks
 from ace_graph.hosts.mcp_server.transports import http_app
 from ace_graph.memory.delta.operations import Add, Reset
-from ace_graph.memory.sharing import Right
+from ace_graph.memory.rights import Right
 from ace_graph.playbooks import open_playbook
 from ace_graph.server import Overrides, create_app
 from ace_graph.server.auth import Act, Identity, operator_may

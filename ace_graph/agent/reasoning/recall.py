@@ -29,7 +29,8 @@ from ace_graph.memory.foreign import as_foreign, foreign_prefix, united
 from ace_graph.memory.playbook import Playbook, RecentInsight
 from ace_graph.memory.retrieval.explain import as_receipt, why_shown
 from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, prompt_line, retrieve
-from ace_graph.memory.sharing import Caller, PlaybookAccess, Right, not_found, outgoing
+from ace_graph.memory.rights import Caller, PlaybookAccess, Right, not_found
+from ace_graph.memory.sharing import outgoing
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.playbooks import naming
 from ace_graph.memory.trust import arm_of

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from ace_graph.base.errors import PlaybookChanged
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.sharing import Right
+from ace_graph.memory.rights import Right
 from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.server.page.session import Done, Visitor, VisitorDep, local_path, prefix_of
 from ace_graph.server.routes.edit import Edit, playbook_of

@@ -23,7 +23,7 @@ from starlette.responses import Response
 
 from ace_graph.base.errors import AceError, RequestRefused
 from ace_graph.base.off_loop import working_for
-from ace_graph.memory.sharing import Caller
+from ace_graph.memory.rights import Caller
 from ace_graph.server.auth import Authenticator, Identity
 from ace_graph.server.middleware import (
     TokenBucket,

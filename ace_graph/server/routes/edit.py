@@ -21,7 +21,7 @@ from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Merged, Rejection, Report
 from ace_graph.memory.delta.operations import Delta, Operation
-from ace_graph.memory.sharing import Right
+from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.content import Change

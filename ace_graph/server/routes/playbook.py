@@ -57,7 +57,7 @@ from ace_graph.memory.delta.operations import (
 from ace_graph.memory.delta.rollback import archived
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.formats.registry import FormatName, format_named, read_bullets
-from ace_graph.memory.sharing import not_found
+from ace_graph.memory.rights import not_found
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnStatus
 from ace_graph.memory.views import (

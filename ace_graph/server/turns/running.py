@@ -29,7 +29,7 @@ from ace_graph.base.errors import (
 from ace_graph.base.telemetry import span_maker, turn_attributes
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.catalogue import wanted_refs
-from ace_graph.memory.sharing import Caller
+from ace_graph.memory.rights import Caller
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache

@@ -12,7 +12,7 @@ from ace_graph.base.retention import Retention
 from ace_graph.memory.commit import Amend, Pending
 from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation, Reset
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned
+from ace_graph.memory.record_retention import START, Cleaned
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import CleanableStore, can_clean
 from ace_graph.memory.trajectory import deleted

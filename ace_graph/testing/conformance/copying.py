@@ -13,7 +13,7 @@ from ace_graph.base.retention import Cutoffs
 from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Delta, Reset
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START
+from ace_graph.memory.record_retention import START
 from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.whole import CopyableStore, WholeMemory, WholeStore, can_copy

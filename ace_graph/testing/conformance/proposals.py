@@ -5,7 +5,8 @@ from __future__ import annotations
 from uuid import uuid4
 
 from ace_graph.base.errors import PlaybookForbidden, PlaybookNotFound
-from ace_graph.memory.sharing import Relation, Right
+from ace_graph.memory.rights import Right
+from ace_graph.memory.sharing import Relation
 from ace_graph.testing.conformance.case import StoreUnderTest as Database
 from ace_graph.testing.conformance.shared_playbooks import (
     created,

@@ -13,7 +13,8 @@ from uuid import uuid4
 from ace_graph.base.errors import AceError
 from ace_graph.memory.catalogue import PlaybookRef, checked_entry
 from ace_graph.memory.delta.operations import Add, Delta, Reset
-from ace_graph.memory.sharing import Caller, Grant, PlaybookAccess, Proposal, Relation, Subject, Trust
+from ace_graph.memory.rights import Caller, PlaybookAccess
+from ace_graph.memory.sharing import Grant, Proposal, Relation, Subject, Trust
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, keeps_playbooks
 from ace_graph.testing.conformance.case import StoreUnderTest as Database

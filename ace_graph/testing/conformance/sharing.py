@@ -8,7 +8,8 @@ from uuid import uuid4
 from ace_graph.base.errors import AceError, ChangeRefused, PlaybookForbidden, PlaybookNotFound
 from ace_graph.memory.catalogue import PlaybookRef, WantedPlaybook
 from ace_graph.memory.delta.operations import Add, Remove, Reset
-from ace_graph.memory.sharing import Relation, Right, Subject
+from ace_graph.memory.rights import Right
+from ace_graph.memory.sharing import Relation, Subject
 from ace_graph.testing.conformance.case import StoreUnderTest as Database
 from ace_graph.testing.conformance.shared_playbooks import (
     created,

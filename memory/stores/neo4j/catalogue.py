@@ -22,8 +22,9 @@ from ace_graph.memory.catalogue import (
 )
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.rights import PlaybookAccess, Right
 from ace_graph.memory.serialization import load_effect
-from ace_graph.memory.sharing import Grant, PlaybookAccess, Right
+from ace_graph.memory.sharing import Grant
 from ace_graph.memory.snapshot import Label, Version
 from ace_graph.memory.stores.neo4j.queries import PARTS, STATE, Parts, base_properties, native, owner_name
 from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final, LiteralString, NamedTuple, cast
 
 from ace_graph.base.retention import Cutoffs
-from ace_graph.memory.retention import Cleaned, CleaningPlace, Fate, References, fate, named_turns
+from ace_graph.memory.record_retention import Cleaned, CleaningPlace, Fate, References, fate, named_turns
 from ace_graph.memory.serialization import load_record
 from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
 from ace_graph.memory.stores.neo4j.commit import lock, read_locked

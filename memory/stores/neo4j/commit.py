@@ -10,7 +10,7 @@ from typing import Final, LiteralString, NamedTuple
 from ace_graph.base.errors import CommitContention, IncompleteState, LearnerForgotten, TrajectoryNotFound
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import Amend, Commit, PendingItem, begun_at, check_age, check_not_forgotten
-from ace_graph.memory.sharing import Right
+from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.neo4j import pending as pending_items

@@ -42,8 +42,9 @@ from ace_graph.memory.commit import (
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, CleaningPlace
-from ace_graph.memory.sharing import Grant, PlaybookAccess, Proposal, ProposalState, Right, Subject, not_found
+from ace_graph.memory.record_retention import START, Cleaned, CleaningPlace
+from ace_graph.memory.rights import PlaybookAccess, Right, not_found
+from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
     TIMEOUT,

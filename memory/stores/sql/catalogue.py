@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from ace_graph.base.errors import PlaybookExists
 from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef, Scope
-from ace_graph.memory.sharing import Grant, PlaybookAccess, Proposal, Right, not_found
+from ace_graph.memory.rights import PlaybookAccess, Right, not_found
+from ace_graph.memory.sharing import Grant, Proposal
 from ace_graph.memory.stores.records import ENTRY_COLUMNS, entry_of
 from ace_graph.memory.stores.sql.database import Tables
 from ace_graph.memory.stores.sql.sharing import add_grants, add_proposal, list_shared_ids, read_grants

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple, cast
 
 from ace_graph.base.retention import Cutoffs
-from ace_graph.memory.retention import Cleaned, CleaningPlace, Fate, References, fate, named_turns
+from ace_graph.memory.record_retention import Cleaned, CleaningPlace, Fate, References, fate, named_turns
 from ace_graph.memory.serialization import dump_record, load_record
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerSummary, StoreSizes

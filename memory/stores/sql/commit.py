@@ -11,7 +11,7 @@ from ace_graph.memory.commit import (
     check_expected,
     check_not_forgotten,
 )
-from ace_graph.memory.sharing import Right
+from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport
 from ace_graph.memory.stores.commit_queue import CommitRequest

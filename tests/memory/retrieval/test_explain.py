@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ace_graph.memory import Access, Bullet, Playbook, Policy
-from ace_graph.memory.access import QuestionTerms, after_questions, asked_terms
 from ace_graph.memory.retrieval import explain
 from ace_graph.memory.retrieval.explain import (
     BelowCutoff,
@@ -26,6 +25,7 @@ from ace_graph.memory.retrieval.explain import (
     in_words,
     is_shown,
 )
+from ace_graph.memory.use_stamps import QuestionTerms, after_questions, asked_terms
 from tests.memory.retrieval.queries import ADD, NOW, THEN, ask, bullet, core, ids
 from tests.memory.retrieval.test_retrieval_laws import CONTENTS
 

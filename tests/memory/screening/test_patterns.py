@@ -14,7 +14,9 @@ from ace_graph.memory.screening import rules as links
 from ace_graph.memory.screening.rules import Rule, patterns_of, read_rules, rules_in
 from ace_graph.memory.screening.screen import screen
 
-INSTRUCTIONS = [rule for language in languages("orders") for rule in rules_in(raw_table(language, "orders"))]
+INSTRUCTIONS = [
+    rule for language in languages("agent_orders") for rule in rules_in(raw_table(language, "agent_orders"))
+]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ace_graph.base.retention import Cutoffs
 from ace_graph.memory.commit import Amend, Commit, Pending, PendingItem
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, CleaningPlace
+from ace_graph.memory.record_retention import START, Cleaned, CleaningPlace
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
