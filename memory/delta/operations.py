@@ -357,8 +357,9 @@ class Delta(BaseModel):
 
     `op_id` makes the commit idempotent: the same id is applied once per learner. `source` names the turn or
     the evidence behind it. `now` is the time of all of its changes. `origin`: a delta of a turn is limited
-    (`TurnLimits` in votes.py), that of a host is not. `keeps_label`: the version after it has the label of the
-    one before. With `expected_etag` it applies to that content only. What it adds is never merged into `apart`.
+    (`TurnLimits` in votes.py), that of a host is not. `keeps_label`: the version after it has the label of
+    the one before. With `expected_etag` it applies to that content only. What it adds is never merged into
+    `apart`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
