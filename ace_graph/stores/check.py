@@ -16,9 +16,9 @@ from typing import Protocol, runtime_checkable
 
 from ace_graph.base.errors import AceError, CorruptPayload, NewerFormat
 from ace_graph.memory.serialization import load_effect, load_record, load_report
-from ace_graph.memory.stores.base import LearnerSummary
+from ace_graph.memory.stores.base import LearnerSummary, PlaybookStore, Store
 from ace_graph.memory.stores.snapshot_and_log import StoredBase, load_base
-from ace_graph.memory.stores.whole import CopyableStore, WholeMemory, WholePlaybooks
+from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.stores.copy_store import CopyProblem, CopyProgress, Key, pages, store_of
 
 _DAMAGED = (CorruptPayload, NewerFormat, ValueError, TypeError)
@@ -55,7 +55,7 @@ def _ignore(_step: CopyProgress) -> None:
     """Nothing to do after a step."""
 
 
-async def check_all(store: CopyableStore, on_step: Callable[[CopyProgress], None] = _ignore) -> CheckResult:
+async def check_all(store: Store, on_step: Callable[[CopyProgress], None] = _ignore) -> CheckResult:
     """Read everything in a store. Raises what the store raises where it can't be read at all."""
     problems = [CopyProblem(Key("store", store.name), why) for why in await _integrity(store)]
     learners = await _listed(problems, "learners", _ids(store))
@@ -79,7 +79,7 @@ async def check_all(store: CopyableStore, on_step: Callable[[CopyProgress], None
     return replace(result, problems=tuple(problems))
 
 
-async def _integrity(store: CopyableStore) -> tuple[str, ...]:
+async def _integrity(store: Store) -> tuple[str, ...]:
     if not isinstance(store, _ChecksItself):
         return ()
     try:
@@ -88,7 +88,7 @@ async def _integrity(store: CopyableStore) -> tuple[str, ...]:
         return (_sentence(error),)
 
 
-async def _ids(store: CopyableStore | WholePlaybooks) -> AsyncIterator[str]:
+async def _ids(store: Store | PlaybookStore) -> AsyncIterator[str]:
     """Yield the keys; one that can't be listed takes those before it from nobody."""
 
     async def listed(limit: int, after: str) -> Sequence[LearnerSummary]:
@@ -101,7 +101,7 @@ async def _ids(store: CopyableStore | WholePlaybooks) -> AsyncIterator[str]:
         yield each.learner_id
 
 
-async def _members(store: CopyableStore, team: str) -> AsyncIterator[str]:
+async def _members(store: Store, team: str) -> AsyncIterator[str]:
     async def listed(limit: int, after: str) -> Sequence[str]:
         return await store.members(team, limit, after)
 

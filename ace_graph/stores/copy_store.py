@@ -27,8 +27,8 @@ from ace_graph.base.errors import (
 from ace_graph.base.executors import Work
 from ace_graph.base.settings import Settings
 from ace_graph.memory.catalogue import PlaybookEntry
-from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.stores.whole import CopyableStore, WholeMemory, WholeStore
+from ace_graph.memory.stores.base import KeyedStore, Store
+from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.stores import open_store
 
 T = TypeVar("T")
@@ -125,8 +125,8 @@ def _ignore(_step: CopyProgress) -> None:
 
 
 async def copy_store(
-    source: CopyableStore,
-    target: CopyableStore,
+    source: Store,
+    target: Store,
     *,
     learner: str | None = None,
     mode: Mode = "copy",
@@ -168,7 +168,7 @@ async def _noted(work: _Work, key: Key, job: Awaitable[None]) -> None:
         work.fail(key, str(error))
 
 
-async def _compare(source: CopyableStore, target: CopyableStore, key: Key, work: _Work, mode: Mode) -> None:
+async def _compare(source: Store, target: Store, key: Key, work: _Work, mode: Mode) -> None:
     """Find out how a key stands in the target."""
     there = await store_of(target, key).whole(key.name)
     if there is None and mode == "copy":
@@ -211,7 +211,7 @@ def _why_different(here: WholeMemory, there: WholeMemory) -> str:
     return f"has the same version {new.n} there, and other turns, pending work or grants: copy again"
 
 
-async def _copy(source: CopyableStore, target: CopyableStore, key: Key, work: _Work) -> None:
+async def _copy(source: Store, target: Store, key: Key, work: _Work) -> None:
     """Write a key's memory in place of what was compared, and read it back."""
     here = await store_of(source, key).whole(key.name)
     if here is None:
@@ -227,11 +227,11 @@ async def _copy(source: CopyableStore, target: CopyableStore, key: Key, work: _W
         work.add(copied=1)
 
 
-def store_of(store: CopyableStore, key: Key) -> WholeStore:
+def store_of(store: Store, key: Key) -> KeyedStore:
     return store if key.kind == "learner" else store.playbooks
 
 
-async def _stamps(store: CopyableStore, learner: str | None) -> _Stamps:
+async def _stamps(store: Store, learner: str | None) -> _Stamps:
     """Return the version of each key of a store, or of one learner and the learner's playbooks.
 
     Raises ConfigurationError for a learner without anything.
@@ -246,7 +246,7 @@ async def _stamps(store: CopyableStore, learner: str | None) -> _Stamps:
     return found
 
 
-async def _stamps_of(store: CopyableStore, learner: str) -> _Stamps:
+async def _stamps_of(store: Store, learner: str) -> _Stamps:
     async def owned(limit: int, after: str) -> Sequence[PlaybookEntry]:
         return await store.playbooks.entries(learner, limit, after)
 
@@ -261,9 +261,7 @@ async def _stamps_of(store: CopyableStore, learner: str) -> _Stamps:
     return found
 
 
-async def _copy_teams(
-    source: CopyableStore, target: CopyableStore, learner: str | None, work: _Work, mode: Mode
-) -> None:
+async def _copy_teams(source: Store, target: Store, learner: str | None, work: _Work, mode: Mode) -> None:
     """Add the members of the source's teams, or one learner to the learner's teams; or compare them."""
     names = [team async for team in pages(source.teams, str)]
     if learner is not None:
@@ -277,7 +275,7 @@ async def _copy_teams(
             work.fail(Key("learner", member), f"is not in team {team} there: copy again")
 
 
-async def _members(store: CopyableStore, team: str) -> set[str]:
+async def _members(store: Store, team: str) -> set[str]:
     async def listed(limit: int, after: str) -> Sequence[str]:
         return await store.members(team, limit, after)
 
@@ -307,7 +305,7 @@ class StoreJob(Generic[Item, Result]):
     """Calls `act` with the store that `settings` name and an item. For Ray, `act` is pickled."""
 
     settings: Settings
-    act: Callable[[PendingStore, Item], Awaitable[Result]]
+    act: Callable[[Store, Item], Awaitable[Result]]
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[Work[Item, Result]]:

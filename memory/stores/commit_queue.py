@@ -109,7 +109,7 @@ class CommittingNamespace(ABC):
         record: TurnRecord | Amend | None = None,
         pending: Pending | PendingItem | None = None,
     ) -> Commit:
-        """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
+        """Apply `delta` once, and store `record` and `pending` with it; see `KeyedStore.commit`."""
         learner = checked_learner_id(learner_id)
         policy, new_token, asked = self.policy, self._new_token, self._asked
         request = CommitRequest(learner, delta, base, record, pending, policy, new_token, asked=asked)

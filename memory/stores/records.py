@@ -15,8 +15,7 @@ from ace_graph.memory.commit import HistoryEntry, Pending, PendingItem
 from ace_graph.memory.serialization import dump_record, load_effect, load_report
 from ace_graph.memory.sharing import Grant, Subject, stored_relation
 from ace_graph.memory.snapshot import Label, Version
-from ace_graph.memory.stores.base import LearnerSummary
-from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.base import LearnerSummary, StoredVersion
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 

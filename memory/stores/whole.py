@@ -11,15 +11,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol, TypeGuard
+from typing import NamedTuple
 
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import HistoryEntry, PendingItem
 from ace_graph.memory.serialization import dump_access, dump_effect, dump_playbook, dump_record
 from ace_graph.memory.sharing import Grant, Proposal
 from ace_graph.memory.snapshot import Label, Snapshot
-from ace_graph.memory.stores.base import LearnerExport, SharingExport, Store
-from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, keeps_playbooks
+from ace_graph.memory.stores.base import LearnerExport, SharingExport
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,
@@ -117,42 +116,6 @@ class WholeMemory:
             and {each.op_id for each in self.deltas} <= {each.op_id for each in newer.deltas}
             and {each.op_id for each in self.turns} <= {each.op_id for each in newer.turns}
         )
-
-
-class WholeStore(Store, Protocol):
-    """A store, or its namespace of named playbooks, that reads and writes what is under a key whole."""
-
-    async def whole(self, key: str) -> WholeMemory | None:
-        """Return everything stored under the key, read at one moment; None where there is nothing."""
-        ...
-
-    async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
-        """Store everything under the key, in place of `held`, in one transaction.
-
-        Returns False and changes nothing where something else than `held` is stored there. Safe to repeat.
-        Raises PlaybookExists for a playbook whose owner has another one of that name.
-        """
-        ...
-
-
-class CopyableStore(NamingStore, WholeStore, Protocol):
-    """A store of learners and named playbooks that can be copied. All stores here are such."""
-
-    @property
-    def playbooks(self) -> WholePlaybooks:
-        """The named playbooks."""
-        ...
-
-
-class WholePlaybooks(PlaybookStore, WholeStore, Protocol):
-    """The namespace of named playbooks of a store that can be copied."""
-
-
-def can_copy(store: Store) -> TypeGuard[CopyableStore]:
-    """Whether a store has the methods of CopyableStore."""
-    return keeps_playbooks(store) and all(
-        callable(getattr(each, "put_whole", None)) for each in (store, store.playbooks)
-    )
 
 
 # The JSON document of `learner export`, with everything stored about one learner.

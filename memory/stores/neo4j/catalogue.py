@@ -25,10 +25,10 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import load_effect
 from ace_graph.memory.sharing import Grant, PlaybookAccess, Right
 from ace_graph.memory.snapshot import Label, Version
+from ace_graph.memory.stores.base import StoredVersion
 from ace_graph.memory.stores.neo4j.queries import PARTS, STATE, Parts, base_properties, native, owner_name
 from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import GrantRow, delete_sharing, list_shared_ids, read_grants
-from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     StoredBase,

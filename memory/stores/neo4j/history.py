@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from ace_graph.memory.commit import History
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import load_record
-from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport
+from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport, VectorChange
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.catalogue import list_entries
 from ace_graph.memory.stores.neo4j.commit import read_locked
@@ -20,7 +20,6 @@ from ace_graph.memory.stores.neo4j.queries import read_entry
 from ace_graph.memory.stores.neo4j.runner import Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import read_sharing
 from ace_graph.memory.stores.snapshot_and_log import StoredBase, load_base
-from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.turn import TurnRecord
 
 _ALL = 2**31
@@ -65,7 +64,7 @@ async def read_base(run: Runner, learner_id: str) -> tuple[int, Playbook]:
     return n, load_base(base.checked().text)
 
 
-# The vectors of bullets in the Neo4j store (see `ace_graph.memory.stores.vectors`): a node for each.
+# The vectors of bullets in the Neo4j store (see `ace_graph.memory.stores.base`): a node for each.
 
 
 _READ: Final = """

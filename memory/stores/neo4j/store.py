@@ -49,8 +49,10 @@ from ace_graph.memory.stores.base import (
     TIMEOUT,
     LearnerExport,
     LearnerSummary,
+    StoredVersion,
     StoreSizes,
     Timeouts,
+    VectorChange,
     checked_learner_id,
     random_token,
 )
@@ -87,9 +89,7 @@ from ace_graph.memory.stores.neo4j.queries import Reply, known_parameter
 from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import delete_sharing, forget_member
 from ace_graph.memory.stores.neo4j.whole import put_whole, read_whole, stage, unstage
-from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
-from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -118,14 +118,14 @@ class Neo4jNamespace(CommittingNamespace):
         return await self._on_portal(lambda link: self._read(link, learner, held))
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
-        """Change a turn's record; see `PendingStore.amend`."""
+        """Change a turn's record; see `KeyedStore.amend`."""
         learner = checked_learner_id(learner_id)
         return await self._locked(learner, lambda work: pending_items.amend_turn(work, learner, amend))
 
     async def find_turns(
         self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
     ) -> tuple[TurnRecord, ...]:
-        """Return the turns that match; see `PendingStore.find_turns`."""
+        """Return the turns that match; see `KeyedStore.find_turns`."""
         learner = checked_learner_id(learner_id)
         most, start = max(0, limit), max(0, skip)
         return await self._in_session(lambda run: pending_items.find_turns(run, learner, wanted, most, start))
@@ -133,22 +133,22 @@ class Neo4jNamespace(CommittingNamespace):
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
     ) -> PendingItem | None:
-        """Lease the next item; see `PendingStore.claim`."""
+        """Lease the next item; see `KeyedStore.claim`."""
         request = pending_items.ClaimRequest(owner, now, seconds, learner_id, self._new_token())
         return await self._write(lambda link: pending_items.claim_next(self.connection, link, request))
 
     async def renew(self, item: PendingItem, until: datetime) -> bool:
-        """Extend the lease; see `PendingStore.renew`."""
+        """Extend the lease; see `KeyedStore.renew`."""
         return await self._locked(item.learner_id, lambda work: pending_items.renew_lease(work, item, until))
 
     async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-        """Release the item with the error; see `PendingStore.fail`."""
+        """Release the item with the error; see `KeyedStore.fail`."""
         return await self._locked(
             item.learner_id, lambda work: pending_items.release(work, item, error, retry_at)
         )
 
     async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
-        """Make a dead letter pending again; see `PendingStore.retry`."""
+        """Make a dead letter pending again; see `KeyedStore.retry`."""
         learner = checked_learner_id(learner_id)
         return await self._locked(
             learner, lambda work: pending_items.retry_dead(work, learner, pending_id, now)
@@ -157,13 +157,13 @@ class Neo4jNamespace(CommittingNamespace):
     async def list_pending(
         self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
     ) -> tuple[PendingItem, ...]:
-        """Return the items in order; see `PendingStore.list_pending`."""
+        """Return the items in order; see `KeyedStore.list_pending`."""
         return await self._in_session(
             lambda run: pending_items.read_items(run, learner_id, dead, max(0, limit))
         )
 
     async def count_pending(self) -> PendingCounts:
-        """Return how many items there are; see `PendingStore.count_pending`."""
+        """Return how many items there are; see `KeyedStore.count_pending`."""
         return await self._in_session(pending_items.count_items)
 
     async def history(self, learner_id: str) -> History:
@@ -172,11 +172,11 @@ class Neo4jNamespace(CommittingNamespace):
         return await self._locked(learner, lambda run: read_history(run, learner))
 
     async def versions(self, key: str) -> tuple[StoredVersion, ...]:
-        """Return all versions, the oldest first; see `VersionedStore.versions`."""
+        """Return all versions, the oldest first; see `ContentStore.versions`."""
         return await self._locked(key, lambda run: read_versions(run, key))
 
     async def content_at(self, key: str, n: int) -> Playbook | None:
-        """Return the content of a version; see `VersionedStore.content_at`."""
+        """Return the content of a version; see `ContentStore.content_at`."""
         return await self._locked(key, lambda run: read_content_at(run, key, n))
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
@@ -232,24 +232,24 @@ class Neo4jNamespace(CommittingNamespace):
         most: int = 200,
         dry_run: bool = False,
     ) -> Cleaned:
-        """Clean one batch, under the learner's lock; see `CleanableStore.clean`."""
+        """Clean one batch, under the learner's lock; see `KeyedStore.clean`."""
         batch = cleaning.CleaningCall(checked_learner_id(learner_id), cutoffs, place, max(1, most), dry_run)
         return await self._write(lambda link: cleaning.clean_batch(self.connection, link, batch))
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
-        """Return whether the caller should clean now; see `CleanableStore.begin_cleaning`."""
+        """Return whether the caller should clean now; see `KeyedStore.begin_cleaning`."""
         return await self._write(lambda link: cleaning.begin_cleaning(self.connection, link, now, every))
 
     async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
-        """Return learners in the order of their ids; see `CleanableStore.learners`."""
+        """Return learners in the order of their ids; see `KeyedStore.learners`."""
         return await self._in_session(lambda run: cleaning.list_learners(run, max(0, limit), after))
 
     async def sizes(self) -> StoreSizes:
-        """Return how much is stored; see `CleanableStore.sizes`."""
+        """Return how much is stored; see `KeyedStore.sizes`."""
         return await self._in_session(cleaning.read_sizes)
 
     async def whole(self, key: str) -> WholeMemory | None:
-        """Return everything stored under the key; see `WholeStore.whole`."""
+        """Return everything stored under the key; see `KeyedStore.whole`."""
         learner = checked_learner_id(key)
 
         async def read(link: Neo4jLink) -> WholeMemory | None:
@@ -259,7 +259,7 @@ class Neo4jNamespace(CommittingNamespace):
         return await portal().run(self.connection.work(read, seconds=COPY_SECONDS))
 
     async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
-        """Store everything under the key; see `WholeStore.put_whole`."""
+        """Store everything under the key; see `KeyedStore.put_whole`."""
         learner = checked_learner_id(key)
 
         async def put(link: Neo4jLink) -> bool:
@@ -273,12 +273,12 @@ class Neo4jNamespace(CommittingNamespace):
         return await portal().run(self.connection.work(put, seconds=COPY_SECONDS), shielded=True)
 
     async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
-        """Return the rows of a model; see `VectorStore.vectors`."""
+        """Return the rows of a model; see `KeyedStore.vectors`."""
         learner = checked_learner_id(learner_id)
         return await self._in_session(lambda run: read_vectors(run, learner, model))
 
     async def put_vectors(self, learner_id: str, epoch: str | None, change: VectorChange) -> bool:
-        """Store and delete rows; see `VectorStore.put_vectors`."""
+        """Store and delete rows; see `KeyedStore.put_vectors`."""
         learner = checked_learner_id(learner_id)
         return await self._locked(
             learner, lambda work: put_vectors(work, learner, epoch, change), Right.WRITE
@@ -376,7 +376,7 @@ class Neo4jNamespace(CommittingNamespace):
 
 
 class Neo4jStore(Neo4jNamespace):
-    """A `NamingStore` (see `ace_graph.memory.stores.playbooks`) on Neo4j 5.26 or newer, any edition."""
+    """A `Store` (see `ace_graph.memory.stores.base`) on Neo4j 5.26 or newer, any edition."""
 
     def __init__(
         self,
@@ -406,36 +406,36 @@ class Neo4jStore(Neo4jNamespace):
     async def load_attached(
         self, learner_id: str, wanted: Sequence[WantedPlaybook], known: Snapshot | None = None
     ) -> Loaded:
-        """Return the newest snapshot and the named playbooks; see `NamingStore.load_attached`."""
+        """Return the newest snapshot and the named playbooks; see `Store.load_attached`."""
         learner, held = checked_learner_id(learner_id), known or Snapshot()
         return await self._on_portal(lambda link: self._load_attached(link, learner, wanted, held))
 
     async def teams_of(self, user: str) -> tuple[str, ...]:
-        """Return the teams that a user is in; see `NamingStore.teams_of`."""
+        """Return the teams that a user is in; see `Store.teams_of`."""
         return await self._in_session(lambda run: sharing.teams_of(run, user))
 
     async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
-        """Return teams in order; see `NamingStore.teams`."""
+        """Return teams in order; see `Store.teams`."""
         return await self._in_session(lambda run: sharing.list_teams(run, max(0, limit), after))
 
     async def teams_like(self, team: str) -> tuple[str, ...]:
-        """Return the teams that could be taken for this one; see `NamingStore.teams_like`."""
+        """Return the teams that could be taken for this one; see `Store.teams_like`."""
         return await self._in_session(lambda run: sharing.teams_like(run, team))
 
     async def members(self, team: str, limit: int = 100, after: str = "") -> tuple[str, ...]:
-        """Return members of a team in order; see `NamingStore.members`."""
+        """Return members of a team in order; see `Store.members`."""
         return await self._in_session(lambda run: sharing.list_members(run, team, max(0, limit), after))
 
     async def add_members(self, team: str, members: Collection[str]) -> int:
-        """Add members to a team; see `NamingStore.add_members`."""
+        """Add members to a team; see `Store.add_members`."""
         return await self._in_session(lambda run: sharing.move_members(run, team, members, joining=True))
 
     async def remove_members(self, team: str, members: Collection[str]) -> int:
-        """Remove members of a team; see `NamingStore.remove_members`."""
+        """Remove members of a team; see `Store.remove_members`."""
         return await self._in_session(lambda run: sharing.move_members(run, team, members, joining=False))
 
     async def proposals_by(self, user: str, limit: int = 100, after: str = "") -> tuple[Proposal, ...]:
-        """Return what a user has proposed; see `NamingStore.proposals_by`."""
+        """Return what a user has proposed; see `Store.proposals_by`."""
         return await self._in_session(
             lambda run: sharing.proposals_by(run.of("playbooks"), user, max(0, limit), after)
         )

@@ -11,7 +11,7 @@ from ace_graph.memory.commit import History
 from ace_graph.memory.delta.effect import Report, apply
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import load_effect, load_record, load_report
-from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.base import StoredVersion, VectorChange
 from ace_graph.memory.stores.records import (
     HISTORY_COLUMNS,
     VERSION_COLUMNS,
@@ -21,7 +21,6 @@ from ace_graph.memory.stores.records import (
 from ace_graph.memory.stores.snapshot_and_log import StoredBase, base_checksum, dump_base, load_base
 from ace_graph.memory.stores.sql.database import Tables
 from ace_graph.memory.stores.sql.state import drop_effects, put_base, read_base, read_head
-from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.turn import TurnRecord
 
 

@@ -490,7 +490,7 @@ def _compared(learner: str, serialized: SerializedPlan, begun: datetime) -> dict
 
 
 class PostgresStore(SQLStore):
-    """A `NamingStore` (see `ace_graph.memory.stores.playbooks`) on PostgreSQL 14 or newer."""
+    """A `Store` (see `ace_graph.memory.stores.base`) on PostgreSQL 14 or newer."""
 
     def __init__(
         self,

@@ -27,12 +27,13 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
     LearnerExport,
     LearnerSummary,
+    StoredVersion,
     StoreSizes,
+    VectorChange,
     checked_learner_id,
     random_token,
 )
 from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
-from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.stores.sql import catalogue, cleaning, sharing
 from ace_graph.memory.stores.sql import pending as pending_items
@@ -51,7 +52,6 @@ from ace_graph.memory.stores.sql.history import (
 )
 from ace_graph.memory.stores.sql.state import lock, read_attached, read_snapshot
 from ace_graph.memory.stores.sql.whole import put_whole, read_whole
-from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -83,14 +83,14 @@ class SQLNamespace(CommittingNamespace):
         return await self._statement(lambda tables: read_snapshot(tables, learner, known))
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
-        """Change a turn's record; see `PendingStore.amend`."""
+        """Change a turn's record; see `KeyedStore.amend`."""
         learner = checked_learner_id(learner_id)
         return await self._locked(learner, lambda work: pending_items.amend_turn(work, learner, amend))
 
     async def find_turns(
         self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
     ) -> tuple[TurnRecord, ...]:
-        """Return the turns that match; see `PendingStore.find_turns`."""
+        """Return the turns that match; see `KeyedStore.find_turns`."""
         learner, most, start = checked_learner_id(learner_id), max(0, limit), max(0, skip)
         return await self._statement(
             lambda tables: pending_items.find_turns(tables, learner, wanted, most, start)
@@ -99,35 +99,35 @@ class SQLNamespace(CommittingNamespace):
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
     ) -> PendingItem | None:
-        """Lease the next item; see `PendingStore.claim`."""
+        """Lease the next item; see `KeyedStore.claim`."""
         token = self._new_token()
         return await self._write(
             lambda tables: pending_items.claim_next(tables, owner, now, seconds, learner_id, token)
         )
 
     async def renew(self, item: PendingItem, until: datetime) -> bool:
-        """Extend the lease; see `PendingStore.renew`."""
+        """Extend the lease; see `KeyedStore.renew`."""
         return await self._write(lambda tables: pending_items.renew_lease(tables, item, until))
 
     async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-        """Release the item with the error; see `PendingStore.fail`."""
+        """Release the item with the error; see `KeyedStore.fail`."""
         return await self._write(lambda tables: pending_items.release(tables, item, error, retry_at))
 
     async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
-        """Make a dead letter pending again; see `PendingStore.retry`."""
+        """Make a dead letter pending again; see `KeyedStore.retry`."""
         learner = checked_learner_id(learner_id)
         return await self._write(lambda tables: pending_items.retry_dead(tables, learner, pending_id, now))
 
     async def list_pending(
         self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
     ) -> tuple[PendingItem, ...]:
-        """Return the items in order; see `PendingStore.list_pending`."""
+        """Return the items in order; see `KeyedStore.list_pending`."""
         return await self._statement(
             lambda tables: pending_items.read_items(tables, learner_id, dead, max(0, limit))
         )
 
     async def count_pending(self) -> PendingCounts:
-        """Return how many items there are; see `PendingStore.count_pending`."""
+        """Return how many items there are; see `KeyedStore.count_pending`."""
         return await self._statement(pending_items.count_items)
 
     async def history(self, learner_id: str) -> History:
@@ -136,11 +136,11 @@ class SQLNamespace(CommittingNamespace):
         return await self._read(lambda tables: read_history(tables, learner, everything=False))
 
     async def versions(self, key: str) -> tuple[StoredVersion, ...]:
-        """Return all versions, the oldest first; see `VersionedStore.versions`."""
+        """Return all versions, the oldest first; see `ContentStore.versions`."""
         return await self._read(lambda tables: read_versions(tables, key))
 
     async def content_at(self, key: str, n: int) -> Playbook | None:
-        """Return the content of a version; see `VersionedStore.content_at`."""
+        """Return the content of a version; see `ContentStore.content_at`."""
         return await self._read(lambda tables: read_content_at(tables, key, n))
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
@@ -175,32 +175,32 @@ class SQLNamespace(CommittingNamespace):
         most: int = 200,
         dry_run: bool = False,
     ) -> Cleaned:
-        """Clean one batch; see `CleanableStore.clean`."""
+        """Clean one batch; see `KeyedStore.clean`."""
         batch = Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most))
         if dry_run:
             return await self._read(lambda tables: cleaning.count_batch(tables, batch))
         return await self._run(lambda tables: cleaning.clean_batch(tables, batch), writes=True)
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
-        """Return whether the caller should clean now; see `CleanableStore.begin_cleaning`."""
+        """Return whether the caller should clean now; see `KeyedStore.begin_cleaning`."""
         return await self._write(lambda tables: cleaning.begin_cleaning(tables, now, every))
 
     async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
-        """Return learners in the order of their ids; see `CleanableStore.learners`."""
+        """Return learners in the order of their ids; see `KeyedStore.learners`."""
         return await self._statement(lambda tables: cleaning.list_learners(tables, max(0, limit), after))
 
     async def sizes(self) -> StoreSizes:
-        """Return how much is stored; see `CleanableStore.sizes`."""
+        """Return how much is stored; see `KeyedStore.sizes`."""
         return await self._statement(cleaning.read_sizes)
 
     async def whole(self, key: str) -> WholeMemory | None:
-        """Return everything stored under the key; see `WholeStore.whole`."""
+        """Return everything stored under the key; see `KeyedStore.whole`."""
         return await self._read(
             lambda tables: read_whole(tables, checked_learner_id(key)), seconds=COPY_SECONDS
         )
 
     async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
-        """Store everything under the key; see `WholeStore.put_whole`."""
+        """Store everything under the key; see `KeyedStore.put_whole`."""
         learner = checked_learner_id(key)
 
         return await self._locked(
@@ -208,12 +208,12 @@ class SQLNamespace(CommittingNamespace):
         )
 
     async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
-        """Return the rows of a model; see `VectorStore.vectors`."""
+        """Return the rows of a model; see `KeyedStore.vectors`."""
         learner = checked_learner_id(learner_id)
         return await self._statement(lambda tables: read_vectors(tables, learner, model))
 
     async def put_vectors(self, learner_id: str, epoch: str | None, change: VectorChange) -> bool:
-        """Store and delete rows; see `VectorStore.put_vectors`."""
+        """Store and delete rows; see `KeyedStore.put_vectors`."""
         learner = checked_learner_id(learner_id)
         return await self._locked(learner, lambda work: put_vectors(work, learner, epoch, change))
 
@@ -316,7 +316,7 @@ class SQLNamespace(CommittingNamespace):
 
 
 class SQLStore(SQLNamespace):
-    """A `NamingStore` (see `ace_graph.memory.stores.playbooks`) on a database."""
+    """A `Store` (see `ace_graph.memory.stores.base`) on a database."""
 
     @property
     def playbooks(self) -> SQLPlaybooks:
@@ -326,36 +326,36 @@ class SQLStore(SQLNamespace):
     async def load_attached(
         self, learner_id: str, wanted: Sequence[WantedPlaybook], known: Snapshot | None = None
     ) -> Loaded:
-        """Return the newest snapshot and the named playbooks; see `NamingStore.load_attached`."""
+        """Return the newest snapshot and the named playbooks; see `Store.load_attached`."""
         learner = checked_learner_id(learner_id)
         return await self._statement(lambda tables: read_attached(tables, learner, known, wanted))
 
     async def teams_of(self, user: str) -> tuple[str, ...]:
-        """Return the teams that a user is in; see `NamingStore.teams_of`."""
+        """Return the teams that a user is in; see `Store.teams_of`."""
         return await self._statement(lambda tables: sharing.teams_of(tables, user))
 
     async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
-        """Return teams in order; see `NamingStore.teams`."""
+        """Return teams in order; see `Store.teams`."""
         return await self._statement(lambda tables: sharing.list_teams(tables, max(0, limit), after))
 
     async def teams_like(self, team: str) -> tuple[str, ...]:
-        """Return the teams that could be taken for this one; see `NamingStore.teams_like`."""
+        """Return the teams that could be taken for this one; see `Store.teams_like`."""
         return await self._statement(lambda tables: sharing.teams_like(tables, team))
 
     async def members(self, team: str, limit: int = 100, after: str = "") -> tuple[str, ...]:
-        """Return members of a team in order; see `NamingStore.members`."""
+        """Return members of a team in order; see `Store.members`."""
         return await self._statement(lambda tables: sharing.list_members(tables, team, max(0, limit), after))
 
     async def add_members(self, team: str, members: Collection[str]) -> int:
-        """Add members to a team; see `NamingStore.add_members`."""
+        """Add members to a team; see `Store.add_members`."""
         return await self._write(lambda tables: sharing.add_members(tables, team, members))
 
     async def remove_members(self, team: str, members: Collection[str]) -> int:
-        """Remove members of a team; see `NamingStore.remove_members`."""
+        """Remove members of a team; see `Store.remove_members`."""
         return await self._write(lambda tables: sharing.remove_members(tables, team, members))
 
     async def proposals_by(self, user: str, limit: int = 100, after: str = "") -> tuple[Proposal, ...]:
-        """Return what a user has proposed; see `NamingStore.proposals_by`."""
+        """Return what a user has proposed; see `Store.proposals_by`."""
         return await self._statement(lambda tables: sharing.proposals_by(tables, user, max(0, limit), after))
 
     async def describe(self) -> str:
