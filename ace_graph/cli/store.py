@@ -413,8 +413,8 @@ def project(call: Call) -> None:
     """
 
     async def draw(store: Store) -> int:
-        from ace_graph.memory.stores.neo4j.projection import project as draw_bullets
         from ace_graph.memory.stores.neo4j.store import Neo4jStore
+        from ace_graph.memory.stores.neo4j.store import project as draw_bullets
 
         if not isinstance(store, Neo4jStore):
             raise StoreUrlError(

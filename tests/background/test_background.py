@@ -117,11 +117,11 @@ async def test_a_store_without_pending_items_is_refused_by_the_graph() -> None:
 
         async def __aexit__(self, *exc_info: object) -> None: ...
 
-    with pytest.raises(ConfigurationError, match="plain lacks amend, begin_cleaning, claim"):
+    with pytest.raises(ConfigurationError, match="plain lacks add_members, amend, begin_cleaning, claim"):
         build_ace_graph(model=ScriptedModel([]), store=Plain(), settings=Settings(), learning="background")
     graph = build_ace_graph(model=ScriptedModel([ANSWER]), store=Plain(), settings=Settings())
     context = ALICE.model_copy(update={"learning": "background"})
-    with pytest.raises(ConfigurationError, match="plain lacks amend, begin_cleaning, claim"):
+    with pytest.raises(ConfigurationError, match="plain lacks add_members, amend, begin_cleaning, claim"):
         await graph.ainvoke(ask("hello"), context=context)
     inline = ALICE.model_copy(update={"reflect_when": "never"})
     assert (await graph.ainvoke(ask("hello"), context=inline))["learning"]["pending"] is None

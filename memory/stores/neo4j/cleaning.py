@@ -7,16 +7,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, LiteralString, NamedTuple, cast
+from typing import Final, LiteralString, NamedTuple
 
 from ace_graph.base.retention import Cutoffs
 from ace_graph.memory.retention import Cleaned, CleaningPlace, Fate, References, fate, named_turns
 from ace_graph.memory.serialization import load_record
 from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
 from ace_graph.memory.stores.neo4j.commit import lock, read_locked
-from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink
-from ace_graph.memory.stores.neo4j.queries import native, turn_properties
-from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
+from ace_graph.memory.stores.neo4j.connection import (
+    Neo4jConnection,
+    Neo4jLink,
+    Row,
+    Runner,
+    fetch,
+    fetch_rows,
+)
+from ace_graph.memory.stores.neo4j.queries import turn_properties
+from ace_graph.memory.stores.records import moment, summary_of
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
 
@@ -186,7 +193,7 @@ def _with_fate(row: Row, named: frozenset[str], cutoffs: Cutoffs) -> _Old:
     ids = frozenset((turn.turn_id,))
     references = References(ids if row["waits"] else frozenset(), ids if row["has_parts"] else named)
     # The server would compare the driver's own UTC zone as a different zone.
-    at = cast("datetime", native(row["at"])).astimezone(UTC)
+    at = moment(row["at"]).astimezone(UTC)
     return _Old(str(row["key"]), turn, fate(turn, references, cutoffs), at, int(str(row["seq"])))
 
 
@@ -235,17 +242,7 @@ async def begin_cleaning(connection: Neo4jConnection, link: Neo4jLink, now: date
 
 async def list_learners(run: Runner, limit: int, after: str) -> tuple[LearnerSummary, ...]:
     """Return learners in the order of their ids."""
-    rows = await fetch(run, LEARNERS, limit=limit, after=after)
-    return tuple(
-        LearnerSummary(
-            str(row["learner_id"]),
-            int(str(row["version"])),
-            cast("datetime", native(row["created_at"])),
-            cast("datetime", native(row["changed_at"])),
-            cast("datetime | None", native(row["last_turn"])),
-        )
-        for row in rows
-    )
+    return tuple(map(summary_of, await fetch_rows(run, LEARNERS, limit=limit, after=after)))
 
 
 async def read_sizes(run: Runner) -> StoreSizes:

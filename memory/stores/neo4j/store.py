@@ -11,7 +11,7 @@ op id makes that safe, even when the reply to a commit was lost.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from typing import Self, TypeVar, cast
@@ -22,6 +22,7 @@ from ace_graph.base.errors import IncompleteState, PlaybookExists, StoreError
 from ace_graph.base.off_loop import off_loop
 from ace_graph.base.portal import portal
 from ace_graph.base.retention import Cutoffs
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue import (
     AttachedPlaybook,
     Loaded,
@@ -56,8 +57,9 @@ from ace_graph.memory.stores.base import (
     checked_learner_id,
     random_token,
 )
-from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
-from ace_graph.memory.stores.neo4j import cleaning, sharing
+from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace, SerializedPlan
+from ace_graph.memory.stores.neo4j import catalogue as sharing
+from ace_graph.memory.stores.neo4j import cleaning
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.catalogue import (
@@ -65,7 +67,9 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     AttachedRow,
     check_right,
     delete_owned,
+    delete_sharing,
     find_entry,
+    forget_member,
     keep_contents,
     list_entries,
     list_owners,
@@ -77,19 +81,19 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     wanted_rows,
 )
 from ace_graph.memory.stores.neo4j.commit import commit_once, fold, lock, read_locked
-from ace_graph.memory.stores.neo4j.connection import Login, Neo4jConnection, Neo4jLink
+from ace_graph.memory.stores.neo4j.connection import Login, Neo4jConnection, Neo4jLink, Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.history import (
     put_vectors,
+    put_whole,
     read_export,
     read_history,
     read_turns,
     read_vectors,
+    read_whole,
+    stage,
+    unstage,
 )
-from ace_graph.memory.stores.neo4j.queries import Reply, known_parameter
-from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
-from ace_graph.memory.stores.neo4j.sharing import delete_sharing, forget_member
-from ace_graph.memory.stores.neo4j.whole import put_whole, read_whole, stage, unstage
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.neo4j.queries import Properties, Reply, known_parameter
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -473,7 +477,7 @@ class Neo4jStore(Neo4jNamespace):
                 return row.attached()
             except IncompleteState:
                 pass
-        subjects = [str(each.grant().subject) for each in row.grants]
+        subjects = [str(grant.subject) for grant in row.grants]
         return await self.playbooks.read_again(row, subjects)
 
 
@@ -606,3 +610,59 @@ class Neo4jPlaybooks(Neo4jNamespace):
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Drop the other versions; see `PlaybookStore.keep_contents`."""
         await self._locked(playbook_id, lambda run: keep_contents(run, playbook_id, base, contents))
+
+
+# A learner's bullets as nodes, to view in Neo4j Browser. Made on demand, never in a turn.
+#
+# A projection is a copy of the playbook at one moment, which nothing in this project reads; the next one
+# replaces it, and `forget` deletes it.
+
+
+async def project(store: Neo4jStore, learner_id: str) -> int:
+    """Replace the learner's `(:AceMemoryState)-[:HAS_BULLET]->(:AceBullet)` by the bullets as they are now.
+
+    Each is connected with the trajectories behind it, `(:AceBullet)-[:LEARNED_FROM]->(:AceTurn)`.
+
+    Returns their number. For an absent learner it is 0, and nothing is created. Raises what the store raises.
+    """
+    learner = checked_learner_id(learner_id)
+
+    async def write(link: Neo4jLink) -> int:
+        async with store.connection.transaction(link) as transaction:
+            snapshot = await read_locked(transaction, learner)
+            bullets = _properties(learner, snapshot.playbook.bullets())
+            await fetch(transaction, cypher.PROJECT, uid=learner, bullets=bullets)
+            return len(bullets)
+
+    return await portal().run(
+        store.connection.work(write, seconds=store.connection.timeouts.write), shielded=True
+    )
+
+
+def _properties(learner: str, bullets: Iterable[Bullet]) -> list[Properties]:
+    taken: set[str] = set()
+    return [_node(learner, bullet, taken) for bullet in bullets]
+
+
+def _node(learner: str, bullet: Bullet, taken: set[str]) -> Properties:
+    """Return the properties of a bullet's node, whose `hash_key` is unique in the database.
+
+    A playbook may hold a text more than once (with another type or topic); from the second one on the
+    bullet's id is part of the key.
+    """
+    hash_key = f"{learner}:{bullet.content_hash}"
+    if hash_key in taken:
+        hash_key = f"{hash_key}:{bullet.id}"
+    taken.add(hash_key)
+    names = ("tags", "keywords", "sources", "consolidated_from", "vouched", "examples", "source_words")
+    lists = {name: list(getattr(bullet, name)) for name in names}
+    stated = bullet.stated
+    return {
+        **bullet.model_dump(exclude={*lists, "stated"}),
+        **({"stated_confidence": stated.confidence, "stated_count": stated.count} if stated else {}),
+        **lists,
+        "key": f"{learner}:{bullet.id}",
+        "user_id": learner,
+        "hash": bullet.content_hash,
+        "hash_key": hash_key,
+    }

@@ -33,12 +33,19 @@ from ace_graph.memory.stores.base import (
     checked_learner_id,
     random_token,
 )
-from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
-from ace_graph.memory.stores.sql import catalogue, cleaning, sharing
-from ace_graph.memory.stores.sql import pending as pending_items
+from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace, SerializedPlan
+from ace_graph.memory.stores.sql import catalogue, cleaning
+from ace_graph.memory.stores.sql import catalogue as sharing
+from ace_graph.memory.stores.sql import history as pending_items
 from ace_graph.memory.stores.sql.cleaning import Batch
-from ace_graph.memory.stores.sql.commit import delete_all, read_export, read_start, write_commit
+from ace_graph.memory.stores.sql.commit import (
+    delete_all,
+    put_whole,
+    read_export,
+    read_start,
+    read_whole,
+    write_commit,
+)
 from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Tables
 from ace_graph.memory.stores.sql.history import (
     keep_contents,
@@ -51,7 +58,6 @@ from ace_graph.memory.stores.sql.history import (
     read_versions,
 )
 from ace_graph.memory.stores.sql.state import lock, read_attached, read_snapshot
-from ace_graph.memory.stores.sql.whole import put_whole, read_whole
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
