@@ -57,6 +57,7 @@ from ace_graph.memory.stores.base import (
     checked_learner_id,
     random_token,
 )
+from ace_graph.memory.stores.cleaning import Batch
 from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace, SerializedPlan
 from ace_graph.memory.stores.neo4j import catalogue as sharing
 from ace_graph.memory.stores.neo4j import cleaning
@@ -237,8 +238,10 @@ class Neo4jNamespace(CommittingNamespace):
         dry_run: bool = False,
     ) -> Cleaned:
         """Clean one batch, under the learner's lock; see `KeyedStore.clean`."""
-        batch = cleaning.CleaningCall(checked_learner_id(learner_id), cutoffs, place, max(1, most), dry_run)
-        return await self._write(lambda link: cleaning.clean_batch(self.connection, link, batch))
+        batch = Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most))
+        return await self._write(
+            lambda link: cleaning.clean_batch(self.connection, link, batch, dry_run=dry_run)
+        )
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
         """Return whether the caller should clean now; see `KeyedStore.begin_cleaning`."""

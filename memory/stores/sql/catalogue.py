@@ -5,10 +5,10 @@ Their statements are the same in both namespaces. Where no owner is, the column 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from ace_graph.base.errors import PlaybookExists
-from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef, Scope
+from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef
 from ace_graph.memory.sharing import (
     Grant,
     PlaybookAccess,
@@ -17,7 +17,6 @@ from ace_graph.memory.sharing import (
     Right,
     Subject,
     not_found,
-    team_key,
 )
 from ace_graph.memory.stores.base import SharingExport
 from ace_graph.memory.stores.records import (
@@ -64,14 +63,6 @@ async def add_grants(tables: Tables, grants: Iterable[Grant]) -> None:
     )
 
 
-async def drop_grant(tables: Tables, playbook_id: str, subject: Subject) -> bool:
-    """Delete a subject's grant; False where there was none."""
-    done = await tables.change(
-        "DELETE FROM ace_grants WHERE playbook_id = ? AND subject = ?", (playbook_id, str(subject))
-    )
-    return done > 0
-
-
 async def delete_sharing(tables: Tables, playbook_id: str) -> None:
     """Delete all grants of a playbook, and the proposals for it."""
     await tables.change("DELETE FROM ace_grants WHERE playbook_id = ?", (playbook_id,))
@@ -116,16 +107,6 @@ async def list_proposals(
     return tuple(Proposal.model_validate_json(text) for (text,) in rows)
 
 
-async def decide_proposal(tables: Tables, proposal: Proposal, held: ProposalState) -> bool:
-    """Replace a proposal that is in the state `held`; False for one that is not."""
-    done = await tables.change(
-        "UPDATE ace_proposals SET state = ?, proposal_json = ? "
-        "WHERE playbook_id = ? AND proposal_id = ? AND state = ?",
-        (proposal.state, proposal.model_dump_json(), proposal.playbook_id, proposal.proposal_id, held),
-    )
-    return done > 0
-
-
 async def list_shared_ids(tables: Tables, subjects: Sequence[str], limit: int, after: str) -> tuple[str, ...]:
     """Return the ids of playbooks with a grant to one of the subjects, in order."""
     rows = await tables.rows(
@@ -140,48 +121,6 @@ async def teams_of(tables: Tables, user: str) -> tuple[str, ...]:
     """Return the teams that a user is in, in order."""
     rows = await tables.rows(
         "SELECT team_id FROM ace_team_members WHERE member = ? ORDER BY team_id", (user,)
-    )
-    return tuple(team for (team,) in rows)
-
-
-async def teams_like(tables: Tables, team: str) -> tuple[str, ...]:
-    """Return the teams with another name that could be taken for this one."""
-    rows = await tables.rows(
-        "SELECT DISTINCT team_id FROM ace_team_members WHERE team_key = ? AND team_id <> ?",
-        (team_key(team), team),
-    )
-    return tuple(other for (other,) in rows)
-
-
-async def add_members(tables: Tables, team: str, members: Collection[str]) -> int:
-    """Add members to a team; return how many were not in it."""
-    return await tables.change_each(
-        "INSERT INTO ace_team_members (team_id, member, team_key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        [(team, member, team_key(team)) for member in sorted(set(members))],
-    )
-
-
-async def remove_members(tables: Tables, team: str, members: Collection[str]) -> int:
-    """Remove members of a team; return how many were in it."""
-    return await tables.change(
-        "DELETE FROM ace_team_members WHERE team_id = ? AND member = ANY(?)", (team, list(members))
-    )
-
-
-async def list_members(tables: Tables, team: str, limit: int, after: str) -> tuple[str, ...]:
-    """Return members of a team, in order."""
-    rows = await tables.rows(
-        "SELECT member FROM ace_team_members WHERE team_id = ? AND member > ? ORDER BY member LIMIT ?",
-        (team, after, limit),
-    )
-    return tuple(member for (member,) in rows)
-
-
-async def list_teams(tables: Tables, limit: int, after: str) -> tuple[str, ...]:
-    """Return teams, in order."""
-    rows = await tables.rows(
-        "SELECT DISTINCT team_id FROM ace_team_members WHERE team_id > ? ORDER BY team_id LIMIT ?",
-        (after, limit),
     )
     return tuple(team for (team,) in rows)
 
@@ -214,25 +153,6 @@ async def add_entry(tables: Tables, entry: PlaybookEntry) -> None:
     columns = {"playbook_id": entry.playbook_id, **entry_columns(entry)}
     if not await tables.insert("ace_named_catalogue", columns, "ON CONFLICT DO NOTHING"):
         raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name")
-
-
-async def list_owners(tables: Tables, limit: int, after: str) -> tuple[str, ...]:
-    """Return the learners who own named playbooks, in order."""
-    rows = await tables.rows(
-        "SELECT DISTINCT owner FROM ace_named_catalogue WHERE owner > ? ORDER BY owner LIMIT ?",
-        (after, limit),
-    )
-    return tuple(owner for (owner,) in rows)
-
-
-async def set_fields(tables: Tables, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
-    """Replace the description and the scope of an entry; False where there is none."""
-    done = await tables.change(
-        "UPDATE ace_named_catalogue SET description = coalesce(?, description), "
-        "scope = coalesce(?, scope) WHERE playbook_id = ?",
-        (description, scope, playbook_id),
-    )
-    return done > 0
 
 
 async def find_entry(tables: Tables, ref: PlaybookRef) -> PlaybookEntry | None:

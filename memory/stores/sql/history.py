@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from ace_graph.base.errors import LearnerForgotten, TrajectoryNotFound
-from ace_graph.memory.commit import Amend, History, Pending, PendingCounts, PendingItem, bounded_error
+from ace_graph.memory.commit import Amend, History, Pending, PendingItem
 from ace_graph.memory.delta.effect import Report, apply
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import load_effect, load_record, load_report
@@ -150,14 +150,6 @@ async def read_description(tables: Tables, name: str) -> str:
     return f"{name} {version}, schema {schema}, learners: {learners}"
 
 
-async def read_vectors(tables: Tables, learner: str, model: str) -> Mapping[str, bytes]:
-    """Return the rows of a model by content hash, in one statement; see `stores.vectors`."""
-    rows = await tables.rows(
-        "SELECT name, vector FROM ace_vectors WHERE user_id = ? AND model = ?", (learner, model)
-    )
-    return {name: bytes(vector) for name, vector in rows}
-
-
 async def put_vectors(tables: Tables, learner: str, epoch: str | None, change: VectorChange) -> bool:
     """Store and delete rows, under the learner's lock; False where the state is not of that epoch."""
     state = "SELECT 1 FROM ace_learners WHERE user_id = ? AND epoch = ?"
@@ -292,29 +284,6 @@ def turns_query(learner: str, wanted: TrajectoryFilter) -> tuple[str, list[objec
     )
 
 
-async def renew_lease(tables: Tables, item: PendingItem, until: datetime) -> bool:
-    """Extend the lease if the caller still holds it."""
-    return await _changed(tables, item, "free_at = ?", until.timestamp())
-
-
-async def release(tables: Tables, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-    """Release the item with the error, or make it a dead letter."""
-    state = "dead" if retry_at is None else "pending"
-    free_at = (retry_at or item.free_at).timestamp()
-    what = "state = ?, error = ?, free_at = ?, attempts = ?, lease = NULL"
-    return await _changed(tables, item, what, state, bounded_error(error), free_at, item.attempts)
-
-
-async def retry_dead(tables: Tables, learner: str, pending_id: str, now: datetime) -> bool:
-    """Make a dead letter pending again."""
-    done = await tables.change(
-        "UPDATE ace_pending SET state = 'pending', attempts = 0, free_at = ?, lease = NULL "
-        "WHERE user_id = ? AND pending_id = ? AND state = 'dead'",
-        (now.timestamp(), learner, pending_id),
-    )
-    return done > 0
-
-
 async def read_items(
     tables: Tables, learner: str | None, dead: bool | None, limit: int
 ) -> tuple[PendingItem, ...]:
@@ -332,16 +301,3 @@ async def read_items(
         (*values, limit),
     )
     return tuple(map(item_of, rows))
-
-
-async def count_items(tables: Tables) -> PendingCounts:
-    """Return how many items there are of each kind."""
-    rows = await tables.rows("SELECT state, count(*) FROM ace_pending GROUP BY state")
-    found: dict[str, int] = dict(rows)
-    return PendingCounts(found.get("pending", 0), found.get("dead", 0))
-
-
-async def _changed(tables: Tables, item: PendingItem, what: str, *values: object) -> bool:
-    statement = f"UPDATE ace_pending SET {what} WHERE user_id = ? AND pending_id = ? AND lease = ?"  # noqa: S608  `what` is ours
-    done = await tables.change(statement, (*values, item.learner_id, item.pending_id, item.lease))
-    return done > 0
