@@ -120,7 +120,7 @@ _Stamps = Mapping[Key, tuple[int, datetime]]
 """The version of each key, and when it was last written."""
 
 
-def _ignore(_step: CopyProgress) -> None:
+def ignore(_step: CopyProgress) -> None:
     """Nothing to do after a step."""
 
 
@@ -130,7 +130,7 @@ async def copy_store(
     *,
     learner: str | None = None,
     mode: Mode = "copy",
-    on_step: Callable[[CopyProgress], None] = _ignore,
+    on_step: Callable[[CopyProgress], None] = ignore,
 ) -> CopyResult:
     """Copy all learners with their named playbooks and teams, or one, and compare each with the source.
 
@@ -239,10 +239,10 @@ async def _stamps(store: Store, learner: str | None) -> _Stamps:
     if learner is not None:
         return await _stamps_of(store, learner)
     found = dict[Key, tuple[int, datetime]]()
-    async for each in pages(store.learners, lambda last: last.learner_id):
-        found[Key("learner", each.learner_id)] = (each.version, each.changed_at)
-    async for each in pages(store.playbooks.learners, lambda last: last.learner_id):
-        found[Key("playbook", each.learner_id)] = (each.version, each.changed_at)
+    async for summary in pages(store.learners, lambda last: last.learner_id):
+        found[Key("learner", summary.learner_id)] = (summary.version, summary.changed_at)
+    async for summary in pages(store.playbooks.learners, lambda last: last.learner_id):
+        found[Key("playbook", summary.learner_id)] = (summary.version, summary.changed_at)
     return found
 
 
@@ -254,8 +254,8 @@ async def _stamps_of(store: Store, learner: str) -> _Stamps:
     memory = await store.whole(learner)
     if memory is not None:
         found[Key("learner", learner)] = (memory.head.version.n, memory.updated_at)
-    async for each in pages(owned, lambda last: last.name_key):
-        found[Key("playbook", each.playbook_id)] = (each.version.n, each.updated_at)
+    async for entry in pages(owned, lambda last: last.name_key):
+        found[Key("playbook", entry.playbook_id)] = (entry.version.n, entry.updated_at)
     if not found and not await store.teams_of(learner):
         raise ConfigurationError(f"nothing is stored about learner {learner} there: check --learner")
     return found
@@ -267,19 +267,20 @@ async def _copy_teams(source: Store, target: Store, learner: str | None, work: _
     if learner is not None:
         names = list(await source.teams_of(learner))
     for team in names:
-        members = {learner} if learner is not None else await _members(source, team)
+        members = {learner} if learner is not None else {member async for member in members_of(source, team)}
         work.add(memberships=len(members))
         if mode == "copy":
             await target.add_members(team, members)
-        for member in sorted(members - await _members(target, team)) if mode != "dry run" else ():
+        if mode == "dry run":
+            continue
+        there = {member async for member in members_of(target, team)}
+        for member in sorted(members - there):
             work.fail(Key("learner", member), f"is not in team {team} there: copy again")
 
 
-async def _members(store: Store, team: str) -> set[str]:
-    async def listed(limit: int, after: str) -> Sequence[str]:
-        return await store.members(team, limit, after)
-
-    return {member async for member in pages(listed, str)}
+def members_of(store: Store, team: str) -> AsyncIterator[str]:
+    """Yield the members of a team, page by page."""
+    return pages(lambda limit, after: store.members(team, limit, after), str)
 
 
 async def pages(
@@ -288,8 +289,8 @@ async def pages(
     """Yield all that a list has, page by page; `place` is where the next page begins."""
     page = await read(_PAGE, "")
     while page:
-        for each in page:
-            yield each
+        for item in page:
+            yield item
         page = await read(_PAGE, place(page[-1]))
 
 

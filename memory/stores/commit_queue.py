@@ -293,7 +293,7 @@ class SerializedPlan:
             _ = self.stamps
 
     def folding(self, head: StateHead) -> Folding:
-        """Return what to write whole onto the state with this head; see `base_and_tail.folding`."""
+        """Return what to write whole onto the state with this head; see `snapshot_and_log.folding`."""
         return self._folding(head, ("base" in vars(self), "stamps" in vars(self)))
 
     def folding_after(self, head: StateHead) -> Folding:

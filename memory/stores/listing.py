@@ -41,12 +41,12 @@ async def list_learners(store: Store, *, search: str = "", limit: int = 100, aft
     found, looked_at, place = list[ListedLearner](), 0, after
     while looked_at < MAX_READ:
         page, more = await _read(store, _READ if sought else limit, place)
-        for each in page:
-            if sought in each.learner_id.casefold():
-                found.append(each)
-            place = each.learner_id
+        for learner in page:
+            if sought in learner.learner_id.casefold():
+                found.append(learner)
+            place = learner.learner_id
             if len(found) == limit:
-                return LearnerPage(tuple(found), place if more or each is not page[-1] else None)
+                return LearnerPage(tuple(found), place if more or learner is not page[-1] else None)
         if not more:
             return LearnerPage(tuple(found), None)
         looked_at += len(page)
@@ -57,7 +57,7 @@ async def _read(store: Store, limit: int, after: str) -> tuple[list[ListedLearne
     """Return the next learners of the store, and whether there are more."""
     learners = await store.learners(limit + 1, after)
     owners = await store.playbooks.owners(limit + 1, after)
-    known = {each.learner_id: each for each in learners}
+    known = {summary.learner_id: summary for summary in learners}
     complete = len(learners) <= limit  # beyond the last one that was read there may be more of them
     names = sorted({*known, *(o for o in owners if complete or o <= learners[-1].learner_id)})
     return [ListedLearner(name, known.get(name)) for name in names[:limit]], len(names) > limit

@@ -161,10 +161,16 @@ async def trajectories_behind(
 
 
 def _reflections(turn: TurnRecord) -> Iterable[MemoryItem]:
-    for each in reversed(turn.reflections):
-        lines = (each.insight, *each.recommendations, *each.failures, *each.successes, *each.observations)
+    for reflection in reversed(turn.reflections):
+        lines = (
+            reflection.insight,
+            *reflection.recommendations,
+            *reflection.failures,
+            *reflection.successes,
+            *reflection.observations,
+        )
         content = next((line for line in lines if line), "nothing to learn")
-        yield MemoryItem(each.turn_id, "reflection", content, each.at)
+        yield MemoryItem(reflection.turn_id, "reflection", content, reflection.at)
 
 
 def _refused(rejection: Rejection) -> AceError:

@@ -7,7 +7,7 @@ others but one in that of playbooks, so they name the labels of learners, and a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final, LiteralString, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf
@@ -16,7 +16,6 @@ from ace_graph.memory.catalogue import (
     AttachedPlaybook,
     PlaybookEntry,
     PlaybookRef,
-    Scope,
     WantedPlaybook,
 )
 from ace_graph.memory.delta.effect import apply
@@ -29,7 +28,6 @@ from ace_graph.memory.sharing import (
     ProposalState,
     Right,
     Subject,
-    team_key,
 )
 from ace_graph.memory.snapshot import Label, Version
 from ace_graph.memory.stores.base import SharingExport, StoredVersion
@@ -152,12 +150,6 @@ async def put_grants(run: Runner, grants: Iterable[Grant]) -> None:
     await fetch(run, PUT, grants=grant_rows(grants))
 
 
-async def drop_grant(run: Runner, playbook_id: str, subject: Subject) -> bool:
-    """Delete a subject's grant; False where there was none."""
-    (row,) = await fetch(run, DROP, uid=playbook_id, subject=str(subject))
-    return row["gone"] != 0
-
-
 async def delete_sharing(run: Runner, playbook_id: str) -> None:
     """Delete all grants of a playbook, and the proposals for it."""
     await fetch(run, DROP_ALL, uid=playbook_id)
@@ -191,12 +183,6 @@ async def list_proposals(
     return tuple(Proposal.model_validate_json(str(row["proposal_json"])) for row in rows)
 
 
-async def decide_proposal(run: Runner, proposal: Proposal, held: ProposalState) -> bool:
-    """Replace a proposal that is in the state `held`; run it under the playbook's lock."""
-    (row,) = await fetch(run, DECIDE, proposal=proposal_columns(proposal), held=held)
-    return row["decided"] != 0
-
-
 async def list_shared_ids(run: Runner, subjects: Sequence[str], limit: int, after: str) -> tuple[str, ...]:
     """Return the ids of playbooks with a grant to one of the subjects, in order."""
     rows = await fetch(run, SHARED, subjects=list(subjects), limit=limit, after=after)
@@ -208,35 +194,12 @@ async def teams_of(run: Runner, user: str) -> tuple[str, ...]:
     return _names(await fetch(run, TEAMS_OF, user=user))
 
 
-async def teams_like(run: Runner, team: str) -> tuple[str, ...]:
-    """Return the teams with another name that could be taken for this one."""
-    return _names(await fetch(run, TEAMS_LIKE, key=team_key(team), team=team))
-
-
-async def list_teams(run: Runner, limit: int, after: str) -> tuple[str, ...]:
-    """Return teams, in order."""
-    return _names(await fetch(run, TEAMS, limit=limit, after=after))
-
-
-async def list_members(run: Runner, team: str, limit: int, after: str) -> tuple[str, ...]:
-    """Return members of a team, in order."""
-    return _names(await fetch(run, MEMBERS, team=team, limit=limit, after=after))
-
-
-async def move_members(run: Runner, team: str, members: Collection[str], *, joining: bool) -> int:
-    """Add members to a team, or remove them; return how many have moved."""
-    rows = await fetch(
-        run, ADD if joining else REMOVE, team=team, members=sorted(members), key=team_key(team)
-    )
-    return int(str(rows[0]["moved"])) if rows else 0
-
-
 async def forget_member(run: Runner, user: str) -> bool:
     """Delete a user's memberships and proposals, the grants to the user, and the name in grants to others."""
     (left,) = await fetch(run.of("learners"), LEAVE, user=user)
     (row,) = await fetch(run.of("playbooks"), FORGET_GRANTS, user=user, subject=str(Subject("user", user)))
     (withdrawn,) = await fetch(run.of("playbooks"), FORGET_PROPOSALS, user=user)
-    return any(each["gone"] != 0 for each in (left, row, withdrawn))
+    return any(row["gone"] != 0 for row in (left, row, withdrawn))
 
 
 def grant_rows(grants: Iterable[Grant]) -> list[Row]:
@@ -377,17 +340,6 @@ SET m.base_bytes = coalesce(head(COLLECT {
 """Replace the contents that are kept; the caller holds the lock."""
 
 
-async def list_owners(run: Runner, limit: int, after: str) -> tuple[str, ...]:
-    """Return the learners who own named playbooks, in order."""
-    return tuple(str(row["owner"]) for row in await fetch(run, OWNERS, after=after, limit=limit))
-
-
-async def set_fields(run: Runner, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
-    """Replace the description and the scope of an entry; False where there is none."""
-    rows = await fetch(run, SET_FIELDS, uid=playbook_id, description=description, scope=scope)
-    return bool(rows)
-
-
 async def find_entry(run: Runner, ref: PlaybookRef) -> PlaybookEntry | None:
     """Return the entry of an owner and a name; `default` is the owner's memory."""
     if ref.is_default:
@@ -414,7 +366,10 @@ async def list_shared(
 ) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
     """Return playbooks with a grant to one of the subjects, in the order of their ids, with these grants."""
     ids = await list_shared_ids(run, subjects, limit, after)
-    found = [(await read_entry(run, each), await read_grants(run, each, subjects)) for each in ids]
+    found = [
+        (await read_entry(run, playbook_id), await read_grants(run, playbook_id, subjects))
+        for playbook_id in ids
+    ]
     return tuple((entry, grants) for entry, grants in found if entry is not None)
 
 
@@ -441,12 +396,12 @@ def wanted_rows(wanted: Sequence[WantedPlaybook]) -> list[Row]:
     return [
         {
             "place": place,
-            "owner_name": owner_name(each.ref),
-            "epoch": each.known.epoch,
-            "etag": each.known.etag,
-            "subjects": list(each.subjects),
+            "owner_name": owner_name(asked.ref),
+            "epoch": asked.known.epoch,
+            "etag": asked.known.etag,
+            "subjects": list(asked.subjects),
         }
-        for place, each in enumerate(wanted)
+        for place, asked in enumerate(wanted)
     ]
 
 
@@ -489,7 +444,7 @@ async def keep_contents(run: Runner, key: str, base: int, contents: Mapping[int,
         base=base,
         of_state=of_state,
         versions=[*contents, of_state],
-        contents=[base_properties(key, each) for each in bases],
+        contents=[base_properties(key, content) for content in bases],
     )
 
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Final, LiteralString
 
 from ace_graph.memory.retention import Cleaned, named_turns
-from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
 from ace_graph.memory.stores.cleaning import Batch, OldTurn
 from ace_graph.memory.stores.neo4j.commit import lock, read_locked
 from ace_graph.memory.stores.neo4j.connection import (
@@ -21,7 +20,7 @@ from ace_graph.memory.stores.neo4j.connection import (
     fetch_rows,
 )
 from ace_graph.memory.stores.neo4j.queries import turn_properties
-from ace_graph.memory.stores.records import moment, summary_of
+from ace_graph.memory.stores.records import moment
 from ace_graph.memory.trajectory import without_steps
 
 _OLD_TURN = """
@@ -185,19 +184,3 @@ async def _mark_keys(run: Runner, batch: Batch) -> None:
 
 def _number(rows: list[Row]) -> int:
     return int(str(rows[0]["deltas"])) if rows else 0
-
-
-async def begin_cleaning(connection: Neo4jConnection, link: Neo4jLink, now: datetime, every: float) -> bool:
-    """Return whether a cleaning is due; if so, record its start. A clock set back blocks no cleaning."""
-    return bool(await connection.rows(link, BEGIN, now=now.timestamp(), every=every))
-
-
-async def list_learners(run: Runner, limit: int, after: str) -> tuple[LearnerSummary, ...]:
-    """Return learners in the order of their ids."""
-    return tuple(map(summary_of, await fetch_rows(run, LEARNERS, limit=limit, after=after)))
-
-
-async def read_sizes(run: Runner) -> StoreSizes:
-    """Return the numbers of nodes, which the server keeps."""
-    (row,) = await fetch(run, SIZES)
-    return StoreSizes(*(int(str(row[name])) for name in ("learners", "turns", "deltas", "pending")))

@@ -150,7 +150,7 @@ async def fold(run: Runner, learner: str, serialized: SerializedPlan) -> None:
     if folds.access:
         mark = (NO_STAMPS if parts.stamps is None else parts.stamps).mark
         check_touches(mark, parts.touches, head.access_mark)
-        if not any(each.mark == snapshot.access.mark for each in parts.touches):
+        if not any(touched.mark == snapshot.access.mark for touched in parts.touches):
             return
         await fetch(
             run,
@@ -163,7 +163,7 @@ async def fold(run: Runner, learner: str, serialized: SerializedPlan) -> None:
 
 
 def _up_to(links: tuple[StoredEffect, ...], version: Version) -> list[StoredEffect]:
-    return [each for each in links if each.n <= version.n]
+    return [link for link in links if link.n <= version.n]
 
 
 _ATTEMPTS = 5

@@ -451,8 +451,8 @@ class Neo4jConnection:
             stop=stop_after_delay(self.timeouts.connect),
             reraise=True,
         )
-        async for each in attempts:
-            with each:
+        async for trial in attempts:
+            with trial:
                 result = await attempt()
                 link.answered = True
                 return result

@@ -5,7 +5,7 @@ The caller holds the learner's lock where several reads must be consistent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, LiteralString, cast
 from uuid import uuid4
 
@@ -98,7 +98,7 @@ async def read_base(run: Runner, learner_id: str) -> tuple[int, Playbook]:
 # The vectors of bullets in the Neo4j store (see `ace_graph.memory.stores.base`): a node for each.
 
 
-_READ: Final = """
+READ_VECTORS: Final = """
 MATCH (:AceMemoryState {user_id: $uid})-[:HAS_VECTOR]->(v:AceVector {model: $model})
 RETURN v.name AS name, v.vector AS vector
 """
@@ -117,12 +117,6 @@ CALL (m) {
 }
 RETURN true AS done
 """
-
-
-async def read_vectors(run: Runner, learner: str, model: str) -> Mapping[str, bytes]:
-    """Return the rows of a model by content hash, in one statement."""
-    rows = await fetch(run, _READ, uid=learner, model=model)
-    return {str(row["name"]): row["vector"] for row in rows if isinstance(row["vector"], bytes)}
 
 
 async def put_vectors(run: Runner, learner: str, epoch: str | None, change: VectorChange) -> bool:
@@ -384,7 +378,7 @@ def _state(key: str, memory: WholeMemory) -> Properties:
 def _nodes(key: str, memory: WholeMemory) -> dict[str, list[Properties]]:
     """Return the properties of all nodes, numbered in their order."""
     return {
-        "bases": [base_properties(key, each) for each in memory.bases],
+        "bases": [base_properties(key, base) for base in memory.bases],
         "stamps": [] if memory.stamps is None else [stamps_properties(key, memory.stamps)],
         "touches": [touches_properties(key, touched) for touched in memory.touches],
         "deltas": _numbered(delta_properties(key, delta) for delta in memory.deltas),

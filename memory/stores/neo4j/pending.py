@@ -14,7 +14,7 @@ from typing import LiteralString
 from zlib import crc32
 
 from ace_graph.base.errors import TrajectoryNotFound
-from ace_graph.memory.commit import Amend, Pending, PendingCounts, PendingItem, bounded_error, commit_key
+from ace_graph.memory.commit import Amend, Pending, PendingItem, commit_key
 from ace_graph.memory.serialization import load_record
 from ace_graph.memory.stores.neo4j.connection import (
     Neo4jConnection,
@@ -187,31 +187,6 @@ async def complete(run: Runner, learner: str, item: PendingItem) -> bool:
     return await _changed(run, COMPLETE, key=commit_key(learner, item.pending_id))
 
 
-async def renew_lease(run: Runner, item: PendingItem, until: datetime) -> bool:
-    """Extend the lease if the caller still holds it."""
-    key = commit_key(item.learner_id, item.pending_id)
-    return await _changed(run, RENEW, key=key, lease=item.lease, until=until.timestamp())
-
-
-async def release(run: Runner, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-    """Release the item with the error, or make it a dead letter."""
-    return await _changed(
-        run,
-        RELEASE,
-        key=commit_key(item.learner_id, item.pending_id),
-        lease=item.lease,
-        state="dead" if retry_at is None else "pending",
-        error=bounded_error(error),
-        attempts=item.attempts,
-        until=(retry_at or item.free_at).timestamp(),
-    )
-
-
-async def retry_dead(run: Runner, learner: str, pending_id: str, now: datetime) -> bool:
-    """Make a dead letter pending again."""
-    return await _changed(run, RETRY, key=commit_key(learner, pending_id), now=now.timestamp())
-
-
 async def read_items(
     run: Runner, learner: str | None, dead: bool | None, limit: int
 ) -> tuple[PendingItem, ...]:
@@ -219,12 +194,6 @@ async def read_items(
     states = ["pending", "dead"] if dead is None else ["dead" if dead else "pending"]
     rows = await fetch_rows(run, LIST, uid=learner, states=states, limit=limit)
     return tuple(map(item_of, rows))
-
-
-async def count_items(run: Runner) -> PendingCounts:
-    """Return how many items there are of each kind."""
-    found = {str(row["state"]): int(str(row["items"])) for row in await fetch(run, COUNT)}
-    return PendingCounts(found.get("pending", 0), found.get("dead", 0))
 
 
 async def amend_turn(run: Runner, learner: str, amend: Amend) -> TurnRecord | None:

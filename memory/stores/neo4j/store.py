@@ -14,7 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from typing import Self, TypeVar, cast
+from typing import Any, LiteralString, Self, TypeVar, cast
 
 from neo4j.exceptions import ConstraintError
 
@@ -38,13 +38,24 @@ from ace_graph.memory.commit import (
     NewToken,
     PendingCounts,
     PendingItem,
+    bounded_error,
     check_expected,
+    commit_key,
 )
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, CleaningPlace
-from ace_graph.memory.sharing import Grant, PlaybookAccess, Proposal, ProposalState, Right, Subject, not_found
+from ace_graph.memory.sharing import (
+    Grant,
+    PlaybookAccess,
+    Proposal,
+    ProposalState,
+    Right,
+    Subject,
+    not_found,
+    team_key,
+)
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
     TIMEOUT,
@@ -59,8 +70,7 @@ from ace_graph.memory.stores.base import (
 )
 from ace_graph.memory.stores.cleaning import Batch
 from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace, SerializedPlan
-from ace_graph.memory.stores.neo4j import catalogue as sharing
-from ace_graph.memory.stores.neo4j import cleaning
+from ace_graph.memory.stores.neo4j import catalogue, cleaning
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.catalogue import (
@@ -73,28 +83,35 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     forget_member,
     keep_contents,
     list_entries,
-    list_owners,
     list_shared,
     read_content_at,
     read_entry,
     read_versions,
-    set_fields,
     wanted_rows,
 )
 from ace_graph.memory.stores.neo4j.commit import commit_once, fold, lock, read_locked
-from ace_graph.memory.stores.neo4j.connection import Login, Neo4jConnection, Neo4jLink, Row, Runner, fetch
+from ace_graph.memory.stores.neo4j.connection import (
+    Login,
+    Neo4jConnection,
+    Neo4jLink,
+    Row,
+    Runner,
+    fetch,
+    fetch_rows,
+)
 from ace_graph.memory.stores.neo4j.history import (
+    READ_VECTORS,
     put_vectors,
     put_whole,
     read_export,
     read_history,
     read_turns,
-    read_vectors,
     read_whole,
     stage,
     unstage,
 )
 from ace_graph.memory.stores.neo4j.queries import Properties, Reply, known_parameter
+from ace_graph.memory.stores.records import proposal_columns, summary_of
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -144,20 +161,33 @@ class Neo4jNamespace(CommittingNamespace):
 
     async def renew(self, item: PendingItem, until: datetime) -> bool:
         """Extend the lease; see `KeyedStore.renew`."""
-        return await self._locked(item.learner_id, lambda work: pending_items.renew_lease(work, item, until))
+        return await self._change_leased(item, pending_items.RENEW, until=until.timestamp())
 
     async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
         """Release the item with the error; see `KeyedStore.fail`."""
-        return await self._locked(
-            item.learner_id, lambda work: pending_items.release(work, item, error, retry_at)
+        return await self._change_leased(
+            item,
+            pending_items.RELEASE,
+            state="dead" if retry_at is None else "pending",
+            error=bounded_error(error),
+            attempts=item.attempts,
+            until=(retry_at or item.free_at).timestamp(),
         )
+
+    async def _change_leased(self, item: PendingItem, query: LiteralString, **changed: object) -> bool:
+        """Change an item; False where the caller does not hold its lease any more."""
+        held = {"key": commit_key(item.learner_id, item.pending_id), "lease": item.lease}
+        return await self._changed(item.learner_id, query, **held, **changed)
+
+    async def _changed(self, key: str, query: LiteralString, /, **parameters: object) -> bool:
+        """Run a statement under the lock of a key; whether it found what it changes."""
+        return bool(await self._locked(key, lambda run: fetch(run, query, **parameters)))
 
     async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
         """Make a dead letter pending again; see `KeyedStore.retry`."""
         learner = checked_learner_id(learner_id)
-        return await self._locked(
-            learner, lambda work: pending_items.retry_dead(work, learner, pending_id, now)
-        )
+        key = commit_key(learner, pending_id)
+        return await self._changed(learner, pending_items.RETRY, key=key, now=now.timestamp())
 
     async def list_pending(
         self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
@@ -169,7 +199,8 @@ class Neo4jNamespace(CommittingNamespace):
 
     async def count_pending(self) -> PendingCounts:
         """Return how many items there are; see `KeyedStore.count_pending`."""
-        return await self._in_session(pending_items.count_items)
+        found: dict[str, int] = dict(await self._rows(pending_items.COUNT))
+        return PendingCounts(found.get("pending", 0), found.get("dead", 0))
 
     async def history(self, learner_id: str) -> History:
         """Return the content changes whose effect is kept; see `Store.history`."""
@@ -244,16 +275,22 @@ class Neo4jNamespace(CommittingNamespace):
         )
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
-        """Return whether the caller should clean now; see `KeyedStore.begin_cleaning`."""
-        return await self._write(lambda link: cleaning.begin_cleaning(self.connection, link, now, every))
+        """Return whether the caller should clean now; see `KeyedStore.begin_cleaning`.
+
+        If so, its start is recorded. A clock set back blocks no cleaning.
+        """
+        asked: dict[str, object] = {"now": now.timestamp(), "every": every}
+        return bool(await self._write(lambda link: self.connection.rows(link, cleaning.BEGIN, **asked)))
 
     async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
         """Return learners in the order of their ids; see `KeyedStore.learners`."""
-        return await self._in_session(lambda run: cleaning.list_learners(run, max(0, limit), after))
+        rows = await self._rows(cleaning.LEARNERS, limit=max(0, limit), after=after)
+        return tuple(map(summary_of, rows))
 
     async def sizes(self) -> StoreSizes:
         """Return how much is stored; see `KeyedStore.sizes`."""
-        return await self._in_session(cleaning.read_sizes)
+        ((learners, turns, deltas, pending),) = await self._rows(cleaning.SIZES)
+        return StoreSizes(learners, turns, deltas, pending)
 
     async def whole(self, key: str) -> WholeMemory | None:
         """Return everything stored under the key; see `KeyedStore.whole`."""
@@ -282,7 +319,7 @@ class Neo4jNamespace(CommittingNamespace):
     async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
         """Return the rows of a model; see `KeyedStore.vectors`."""
         learner = checked_learner_id(learner_id)
-        return await self._in_session(lambda run: read_vectors(run, learner, model))
+        return dict(await self._rows(READ_VECTORS, uid=learner, model=model))
 
     async def put_vectors(self, learner_id: str, epoch: str | None, change: VectorChange) -> bool:
         """Store and delete rows; see `KeyedStore.put_vectors`."""
@@ -308,6 +345,13 @@ class Neo4jNamespace(CommittingNamespace):
         return await portal().run(
             self.connection.work(attempt, seconds=self.connection.timeouts.write), shielded=True
         )
+
+    async def _rows(self, query: LiteralString, **parameters: object) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement, as tuples in the order of its columns."""
+        return await self._in_session(lambda run: fetch_rows(run, query, **parameters))
+
+    async def _names(self, query: LiteralString, **parameters: object) -> tuple[str, ...]:
+        return tuple(name for (name,) in await self._rows(query, **parameters))
 
     async def _in_session(self, job: Callable[[Runner], Awaitable[T]]) -> T:
         async def read(link: Neo4jLink) -> T:
@@ -419,32 +463,37 @@ class Neo4jStore(Neo4jNamespace):
 
     async def teams_of(self, user: str) -> tuple[str, ...]:
         """Return the teams that a user is in; see `Store.teams_of`."""
-        return await self._in_session(lambda run: sharing.teams_of(run, user))
+        return await self._in_session(lambda run: catalogue.teams_of(run, user))
 
     async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
         """Return teams in order; see `Store.teams`."""
-        return await self._in_session(lambda run: sharing.list_teams(run, max(0, limit), after))
+        return await self._names(catalogue.TEAMS, limit=max(0, limit), after=after)
 
     async def teams_like(self, team: str) -> tuple[str, ...]:
         """Return the teams that could be taken for this one; see `Store.teams_like`."""
-        return await self._in_session(lambda run: sharing.teams_like(run, team))
+        return await self._names(catalogue.TEAMS_LIKE, key=team_key(team), team=team)
 
     async def members(self, team: str, limit: int = 100, after: str = "") -> tuple[str, ...]:
         """Return members of a team in order; see `Store.members`."""
-        return await self._in_session(lambda run: sharing.list_members(run, team, max(0, limit), after))
+        return await self._names(catalogue.MEMBERS, team=team, limit=max(0, limit), after=after)
 
     async def add_members(self, team: str, members: Collection[str]) -> int:
         """Add members to a team; see `Store.add_members`."""
-        return await self._in_session(lambda run: sharing.move_members(run, team, members, joining=True))
+        return await self._move(catalogue.ADD, team, members)
 
     async def remove_members(self, team: str, members: Collection[str]) -> int:
         """Remove members of a team; see `Store.remove_members`."""
-        return await self._in_session(lambda run: sharing.move_members(run, team, members, joining=False))
+        return await self._move(catalogue.REMOVE, team, members)
+
+    async def _move(self, query: LiteralString, team: str, members: Collection[str]) -> int:
+        """Add members to a team, or remove them; return how many have moved."""
+        rows = await self._rows(query, team=team, members=sorted(members), key=team_key(team))
+        return rows[0][0] if rows else 0
 
     async def proposals_by(self, user: str, limit: int = 100, after: str = "") -> tuple[Proposal, ...]:
         """Return what a user has proposed; see `Store.proposals_by`."""
         return await self._in_session(
-            lambda run: sharing.proposals_by(run.of("playbooks"), user, max(0, limit), after)
+            lambda run: catalogue.proposals_by(run.of("playbooks"), user, max(0, limit), after)
         )
 
     async def describe(self) -> str:
@@ -468,8 +517,8 @@ class Neo4jStore(Neo4jNamespace):
             wanted=wanted_rows(wanted),
         )
         attached: list[AttachedPlaybook | None] = [None] * len(wanted)
-        for each in map(AttachedRow.model_validate, cast("list[Row]", row.pop("attached"))):
-            attached[each.place] = await self._attached(each)
+        for playbook in map(AttachedRow.model_validate, cast("list[Row]", row.pop("attached"))):
+            attached[playbook.place] = await self._attached(playbook)
         snapshot = await self._whole(link, learner, known, Reply.model_validate(row))
         return Loaded(snapshot, tuple(attached))
 
@@ -535,19 +584,21 @@ class Neo4jPlaybooks(Neo4jNamespace):
         """Return grants of a playbook; see `PlaybookStore.grants`."""
         return await self._locked(
             playbook_id,
-            lambda run: sharing.list_grants(run, playbook_id, max(0, limit), after),
+            lambda run: catalogue.list_grants(run, playbook_id, max(0, limit), after),
             Right.OWN,
         )
 
     async def owners(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
         """Return who owns named playbooks; see `PlaybookStore.owners`."""
-        return await self._in_session(lambda run: list_owners(run, max(0, limit), after))
+        return await self._names(catalogue.OWNERS, limit=max(0, limit), after=after)
 
     async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
         """Store another description and scope; see `PlaybookStore.set_fields`."""
-        return await self._locked(
-            playbook_id, lambda run: set_fields(run, playbook_id, description, scope), Right.OWN
+        fields: dict[str, object] = {"uid": playbook_id, "description": description, "scope": scope}
+        rows = await self._locked(
+            playbook_id, lambda run: fetch(run, catalogue.SET_FIELDS, **fields), Right.OWN
         )
+        return bool(rows)
 
     async def put_grant(self, grant: Grant) -> None:
         """Store a grant; see `PlaybookStore.put_grant`."""
@@ -555,15 +606,18 @@ class Neo4jPlaybooks(Neo4jNamespace):
         async def put(run: Runner) -> None:
             if await read_entry(run, grant.playbook_id) is None:
                 raise not_found(grant.playbook_id)
-            await sharing.put_grants(run, (grant,))
+            await catalogue.put_grants(run, (grant,))
 
         await self._locked(grant.playbook_id, put, Right.OWN)
 
     async def drop_grant(self, playbook_id: str, subject: Subject) -> bool:
         """Delete a grant; see `PlaybookStore.drop_grant`."""
-        return await self._locked(
-            playbook_id, lambda run: sharing.drop_grant(run, playbook_id, subject), Right.OWN
+        (row,) = await self._locked(
+            playbook_id,
+            lambda run: fetch(run, catalogue.DROP, uid=playbook_id, subject=str(subject)),
+            Right.OWN,
         )
+        return row["gone"] != 0
 
     async def shared_with(
         self, subjects: Sequence[str], limit: int = 100, after: str = ""
@@ -577,7 +631,7 @@ class Neo4jPlaybooks(Neo4jNamespace):
         async def put(run: Runner) -> None:
             if await read_entry(run, proposal.playbook_id) is None:
                 raise not_found(proposal.playbook_id)
-            await sharing.add_proposal(run, proposal)
+            await catalogue.add_proposal(run, proposal)
 
         await self._locked(proposal.playbook_id, put, Right.PROPOSE)
 
@@ -586,16 +640,18 @@ class Neo4jPlaybooks(Neo4jNamespace):
     ) -> tuple[Proposal, ...]:
         """Return proposals for a playbook; see `PlaybookStore.proposals`."""
         return await self._in_session(
-            lambda run: sharing.list_proposals(run, playbook_id, state, max(0, limit), after)
+            lambda run: catalogue.list_proposals(run, playbook_id, state, max(0, limit), after)
         )
 
     async def decide(self, proposal: Proposal, held: ProposalState) -> bool:
         """Store a decision; see `PlaybookStore.decide`."""
-        return await self._locked(
+        decided = proposal_columns(proposal)
+        (row,) = await self._locked(
             proposal.playbook_id,
-            lambda run: sharing.decide_proposal(run, proposal, held),
+            lambda run: fetch(run, catalogue.DECIDE, proposal=decided, held=held),
             Right.WRITE,
         )
+        return row["decided"] != 0
 
     async def read_again(self, row: AttachedRow, subjects: Sequence[str]) -> AttachedPlaybook | None:
         """Return a playbook and its grants to the subjects, read under its lock; None where it is gone."""
@@ -604,7 +660,7 @@ class Neo4jPlaybooks(Neo4jNamespace):
             found = await read_locked(run, row.playbook_id)
             if found.absent:
                 return None
-            grants = await sharing.read_grants(run, row.playbook_id, subjects)
+            grants = await catalogue.read_grants(run, row.playbook_id, subjects)
             owner = row.owner or None
             return AttachedPlaybook(row.playbook_id, row.name, found.version, found.playbook, owner, grants)
 

@@ -186,10 +186,10 @@ async def list_shared(
 ) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
     """Return playbooks with a grant to one of the subjects, in the order of their ids, with these grants."""
     found: list[tuple[PlaybookEntry, tuple[Grant, ...]]] = []
-    for each in await list_shared_ids(tables, subjects, limit, after):
-        entry = await read_entry(tables, each)
+    for playbook_id in await list_shared_ids(tables, subjects, limit, after):
+        entry = await read_entry(tables, playbook_id)
         if entry is not None:
-            found.append((entry, await read_grants(tables, each, subjects)))
+            found.append((entry, await read_grants(tables, playbook_id, subjects)))
     return tuple(found)
 
 

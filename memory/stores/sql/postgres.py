@@ -507,8 +507,8 @@ class PostgresDatabase(Database):
             stop=stop_after_delay(self.timeouts.connect),
             reraise=True,
         )
-        async for each in attempts:
-            with each:
+        async for trial in attempts:
+            with trial:
                 try:
                     return await attempt()
                 except psycopg.Error as error:
@@ -556,7 +556,7 @@ WHERE user_id = :key AND epoch = :known_epoch AND etag = :known_etag
     AND NOT EXISTS (SELECT 1 FROM ace_deltas d WHERE d.user_id = :key AND d.op_id = :op_id)
     AND NOT EXISTS (SELECT 1 FROM ace_turns t WHERE t.user_id = :key AND t.op_id = :op_id)
 """
-# The rule of `base_and_tail.folding`.
+# The rule of `snapshot_and_log.folding`.
 _FOLDS_NOTHING = """
     AND touches_bytes + :touches_bytes < greatest(:least_touches, stamps_bytes / 4)
     AND (NOT :content_changed OR (

@@ -1,7 +1,7 @@
 """States in SQL: reading all of one, or of several, in one statement, and writing a plan onto one.
 
-`stores.base_and_tail` says what a state is made of. What it decides about reading is decided in the statement
-here, because all of a state must come from one snapshot of the database.
+`stores.snapshot_and_log` says what a state is made of. What it decides about reading is decided in the
+statement here, because all of a state must come from one snapshot of the database.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ async def read_attached(
 ) -> Loaded:
     """Return a learner's snapshot and named playbooks, read in one statement; see `read_snapshot`."""
     parts = await _read_parts(tables, key, known or Snapshot(), wanted)
-    attached = tuple(_attached(parts.get(place), each) for place, each in enumerate(wanted))
+    attached = tuple(_attached(parts.get(place), asked) for place, asked in enumerate(wanted))
     try:
         return Loaded(_snapshot(parts.get(-1), known or Snapshot()), attached)
     except IncompleteState:  # what is known may be of another history: a backup was restored
@@ -305,10 +305,10 @@ async def _read_parts(
         "clock": access.access_clock if version.epoch is not None else -1,
         "mark": access.mark,
     }
-    for place, each in enumerate(wanted):
-        values[f"owner_{place}"], values[f"name_{place}"] = each.ref.owner or "", each.ref.key
-        values[f"epoch_{place}"], values[f"etag_{place}"] = each.known.epoch, each.known.etag
-        values[f"subjects_{place}"] = list(each.subjects)
+    for place, asked in enumerate(wanted):
+        values[f"owner_{place}"], values[f"name_{place}"] = asked.ref.owner or "", asked.ref.key
+        values[f"epoch_{place}"], values[f"etag_{place}"] = asked.known.epoch, asked.known.etag
+        values[f"subjects_{place}"] = list(asked.subjects)
     statement = _load_attached(len(wanted)) if wanted else _LOAD
     parts: dict[int, _Parts] = {}
     for place, kind, n, checksum, *texts in await tables.rows(statement, values):
