@@ -26,7 +26,7 @@ import httpx
 import jwt
 
 from ace_graph import open_store
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.testing.invariants import problems
 
 SECRET = secrets.token_hex(32)
@@ -179,7 +179,7 @@ def grown(before: Size, sizes: list[Size], after: Size) -> Iterable[str]:
         yield f"connections grew: {sizes[0].others} -> {after.others}"
 
 
-async def stored(store: PendingStore, told: Told) -> list[str]:
+async def stored(store: Store, told: Told) -> list[str]:
     """Return what is wrong with what is stored of everybody, once all work that was left is done."""
     for _ in range(WAIT_SECONDS):
         if not (await store.count_pending()).pending:

@@ -12,7 +12,7 @@ import asyncio
 import json
 
 from ace_graph import batch_reflect, curate, execute_with_learning, open_store, playbooks
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.testing import ScriptedModel
 
 BOT = "bot"
@@ -31,7 +31,7 @@ RUNS = [
 ]
 
 
-async def record(store: PendingStore, task: str, status: str, lesson: str) -> None:
+async def record(store: Store, task: str, status: str, lesson: str) -> None:
     """Run a task that ends with this status, and store the reflection on it."""
     reply = json.dumps({"lessons": [{"content": lesson, "section": "api"}]})
 

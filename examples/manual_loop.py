@@ -22,7 +22,6 @@ from ace_graph import (
     start_trajectory,
 )
 from ace_graph.learning.trajectories import get_trajectory
-from ace_graph.memory.stores.base import PendingStore
 from ace_graph.testing import ScriptedModel
 
 BOT = "bot"
@@ -41,7 +40,7 @@ def export(rows: int) -> int:
     return rows
 
 
-async def recorded_run(store: PendingStore, rows: int) -> tuple[str, str | None]:
+async def recorded_run(store: Store, rows: int) -> tuple[str, str | None]:
     """Export so many rows; return the trajectory's id, and the id of what is left to learn from it."""
     name = await start_trajectory(store, BOT, "Export the customers", agent="exporter", task_type="export")
     await log_step(store, BOT, name, "decision", f"ask for {rows} rows at once")
@@ -55,7 +54,7 @@ async def recorded_run(store: PendingStore, rows: int) -> tuple[str, str | None]
     return name, await complete_trajectory(store, BOT, name, "success", done)
 
 
-async def reflect(store: PendingStore, name: str, pending_id: str | None, model: ScriptedModel) -> list[str]:
+async def reflect(store: Store, name: str, pending_id: str | None, model: ScriptedModel) -> list[str]:
     """Learn from a completed run; return the ids of the reflections that are stored with it."""
     if pending_id is not None:
         await learn_pending(BOT, pending_id, store=store, model=model)

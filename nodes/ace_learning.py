@@ -26,7 +26,7 @@ from ace_graph.learning.turn_record import make_record
 from ace_graph.learning.worker import consolidate_at_once
 from ace_graph.memory.commit import Amend, operation_id
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.stores.base import commit_turn, keeps_pending
+from ace_graph.memory.stores.base import commit_turn, missing_methods
 from ace_graph.memory.trajectory import with_feedback
 
 
@@ -97,7 +97,7 @@ async def _record_feedback(
 ) -> LearningResult:
     """Note what the message said of an earlier answer in that turn's record; its votes are stored already."""
     store, feedback = run.resources.store, judged.as_feedback(run.resources.clock())
-    if feedback is None or not keeps_pending(store):
+    if feedback is None or missing_methods(store):
         return result
     try:
         await store.amend(

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 
 from ace_graph.base.errors import DailyTokensUsed
-from ace_graph.memory.stores.base import Store, keeps_pending
+from ace_graph.memory.stores.base import Store, missing_methods
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
@@ -63,7 +63,9 @@ class DailyTokens:
         turns[turn_id] = max(tokens, turns.get(turn_id, 0))
 
     async def _records(self, learner_id: str, since: datetime) -> tuple[TurnRecord, ...]:
-        if keeps_pending(self._store):
-            return await self._store.find_turns(learner_id, TrajectoryFilter(since=since), limit=MAX_TURNS)
-        turns = await self._store.turns(learner_id, MAX_TURNS)
-        return tuple(turn for turn in turns if turn.completed_at is not None and turn.completed_at >= since)
+        if missing_methods(self._store):
+            turns = await self._store.turns(learner_id, MAX_TURNS)
+            return tuple(
+                turn for turn in turns if turn.completed_at is not None and turn.completed_at >= since
+            )
+        return await self._store.find_turns(learner_id, TrajectoryFilter(since=since), limit=MAX_TURNS)

@@ -37,7 +37,7 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.foreign import read_only_bullets
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import estimate_tokens
-from ace_graph.memory.stores.base import Store, keeps_pending
+from ace_graph.memory.stores.base import Store, complete
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.stores import open_store
 
@@ -140,13 +140,9 @@ def _with_temperature(model: BaseChatModel, temperature: float | None) -> BaseCh
 
 
 def check_learning(learning: LearningMode, resources: Resources) -> None:
-    """Raise ConfigurationError for background learning on a store that keeps no pending work."""
-    if learning == "background" and not keeps_pending(resources.store):
-        raise ConfigurationError(
-            f"learning='background' needs a store that keeps pending work, and {resources.store.name} lacks "
-            "methods of PendingStore: use SQLite, Neo4j, PostgreSQL or memory, "
-            "or set learning to 'inline' or 'off'"
-        )
+    """Raise ConfigurationError for background learning on a store that lacks a method, such as `claim`."""
+    if learning == "background":
+        complete(resources.store, "learning='background' (else set it to 'inline' or 'off')")
 
 
 # From arguments and settings to the resources of one graph or worker.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ace_graph.base.settings import LogLevel, Settings
     from ace_graph.memory.commit import Commit
     from ace_graph.memory.delta.effect import Rejection
-    from ace_graph.memory.stores.base import PendingStore
+    from ace_graph.memory.stores.base import Store
     from ace_graph.playbooks.content import Change
     from ace_graph.playbooks.handle import PlaybookHandle
 
@@ -121,7 +121,7 @@ class Call:
         settings = load_settings(quiet=quiet, debug=self.debug)
         return settings if self.store is None else settings.model_copy(update={"store": self.store})
 
-    def on_store(self, job: Callable[[PendingStore], Awaitable[T]], settings: Settings | None = None) -> T:
+    def on_store(self, job: Callable[[Store], Awaitable[T]], settings: Settings | None = None) -> T:
         """Run `job` with the opened store and return its result."""
         from ace_graph.stores import open_store
 
@@ -133,11 +133,11 @@ class Call:
 
         return asyncio.run(run())
 
-    def on_playbook(self, job: Callable[[PendingStore, PlaybookHandle], Awaitable[T]]) -> T:
+    def on_playbook(self, job: Callable[[Store, PlaybookHandle], Awaitable[T]]) -> T:
         """Run `job` with the store and where in it the playbook is. Raises PlaybookNotFound."""
         from ace_graph.playbooks.handle import open_playbook
 
-        async def run(store: PendingStore) -> T:
+        async def run(store: Store) -> T:
             return await job(store, await open_playbook(store, self.name, self.learner))
 
         return self.on_store(run)

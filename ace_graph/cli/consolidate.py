@@ -17,7 +17,7 @@ from ace_graph.cli.command import DEFAULT_NAME, Call
 from ace_graph.cli.passes import all_learners, run_pass
 from ace_graph.cli.terminal import counted, print_notice
 from ace_graph.memory.consolidation import Options
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.views import Kind, is_bullet_kind
 from ace_graph.playbooks.consolidation import Consolidation, Undone, Writer, consolidate, undo
 
@@ -55,7 +55,7 @@ def consolidate_one(
     """Consolidate a playbook, or show the plan, and print the report; `batch` None: that of the policy."""
     settings = call.settings()
 
-    async def job(store: PendingStore) -> Consolidation:
+    async def job(store: Store) -> Consolidation:
         wanted = replace(options, batch=batch or store.policy.consolidate_batch)
         async with _writer_for(settings, wanted=with_model) as writer:
             return await consolidate(
@@ -69,7 +69,7 @@ def consolidate_one(
 def undo_run(call: Call, run_id: str | None) -> None:
     """Take back a run and print what is back."""
 
-    async def job(store: PendingStore) -> Undone:
+    async def job(store: Store) -> Undone:
         return await undo(store, call.name, call.learner, run_id=run_id)
 
     done = call.on_store(job)
@@ -138,7 +138,7 @@ class _Consolidate:
     dry_run: bool
     with_model: bool
 
-    async def __call__(self, store: PendingStore, learner: str) -> _Done:
+    async def __call__(self, store: Store, learner: str) -> _Done:
         wanted = replace(self.options, batch=self.batch or store.policy.consolidate_batch)
         try:
             async with _writer_for(self.settings, wanted=self.with_model) as writer:

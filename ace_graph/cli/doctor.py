@@ -49,7 +49,7 @@ from ace_graph.memory.commit import PendingCounts, PendingItem
 from ace_graph.memory.consolidation import is_run
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import describe, keeps_pending
+from ace_graph.memory.stores.base import describe
 from ace_graph.stores import open_store, redacted_url
 
 Status = Literal["ok", "warn", "fail"]
@@ -199,7 +199,7 @@ def _pending(counts: PendingCounts, dead: Sequence[PendingItem]) -> Check:
 _Work = tuple[PendingCounts, Sequence[PendingItem]]
 
 
-async def _probe(settings: Settings, url: str | None) -> tuple[str, _Work | None]:
+async def _probe(settings: Settings, url: str | None) -> tuple[str, _Work]:
     async with open_store(url, settings=settings) as store:
         probe = f"ace-graph-doctor-{uuid4().hex}"
         try:
@@ -207,9 +207,7 @@ async def _probe(settings: Settings, url: str | None) -> tuple[str, _Work | None
             await store.commit(probe, delta, Snapshot())
         finally:
             await store.forget(probe)
-        work = None
-        if keeps_pending(store):
-            work = await store.count_pending(), await store.list_pending(dead=True)
+        work = await store.count_pending(), await store.list_pending(dead=True)
         return await describe(store), work
 
 

@@ -36,7 +36,7 @@ from ace_graph.cli.environment import ENV_FILE
 from ace_graph.cli.passes import executor_for
 from ace_graph.cli.terminal import console, counted, print_line, print_notice, printable
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.handle import open_playbook
 from ace_graph.playbooks.versions import VersionOutcome, version_from
 from ace_graph.training.datasets import RowFile, Task, task_named
@@ -202,7 +202,7 @@ def compare_versions(call: Call, versions: tuple[str, str], data: Path, options:
 
 
 async def _version_sides(
-    call: Call, store: PendingStore, versions: tuple[str, str], options: CompareOptions
+    call: Call, store: Store, versions: tuple[str, str], options: CompareOptions
 ) -> tuple[tuple[Side, Side], Sequence[VersionOutcome] | None]:
     """Return both versions as sides, and the turns with each; None for the own memory.
 

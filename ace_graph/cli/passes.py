@@ -9,12 +9,11 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from functools import partial
 from typing import TypeVar
 
-from ace_graph.base.errors import UsageError
 from ace_graph.base.executors import Executor, open_executor
 from ace_graph.base.settings import Settings
 from ace_graph.cli.terminal import print_notice, progress_bar
 from ace_graph.learning.cleaning import learner_ids
-from ace_graph.memory.stores.base import CleanableStore, PendingStore, can_clean
+from ace_graph.memory.stores.base import Store
 from ace_graph.stores import open_store
 from ace_graph.stores.copy_store import StoreJob
 
@@ -38,19 +37,16 @@ def executor_for(on: str | None, store_url: str | None = None) -> Generator[Exec
         yield executor
 
 
-async def all_learners(store: PendingStore) -> AsyncIterator[str]:
-    """Yield the ids of all learners. Raises UsageError where the store can't list them."""
-    if not can_clean(store):
-        raise UsageError(f"{store.name} can't list its learners: name one with --learner")
-    listed: CleanableStore = store
-    async for learner in learner_ids(listed):
+async def all_learners(store: Store) -> AsyncIterator[str]:
+    """Yield the ids of all learners."""
+    async for learner in learner_ids(store):
         yield learner
 
 
 def run_pass(
     settings: Settings,
-    listed: Callable[[PendingStore], AsyncIterator[Item]],
-    act: Callable[[PendingStore, Item], Awaitable[Result]],
+    listed: Callable[[Store], AsyncIterator[Item]],
+    act: Callable[[Store, Item], Awaitable[Result]],
     *,
     on: str | None,
     what: str,
@@ -85,7 +81,7 @@ def run_pass(
 
 
 async def _numbered(
-    act: Callable[[PendingStore, Item], Awaitable[Result]], store: PendingStore, item: tuple[int, Item]
+    act: Callable[[Store, Item], Awaitable[Result]], store: Store, item: tuple[int, Item]
 ) -> tuple[int, Result]:
     number, given = item
     return number, await act(store, given)

@@ -76,7 +76,6 @@ from ace_graph.memory.formats.registry import FORMATS, format_named
 from ace_graph.memory.formats.skill import SkillFormat
 from ace_graph.memory.sharing import outgoing_text
 from ace_graph.memory.stores.memories import MemoryItem, memories
-from ace_graph.memory.stores.playbooks import keeps_playbooks
 from ace_graph.memory.views import (
     BulletFilter,
     BulletStatus,
@@ -103,8 +102,7 @@ if TYPE_CHECKING:
     from ace_graph.memory.playbook import Playbook
     from ace_graph.memory.policy import Policy
     from ace_graph.memory.snapshot import Snapshot
-    from ace_graph.memory.stores.base import PendingStore
-    from ace_graph.memory.stores.playbooks import StoredVersion
+    from ace_graph.memory.stores.base import KeyedStore, Store, StoredVersion
     from ace_graph.memory.turn import TurnRecord
 
 _LOOK, _CHANGE, _VERSIONS, _MANY = "Look", "Change", "Versions", "Many runs"
@@ -150,7 +148,7 @@ def list_(
         )
         return
 
-    async def job(store: PendingStore) -> list[PlaybookEntry]:
+    async def job(store: Store) -> list[PlaybookEntry]:
         entries: list[PlaybookEntry] = []
         page = await playbooks.list_playbooks(store, call.learner)
         while page:
@@ -247,7 +245,7 @@ def _types(types: list[MemoryChoice] | None) -> frozenset[MemoryType]:
 
 
 def _load(call: Call) -> tuple[Snapshot, Policy]:
-    async def job(store: PendingStore, target: PlaybookHandle) -> tuple[Snapshot, Policy]:
+    async def job(store: Store, target: PlaybookHandle) -> tuple[Snapshot, Policy]:
         return await target.load(), store.policy
 
     return call.on_playbook(job)
@@ -319,7 +317,7 @@ def _show_archived(call: Call, limit: int) -> None:
 
 
 def _show_details(call: Call) -> None:
-    async def job(store: PendingStore, target: PlaybookHandle) -> tuple[NamedPlaybook, Worth]:
+    async def job(store: Store, target: PlaybookHandle) -> tuple[NamedPlaybook, Worth]:
         return await target.read(), await read_worth(store, target, call.learner)
 
     held, worth = call.on_playbook(job)
@@ -344,7 +342,7 @@ def _show_details(call: Call) -> None:
 def _show_records(call: Call, kind: str, limit: int) -> None:
     """Print memories that are no bullets, trajectories or reflections, the newest first."""
 
-    async def job(store: PendingStore) -> tuple[Snapshot, tuple[MemoryItem, ...]]:
+    async def job(store: Store) -> tuple[Snapshot, tuple[MemoryItem, ...]]:
         return await store.load(call.learner), await memories(store, call.learner, kind, limit)
 
     snapshot, records = call.on_store(job)
@@ -420,7 +418,7 @@ def _explain(call: Call, question: str, memory_types: Collection[MemoryType], bu
 
     meaning = find_meaning(call.settings(), None)
 
-    async def job(_: PendingStore, target: PlaybookHandle) -> ExplainedSearch:
+    async def job(_: Store, target: PlaybookHandle) -> ExplainedSearch:
         return await explain_search(
             *(target, call.learner, question),
             now=utc_now(),
@@ -486,7 +484,7 @@ def export_(
     """
     chosen = format_named("json" if call.as_json else format_)
 
-    async def job(_: PendingStore, target: PlaybookHandle) -> tuple[Snapshot, str]:
+    async def job(_: Store, target: PlaybookHandle) -> tuple[Snapshot, str]:
         about = outgoing_text(target.entry.description) if target.entry is not None else ""
         return await target.load(), about
 
@@ -550,7 +548,7 @@ def create(
     elif file is not None:
         reading, source = read_usable_file(file), f" from {file.name}"
 
-    async def job(store: PendingStore) -> NamedPlaybook:
+    async def job(store: Store) -> NamedPlaybook:
         await playbooks.create(
             store,
             name,
@@ -781,7 +779,7 @@ def _checked_days(days: float | None) -> float | None:
 def _change(call: Call, operations: Sequence[Operation], verb: str) -> Commit:
     """Commit operations onto the newest state. Raises ChangeRefused when one can't be applied."""
 
-    async def job(_: PendingStore, target: PlaybookHandle) -> Commit:
+    async def job(_: Store, target: PlaybookHandle) -> Commit:
         base = await target.load()
         if base.absent and not isinstance(operations[0], Add):
             raise ChangeRefused(f"nothing is stored for learner {call.learner}: check --learner")
@@ -834,7 +832,7 @@ def import_(
         return
     reading = read_file(file, format_)
 
-    async def job(_: PendingStore, target: PlaybookHandle) -> tuple[ImportOutcome, Snapshot]:
+    async def job(_: Store, target: PlaybookHandle) -> tuple[ImportOutcome, Snapshot]:
         return await _add_all(target, reading, f"playbook import {file.name}")
 
     outcome, after = call.on_playbook(job)
@@ -862,7 +860,7 @@ def _write(call: Call, reading: Reading, file: Path, *, replaces: bool, keeps_la
     reason = f"playbook import {'--replace ' if replaces else ''}{file.name}"
     change = Change(author=AUTHOR, reason=reason, keeps_label=keeps_label)
 
-    async def job(store: PendingStore, target: PlaybookHandle) -> Written:
+    async def job(store: Store, target: PlaybookHandle) -> Written:
         return await target.write(reading.bullets, merge=not replaces, change=change)
 
     done = call.on_playbook(job)
@@ -934,7 +932,7 @@ def delete(
 ) -> None:
     """Delete a named playbook with all of its versions, for good."""
 
-    async def job(store: PendingStore, target: PlaybookHandle) -> bool:
+    async def job(store: Store, target: PlaybookHandle) -> bool:
         key = name if target.entry is None else target.key
         return await playbooks.delete(store, key, user=call.learner)
 
@@ -956,7 +954,7 @@ def history(
     """
 
     async def job(
-        _: PendingStore, target: PlaybookHandle
+        _: Store, target: PlaybookHandle
     ) -> tuple[int, list[tuple[StoredVersion, HistoryEntry | None]]]:
         kept = await target.store.history(target.key)
         entries = {entry.n: entry for entry in kept.entries}
@@ -1034,7 +1032,7 @@ def diff(
         return compare_versions(call, (before, after), data, options)
     wanted = (_version_from(before), _version_from(after))
 
-    async def job(_: PendingStore, target: PlaybookHandle) -> tuple[tuple[int, Playbook], ...]:
+    async def job(_: Store, target: PlaybookHandle) -> tuple[tuple[int, Playbook], ...]:
         stored = await target.store.versions(target.key)
         numbers = [version_number(stored, version) for version in wanted]
         return tuple([(n, await target.content_at(n)) for n in numbers])
@@ -1095,7 +1093,7 @@ def rollback(
         return
     wanted = _version_from(version or "")
 
-    async def job(_: PendingStore, target: PlaybookHandle) -> Commit:
+    async def job(_: Store, target: PlaybookHandle) -> Commit:
         return await target.restore(wanted, by_command(f"playbook rollback {version}"))
 
     done = call.on_playbook(job)
@@ -1106,7 +1104,7 @@ def rollback(
 def _restore(call: Call, bullet_id: str) -> None:
     """Bring one archived bullet back as it was."""
 
-    async def job(_: PendingStore, target: PlaybookHandle) -> Commit:
+    async def job(_: Store, target: PlaybookHandle) -> Commit:
         base = await target.load()
         return await target.restore_bullet(base, bullet_id, by_command("playbook rollback"), refused)
 
@@ -1233,7 +1231,7 @@ def rescreen(
         screened = sum(not each.of_named for each in moved)
     else:
 
-        async def job(_: PendingStore, target: PlaybookHandle) -> list[_Screened]:
+        async def job(_: Store, target: PlaybookHandle) -> list[_Screened]:
             target.check_owner()
             base = await target.load()
             if base.absent:
@@ -1281,20 +1279,20 @@ class _Listed(NamedTuple):
     of_named: bool
 
 
-async def _listed_playbooks(store: PendingStore) -> AsyncIterator[_Listed]:
+async def _listed_playbooks(store: Store) -> AsyncIterator[_Listed]:
     from ace_graph.cli.passes import all_learners
     from ace_graph.learning.cleaning import learner_ids
 
     async for learner in all_learners(store):
         yield _Listed(learner, of_named=False)
-    if keeps_playbooks(store):
-        async for playbook_id in learner_ids(store.playbooks):
-            yield _Listed(playbook_id, of_named=True)
+    async for playbook_id in learner_ids(store.playbooks):
+        yield _Listed(playbook_id, of_named=True)
 
 
-async def _rescreen_listed(store: PendingStore, listed: _Listed, *, dry_run: bool) -> _Screened:
-    where, name = store, listed.key
-    if listed.of_named and keeps_playbooks(store):
+async def _rescreen_listed(store: Store, listed: _Listed, *, dry_run: bool) -> _Screened:
+    where: KeyedStore = store
+    name = listed.key
+    if listed.of_named:
         where, entry = store.playbooks, await store.playbooks.entry(listed.key)
         name = f"{entry.owner or ''}/{entry.name}" if entry is not None else listed.key
     base = await where.load(listed.key)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ace_graph.learning.curate_reflections import BulletText, CuratedReflections
     from ace_graph.learning.worker import PendingOutcome
     from ace_graph.memory.evidence import Verdict
-    from ace_graph.memory.stores.base import PendingStore
+    from ace_graph.memory.stores.base import Store
 
 T = TypeVar("T")
 _MIN_TRAJECTORIES = 5
@@ -76,7 +76,7 @@ def reflect(
         return _reflect_on(call, trajectory_id)
     from ace_graph.learning.batch_reflection import batch_reflect
 
-    async def job(store: PendingStore) -> BatchReflection | NotEnough:
+    async def job(store: Store) -> BatchReflection | NotEnough:
         return await batch_reflect(
             *(store, call.learner),
             agent=agent,
@@ -204,12 +204,12 @@ def _learned_now(call: Call, settings: Settings, pending_id: str | None) -> Pend
     )
 
 
-def _with_model(call: Call, settings: Settings, job: Callable[[Resources, PendingStore], Awaitable[T]]) -> T:
+def _with_model(call: Call, settings: Settings, job: Callable[[Resources, Store], Awaitable[T]]) -> T:
     """Run `job` with the resources of learning, among them the model, and the store."""
     from ace_graph.agent.models import close_model, make_model
     from ace_graph.learning.worker import learning_resources
 
-    async def work(opened: PendingStore) -> T:
+    async def work(opened: Store) -> T:
         model = make_model(settings)
         try:
             resources, store = learning_resources(model=model, store=opened, settings=settings)
@@ -226,10 +226,10 @@ def curate_reflections(call: Call, reflection_ids: list[str]) -> None:
 
     settings = call.settings()
 
-    async def by_rules(store: PendingStore) -> CuratedReflections:
+    async def by_rules(store: Store) -> CuratedReflections:
         return await curate(store, call.learner, reflection_ids, call.name, author=AUTHOR)
 
-    async def by_model(resources: Resources, store: PendingStore) -> CuratedReflections:
+    async def by_model(resources: Resources, store: Store) -> CuratedReflections:
         return await curate(
             *(store, call.learner, reflection_ids, call.name),
             resources=resources,

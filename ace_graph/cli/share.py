@@ -13,7 +13,6 @@ from ace_graph.cli.command import DEFAULT_LEARNER, LEARNER, STORE, Call, Command
 from ace_graph.cli.playbook import entry_json
 from ace_graph.cli.terminal import counted, print_aside, print_line
 from ace_graph.memory.sharing import Grant, Granted
-from ace_graph.memory.stores.playbooks import naming
 
 if TYPE_CHECKING:
     from ace_graph.memory.sharing import Proposal
@@ -335,8 +334,8 @@ def list_teams(
 
     async def job(store: Store) -> tuple[str, ...]:
         if name is None:
-            return await naming(store).teams(limit + 1, after)
-        return await naming(store).members(name, limit + 1, after)
+            return await store.teams(limit + 1, after)
+        return await store.members(name, limit + 1, after)
 
     names = list(call.on_store(job))
     following = _following(names, limit)

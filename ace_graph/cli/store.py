@@ -19,8 +19,7 @@ from ace_graph.base.errors import ConfigurationError, StoreUnavailable, StoreUrl
 from ace_graph.cli.command import STORE, Call, CommandGroup, command
 from ace_graph.cli.terminal import counted, print_notice, progress_bar
 from ace_graph.learning.cleaning import CleaningResult, clean_learners
-from ace_graph.memory.stores.base import CleanableStore, PendingStore, Store, can_clean
-from ace_graph.memory.stores.whole import CopyableStore, can_copy
+from ace_graph.memory.stores.base import Store
 from ace_graph.stores import open_store, redacted_url
 from ace_graph.stores.check import CheckResult, check_all
 from ace_graph.stores.copy_store import CopyProblem, CopyProgress, CopyResult, Mode, copy_store
@@ -64,10 +63,11 @@ def copy(
             open_store(source, settings=settings) as here,
             open_store("memory://" if reads_nothing else target, settings=settings) as there,
         ):
-            opened, other = _copyable(here, source), _copyable(there, target)
+            for url in (source, target):
+                _check_stays(url)
             _check_places(source, target)
             with _bars() as on_step:
-                return await copy_store(opened, other, learner=learner, mode=mode, on_step=on_step)
+                return await copy_store(here, there, learner=learner, mode=mode, on_step=on_step)
 
     result = asyncio.run(work())
     complete = not result.problems and not result.changed
@@ -78,12 +78,9 @@ def copy(
     return int(not complete)
 
 
-def _copyable(store: Store, url: str) -> CopyableStore:
+def _check_stays(url: str) -> None:
     if url.startswith("memory://"):
         raise StoreUrlError(f"{url} ends with this process: name a store that stays")
-    if not can_copy(store):
-        raise ConfigurationError(f"the store {store.name} can't be copied")
-    return store
 
 
 def _check_places(source: str, target: str) -> None:
@@ -201,13 +198,13 @@ def backup(
             open_store(settings=settings) as here,
             open_store(f"sqlite:///{made}", settings=settings) as there,
         ):
-            opened, other = _copyable(here, settings.store_url), _copyable(there, str(file))
+            _check_stays(settings.store_url)
             _check_file(settings.store_url)
             with _bars() as on_step:
-                copied = await copy_store(opened, other, on_step=on_step)
+                copied = await copy_store(here, there, on_step=on_step)
         async with open_store(f"sqlite:///{made}", settings=settings) as written:
             with _bars() as on_step:
-                return copied, await check_all(_copyable(written, str(file)), on_step)
+                return copied, await check_all(written, on_step)
 
     # The file appears at the end, whole: until then it is in a folder beside it.
     with tempfile.TemporaryDirectory(dir=file.absolute().parent, prefix=f".{file.name}.") as folder:
@@ -255,11 +252,11 @@ def check(call: Call) -> int:
     """
     settings = call.settings()
 
-    async def work(store: PendingStore) -> CheckResult:
-        opened = _copyable(store, settings.store_url)
+    async def work(store: Store) -> CheckResult:
+        _check_stays(settings.store_url)
         _check_file(settings.store_url)
         with _bars() as on_step:
-            return await check_all(opened, on_step)
+            return await check_all(store, on_step)
 
     result = call.on_store(work, settings)
     counts = {name: getattr(result, name) for name in ("learners", "playbooks", "turns", "deltas", "pending")}
@@ -360,14 +357,11 @@ def clean(
 
     settings, now = call.settings(), utc_now()
 
-    async def work(store: PendingStore) -> CleaningResult:
-        if not can_clean(store):
-            raise ConfigurationError(f"the store {store.name} can't be cleaned")
-        cleanable: CleanableStore = store
-        total = 1 if learner is not None else (await cleanable.sizes()).learners
+    async def work(store: Store) -> CleaningResult:
+        total = 1 if learner is not None else (await store.sizes()).learners
         with progress_bar() as bar:
             return await clean_learners(
-                *(cleanable, settings.retention, now),
+                *(store, settings.retention, now),
                 learner_id=learner,
                 dry_run=dry_run,
                 on_learner=lambda done: bar("learners", done, total),
@@ -419,8 +413,8 @@ def project(call: Call) -> None:
     """
 
     async def draw(store: Store) -> int:
-        from ace_graph.memory.stores.neo4j.projection import project as draw_bullets
         from ace_graph.memory.stores.neo4j.store import Neo4jStore
+        from ace_graph.memory.stores.neo4j.store import project as draw_bullets
 
         if not isinstance(store, Neo4jStore):
             raise StoreUrlError(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ace_graph.base.settings import Settings
     from ace_graph.learning.pending import ItemOutcome
     from ace_graph.learning.worker import Worker
-    from ace_graph.memory.stores.base import PendingStore, Store
+    from ace_graph.memory.stores.base import Store
 
 logger = logging.getLogger("ace_graph")
 
@@ -63,7 +63,7 @@ def worker(
     def count(done: ItemOutcome) -> None:
         ends[done.status] += 1
 
-    async def work(store: PendingStore) -> None:
+    async def work(store: Store) -> None:
         await check_store(store)
         model = make_model(settings)
         try:

@@ -30,7 +30,7 @@ from ace_graph.memory.search.index import Index
 from ace_graph.memory.similarity.claim import parse_claim
 from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.similarity.guards import check_claims
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import ReflectedLesson, TurnRecord, TurnReflection
 
@@ -239,7 +239,7 @@ class BatchReflection:
 
 
 async def batch_reflect(
-    store: PendingStore,
+    store: Store,
     learner_id: str,
     *,
     agent: str | None = None,
@@ -282,9 +282,7 @@ async def batch_reflect(
     )
 
 
-async def _completed_runs(
-    store: PendingStore, learner_id: str, wanted: TrajectoryFilter
-) -> tuple[TurnRecord, ...]:
+async def _completed_runs(store: Store, learner_id: str, wanted: TrajectoryFilter) -> tuple[TurnRecord, ...]:
     """Return the completed trajectories that match, the newest first, batch reflections aside."""
     runs: dict[str, TurnRecord] = {}
     skip = 0
@@ -375,7 +373,7 @@ def _as_reflection(name: str, pattern: RecurringPattern, now: datetime) -> TurnR
     )
 
 
-async def _store(store: PendingStore, learner_id: str, record: TurnRecord) -> None:
+async def _store(store: Store, learner_id: str, record: TurnRecord) -> None:
     delta = Delta(
         op_id=operation_id(record.turn_id, "batch"),
         now=record.started_at,

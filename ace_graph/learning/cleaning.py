@@ -16,8 +16,7 @@ from ace_graph.base.settings import Settings
 from ace_graph.learning.lease import Sleep
 from ace_graph.memory.commit import Amend
 from ace_graph.memory.record_retention import START, Cleaned
-from ace_graph.memory.stores.base import CleanableStore, PendingStore, Store, can_clean
-from ace_graph.memory.stores.playbooks import NamingStore, keeps_playbooks
+from ace_graph.memory.stores.base import KeyedStore, Store
 from ace_graph.memory.trajectory import TrajectoryFilter, without_steps
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.playbooks.versions import keep_versions
@@ -55,7 +54,7 @@ def _ignore(_done: int) -> None:
 
 
 async def clean_learners(
-    store: CleanableStore,
+    store: Store,
     retention: Retention,
     now: datetime,
     *,
@@ -85,11 +84,9 @@ async def clean_learners(
 
 
 async def _drop_versions(
-    store: CleanableStore, result: CleaningResult, now: datetime, owner: str | None, *, dry_run: bool
+    store: Store, result: CleaningResult, now: datetime, owner: str | None, *, dry_run: bool
 ) -> CleaningResult:
     """Drop old versions of the named playbooks, of all owners or of one."""
-    if not keeps_playbooks(store):
-        return result
     failed = versions = 0
     async for playbook_id in _playbook_ids(store, owner):
         try:
@@ -100,7 +97,7 @@ async def _drop_versions(
     return replace(result, failed=result.failed + failed, versions=versions)
 
 
-async def _playbook_ids(store: NamingStore, owner: str | None) -> AsyncIterator[str]:
+async def _playbook_ids(store: Store, owner: str | None) -> AsyncIterator[str]:
     if owner is None:
         async for playbook_id in learner_ids(store.playbooks):
             yield playbook_id
@@ -112,7 +109,7 @@ async def _playbook_ids(store: NamingStore, owner: str | None) -> AsyncIterator[
         after = page[-1].name_key
 
 
-async def learner_ids(store: CleanableStore, only: str | None = None) -> AsyncIterator[str]:
+async def learner_ids(store: KeyedStore, only: str | None = None) -> AsyncIterator[str]:
     """Yield the ids of all learners of a store, or `only` that one."""
     if only is not None:
         yield only
@@ -124,9 +121,7 @@ async def learner_ids(store: CleanableStore, only: str | None = None) -> AsyncIt
         after = page[-1].learner_id
 
 
-async def _clean(
-    store: CleanableStore, learner: str, cutoffs: Cutoffs, sleep: Sleep, *, dry_run: bool
-) -> Cleaned:
+async def _clean(store: Store, learner: str, cutoffs: Cutoffs, sleep: Sleep, *, dry_run: bool) -> Cleaned:
     done = Cleaned(next=START)
     while done.next is not None:
         one = await store.clean(learner, cutoffs, done.next, most=BATCH, dry_run=dry_run)
@@ -145,7 +140,7 @@ class Trimmed:
 
 
 async def trim_trajectories(
-    store: PendingStore, learner_id: str, now: datetime, days: float = RETENTION_DAYS
+    store: Store, learner_id: str, now: datetime, days: float = RETENTION_DAYS
 ) -> Trimmed:
     """Drop the steps of what was completed more than `days` ago and reflected on. Safe to repeat."""
     old = TrajectoryFilter(until=now - timedelta(days=days))
@@ -186,13 +181,11 @@ PeriodicJob = Callable[[], Awaitable[None]]
 def memory_cleaning(
     store: Store, settings: Settings, clock: Callable[[], datetime], sleep: Sleep
 ) -> PeriodicJob:
-    """Return the job of cleaning a store. Where the store can't be cleaned, a warning is logged once."""
-    if not can_clean(store):
-        logger.warning("[ACE Memory] the store %s can't be cleaned: what is stored grows", store.name)
+    """Return the job of cleaning a store."""
 
     async def clean() -> None:
         now = clock()
-        if not can_clean(store) or not await store.begin_cleaning(now, INTERVAL_SECONDS):
+        if not await store.begin_cleaning(now, INTERVAL_SECONDS):
             return
         result = await clean_learners(store, settings.retention, now, sleep=sleep)
         logger.info(

@@ -39,7 +39,7 @@ from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.rights import not_found
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.views import diff
 from ace_graph.playbooks.content import unknown_examples
@@ -83,7 +83,7 @@ class CuratedReflections:
 
 
 async def curate(
-    store: PendingStore,
+    store: Store,
     owner: str,
     reflection_ids: Collection[str],
     name: str = DEFAULT,
@@ -152,7 +152,7 @@ def _reason(number: int, reasoning: str) -> str:
 
 
 async def _adds(
-    store: PendingStore, owner: str, found: Sequence[StoredReflection], sensitive: SensitiveFacts | None
+    store: Store, owner: str, found: Sequence[StoredReflection], sensitive: SensitiveFacts | None
 ) -> list[Add]:
     """Return an Add for each lesson. Trajectories that were cleaned since are no examples any more.
 

@@ -33,7 +33,7 @@ from ace_graph.base.settings import Settings
 from ace_graph.learning.trajectories import Completion, complete_trajectory, log_step, start_trajectory
 from ace_graph.learning.worker import learn_pending
 from ace_graph.memory.retrieval.retrieve import retrieve
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.turn import StepKind, TurnStatus
 
 _STATUSES = frozenset({"success", "failure", "partial"})
@@ -55,7 +55,7 @@ class TaskResult:
 class RunningTrajectory:
     """The argument of a task that takes one: its id, the advice for it (`context`), and `log`."""
 
-    store: PendingStore
+    store: Store
     learner_id: str
     trajectory_id: str
     context: str = ""
@@ -77,7 +77,7 @@ async def execute_with_learning(
     task_fn: Task,
     task: str,
     *,
-    store: PendingStore,
+    store: Store,
     learner_id: str,
     agent: str = "host",
     task_type: str | None = None,
@@ -120,7 +120,7 @@ async def execute_with_learning(
 
 
 async def _start(
-    store: PendingStore,
+    store: Store,
     learner_id: str,
     task: str,
     agent: str,

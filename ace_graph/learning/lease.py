@@ -12,7 +12,7 @@ from typing import Self
 
 from ace_graph.base.errors import StoreError
 from ace_graph.memory.commit import PendingItem
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 
 logger = logging.getLogger("ace_graph")
 
@@ -52,7 +52,7 @@ class Lease:
 
     def __init__(
         self,
-        store: PendingStore,
+        store: Store,
         item: PendingItem,
         *,
         seconds: float,

@@ -29,7 +29,7 @@ from ace_graph.memory.commit import Amend, Commit, PendingItem
 from ace_graph.memory.consolidation import RUN, ConsolidationWork, Options, read_consolidation
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, with_cost, with_reflections
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.playbooks.consolidation import consolidate
@@ -41,7 +41,7 @@ from ace_graph.playbooks.consolidation import consolidate
 
 
 async def consolidate_item(
-    item: PendingItem, work: ConsolidationWork, store: PendingStore, resources: Resources
+    item: PendingItem, work: ConsolidationWork, store: Store, resources: Resources
 ) -> None:
     """Run the consolidation, by rules. A playbook that was deleted meanwhile, or has another version than
     the one that was asked for, leaves nothing to do.
@@ -84,7 +84,7 @@ async def consolidate_item(
     )
 
 
-async def complete_consolidation(item: PendingItem, store: PendingStore, resources: Resources) -> Commit:
+async def complete_consolidation(item: PendingItem, store: Store, resources: Resources) -> Commit:
     """Complete the item in a commit that changes nothing else. Raises what the store raises."""
     delta = Delta(
         op_id=item.pending_id,
@@ -128,7 +128,7 @@ class ItemOutcome:
 
 async def process_item(
     item: PendingItem,
-    store: PendingStore,
+    store: Store,
     resources: Resources,
     terms: RetryPolicy,
     sleep: Sleep = asyncio.sleep,
@@ -173,7 +173,7 @@ def subject(turn_id: str) -> str:
     return turn_id if turn_id.startswith(RUN) else f"turn {turn_id}"
 
 
-async def _learned(item: PendingItem, store: PendingStore, resources: Resources, lease: Lease) -> ItemOutcome:
+async def _learned(item: PendingItem, store: Store, resources: Resources, lease: Lease) -> ItemOutcome:
     async with lease:
         work = read_work(item.body)
         run = _run_of(item, work, resources)
@@ -182,7 +182,7 @@ async def _learned(item: PendingItem, store: PendingStore, resources: Resources,
     return await _commit(item, store, base, result, run)
 
 
-async def _base_of(item: PendingItem, store: PendingStore, resources: Resources) -> Snapshot:
+async def _base_of(item: PendingItem, store: Store, resources: Resources) -> Snapshot:
     """Return the memory to learn onto: read, unless this process knows it with the item's turn.
 
     What came later from elsewhere is met at the commit, as after a read. A repeated attempt reads.
@@ -219,7 +219,7 @@ async def _learn(work: PendingWork, base: Snapshot, run: Run, attempt: str) -> L
 
 
 async def _commit(
-    item: PendingItem, store: PendingStore, base: Snapshot, result: LearningResult, run: Run
+    item: PendingItem, store: Store, base: Snapshot, result: LearningResult, run: Run
 ) -> ItemOutcome:
     analyzed = () if await _is_counted(item, store, base) else result.analyzed
     delta = Delta(
@@ -248,7 +248,7 @@ def _learned_from(turn: TurnRecord, result: LearningResult, run: Run, model: str
     return with_cost(with_reflections(turn, result.reflections), spent.calls, tokens, cost)
 
 
-async def _is_counted(item: PendingItem, store: PendingStore, base: Snapshot) -> bool:
+async def _is_counted(item: PendingItem, store: Store, base: Snapshot) -> bool:
     """Whether the item's turn was reflected on before. Recent turns are not asked for: they count once."""
     if _has_turn(base, item.turn_id):
         return False
@@ -257,7 +257,7 @@ async def _is_counted(item: PendingItem, store: PendingStore, base: Snapshot) ->
     return any(not each.fallback for turn in found for each in turn.reflections)
 
 
-async def _failed(item: PendingItem, store: PendingStore, why: str, retry_at: datetime | None) -> ItemOutcome:
+async def _failed(item: PendingItem, store: Store, why: str, retry_at: datetime | None) -> ItemOutcome:
     if not await store.fail(item, why, retry_at):
         return _ended(item, "lost")
     if retry_at is None:
@@ -266,7 +266,7 @@ async def _failed(item: PendingItem, store: PendingStore, why: str, retry_at: da
     return _ended(item, status, error=why, retry_at=retry_at)
 
 
-async def _release(item: PendingItem, store: PendingStore, clock: Callable[[], datetime]) -> None:
+async def _release(item: PendingItem, store: Store, clock: Callable[[], datetime]) -> None:
     """Release the item at once, so that nobody waits for the lease of a worker that was stopped.
 
     It does not count as an attempt: a service that is restarted often must not make dead letters.

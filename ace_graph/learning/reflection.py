@@ -16,7 +16,7 @@ from ace_graph.memory.bullet import BulletTag, MemoryType, Polarity
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, platitude_words
 from ace_graph.memory.search.tokenize import is_spaceless, terms, tokens
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord, TurnReflection
 
@@ -222,7 +222,7 @@ class StoredReflection:
 
 
 async def find_reflections(
-    store: PendingStore, learner_id: str, reflection_ids: Collection[str]
+    store: Store, learner_id: str, reflection_ids: Collection[str]
 ) -> tuple[StoredReflection, ...]:
     """Return the learner's reflections with these ids, in the order of the ids.
 

@@ -22,7 +22,7 @@ from ace_graph.learning.curator import judge_bullets
 from ace_graph.memory.commit import Amend, Pending, PendingItem, PendingState, operation_id
 from ace_graph.memory.delta.operations import Delta, Operation
 from ace_graph.memory.evidence import Evidence, EvidenceSource
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, TrajectoryOutcome, completed, deleted, with_step
 from ace_graph.memory.trust import Lift, Trial, counted, lift, pooled
 from ace_graph.memory.turn import MAX_STEP_CHARS, MAX_TASK_CHARS, Step, StepKind, TurnRecord, TurnStatus
@@ -73,7 +73,7 @@ class Completion:
 
 
 async def start_trajectory(
-    store: PendingStore,
+    store: Store,
     learner_id: str,
     task: str,
     *,
@@ -115,7 +115,7 @@ async def start_trajectory(
 
 
 async def log_step(
-    store: PendingStore,
+    store: Store,
     learner_id: str,
     trajectory_id: str,
     kind: StepKind,
@@ -148,7 +148,7 @@ async def log_step(
 
 
 async def complete_trajectory(
-    store: PendingStore,
+    store: Store,
     learner_id: str,
     trajectory_id: str,
     status: TurnStatus,
@@ -181,7 +181,7 @@ async def complete_trajectory(
     return pending.pending_id if pending else None
 
 
-async def get_trajectory(store: PendingStore, learner_id: str, trajectory_id: str) -> TurnRecord:
+async def get_trajectory(store: Store, learner_id: str, trajectory_id: str) -> TurnRecord:
     """Return the trajectory. Raises TrajectoryNotFound."""
     found = await store.find_turns(learner_id, TrajectoryFilter(turn_id=trajectory_id), limit=1)
     if not found:
@@ -189,7 +189,7 @@ async def get_trajectory(store: PendingStore, learner_id: str, trajectory_id: st
     return found[0]
 
 
-async def delete_trajectory(store: PendingStore, learner_id: str, trajectory_id: str) -> None:
+async def delete_trajectory(store: Store, learner_id: str, trajectory_id: str) -> None:
     """Delete a trajectory's content; its parts stay, without a parent. What was learned from it stays too.
 
     Raises TrajectoryNotFound.
@@ -285,7 +285,7 @@ class ListedTrajectory:
 
 
 async def list_trajectories(
-    store: PendingStore,
+    store: Store,
     learner_id: str,
     wanted: TrajectoryFilter,
     *,
@@ -317,21 +317,21 @@ async def list_trajectories(
     return [ListedTrajectory(turn, items.get(turn.turn_id)) for turn in newest[skip:most]]
 
 
-async def listed_trajectory(store: PendingStore, learner_id: str, trajectory_id: str) -> ListedTrajectory:
+async def listed_trajectory(store: Store, learner_id: str, trajectory_id: str) -> ListedTrajectory:
     """Return one trajectory. Raises TrajectoryNotFound."""
     turn = await get_trajectory(store, learner_id, trajectory_id)
     return ListedTrajectory(turn, (await _items(store, learner_id)).get(turn.turn_id))
 
 
 async def _turns(
-    store: PendingStore, learner_id: str, wanted: TrajectoryFilter, names: Iterable[str]
+    store: Store, learner_id: str, wanted: TrajectoryFilter, names: Iterable[str]
 ) -> list[TurnRecord]:
     """Return the turns of these ids that are wanted."""
     found = [await store.find_turns(learner_id, replace(wanted, turn_id=name), limit=1) for name in names]
     return [turn for turns in found for turn in turns]
 
 
-async def _items(store: PendingStore, learner_id: str) -> dict[str, PendingItem]:
+async def _items(store: Store, learner_id: str) -> dict[str, PendingItem]:
     """What is pending by turn, a dead letter before one that waits."""
     items = await store.list_pending(learner_id, limit=10_000)
     return {item.turn_id: item for item in sorted(items, key=lambda item: item.state == "dead")}
@@ -385,7 +385,7 @@ class LearnerFigures:
 
 
 async def read_figures(
-    store: PendingStore,
+    store: Store,
     learner_id: str,
     *,
     since: datetime,

@@ -26,7 +26,7 @@ from ace_graph.learning.worker import PendingOutcome, drain_until
 from ace_graph.memory.commit import Amend, Commit, Pending, operation_id
 from ace_graph.memory.delta.operations import Delta, Judge
 from ace_graph.memory.evidence import SCORES, Evidence, Verdict
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import ScoreRule, effective_score, with_feedback
 from ace_graph.memory.turn import FeedbackKind, TurnFeedback, TurnRecord
 
@@ -46,7 +46,7 @@ class FeedbackGiven:
 
 
 async def give_feedback(
-    store: PendingStore,
+    store: Store,
     learner_id: str,
     trajectory_id: str,
     verdict: Verdict,
@@ -93,7 +93,7 @@ async def reflect_on(
     learner_id: str,
     trajectory_id: str,
     resources: Resources,
-    store: PendingStore,
+    store: Store,
     terms: RetryPolicy = RetryPolicy(),  # noqa: B008  a frozen value
     sleep: Sleep = asyncio.sleep,
 ) -> PendingOutcome:
@@ -106,7 +106,7 @@ async def reflect_on(
     return await drain_until(learner_id, pending_id, resources, store, terms, sleep)
 
 
-async def queue_reflection(learner_id: str, trajectory_id: str, store: PendingStore, now: datetime) -> str:
+async def queue_reflection(learner_id: str, trajectory_id: str, store: Store, now: datetime) -> str:
     """Leave a worker the work of learning from a trajectory, and return its id.
 
     That is the work which waits, a dead letter among it, else new work. Raises as `reflect_on` does.

@@ -35,7 +35,7 @@ from ace_graph.base.telemetry import shown_learner
 from ace_graph.learning.lease import RetryPolicy, Sleep
 from ace_graph.learning.pending import ItemOutcome, process_item, subject
 from ace_graph.memory.commit import PendingItem
-from ace_graph.memory.stores.base import PendingStore, Store, checked_learner_id, keeps_pending
+from ace_graph.memory.stores.base import Store, checked_learner_id, complete, missing_methods
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.stores import open_store
 
@@ -130,7 +130,7 @@ def learning_resources(
     new_id: Callable[[], str] | None = None,
     snapshots: SnapshotCache | None = None,
     settings: Settings | None = None,
-) -> tuple[Resources, PendingStore]:
+) -> tuple[Resources, Store]:
     """Return what learning from pending work needs. Raises ConfigurationError that names what to set."""
     resources = build_resources(
         settings=settings,
@@ -142,11 +142,7 @@ def learning_resources(
         new_id=new_id,
         snapshots=snapshots,
     )
-    if not keeps_pending(resources.store):
-        raise ConfigurationError(
-            f"the store {resources.store.name} keeps no pending work: use SQLite, Neo4j, PostgreSQL or memory"
-        )
-    return resources, resources.store
+    return resources, complete(resources.store, "learning from pending work")
 
 
 def build_worker(
@@ -196,7 +192,7 @@ class Worker:
     def __init__(
         self,
         resources: Resources,
-        store: PendingStore,
+        store: Store,
         terms: RetryPolicy = RetryPolicy(),  # noqa: B008  a frozen value
         *,
         concurrency: int = 4,
@@ -398,7 +394,7 @@ async def drain_until(
     learner: str,
     pending_id: str,
     resources: Resources,
-    store: PendingStore,
+    store: Store,
     terms: RetryPolicy,
     sleep: Sleep = asyncio.sleep,
 ) -> PendingOutcome:
@@ -428,7 +424,7 @@ async def consolidate_at_once(learner: str, run_id: str, resources: Resources) -
     What fails stays pending, and is logged.
     """
     store = resources.store
-    if not keeps_pending(store):
+    if missing_methods(store):
         return
     try:
         await drain_until(learner, run_id, resources, store, RetryPolicy())
@@ -436,7 +432,7 @@ async def consolidate_at_once(learner: str, run_id: str, resources: Resources) -
         logger.warning("[ACE Memory] the consolidation %s stays pending: %s", run_id, error)
 
 
-async def _find(store: PendingStore, learner: str, pending_id: str) -> PendingItem | None:
+async def _find(store: Store, learner: str, pending_id: str) -> PendingItem | None:
     items = await store.list_pending(learner, limit=_ALL)
     return next((item for item in items if item.pending_id == pending_id), None)
 
@@ -444,7 +440,7 @@ async def _find(store: PendingStore, learner: str, pending_id: str) -> PendingIt
 _ALL = 1_000_000
 
 
-async def _not_yet(store: PendingStore, learner: str, now: datetime, terms: RetryPolicy) -> PendingOutcome:
+async def _not_yet(store: Store, learner: str, now: datetime, terms: RetryPolicy) -> PendingOutcome:
     """Another worker has claimed it, or its next try is not due."""
     times = [item.free_at for item in await store.list_pending(learner, dead=False) if item.free_at > now]
     seconds = (min(times) - now).total_seconds() if times else terms.poll_seconds

@@ -53,7 +53,7 @@ from ace_graph.memory.rights import not_found
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.similarity.losses import items_of
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import PendingStore, Store
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import commit_checked
 from ace_graph.playbooks.handle import PlaybookHandle, open_owned
 
@@ -207,7 +207,7 @@ class RunState:
 
 
 async def enqueue(
-    store: PendingStore,
+    store: Store,
     owner: str,
     work: ConsolidationWork | None = None,
     *,
@@ -234,7 +234,7 @@ async def enqueue(
 
 
 async def run_state(
-    store: PendingStore, owner: str, run_id: str, name: str = DEFAULT, *, now: datetime | None = None
+    store: Store, owner: str, run_id: str, name: str = DEFAULT, *, now: datetime | None = None
 ) -> RunState | None:
     """Return what became of a run on one of the owner's playbooks; None for one that is not known.
 

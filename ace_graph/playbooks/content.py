@@ -23,7 +23,7 @@ from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import PendingStore, Store
+from ace_graph.memory.stores.base import ContentStore, Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 
 Content = Playbook | Iterable[str | Add]
@@ -87,7 +87,7 @@ def without_turns(adds: Iterable[Add]) -> list[Add]:
     return [add.model_copy(update=nothing) for add in adds]
 
 
-async def unknown_examples(store: PendingStore, owner: str | None, adds: Iterable[Add]) -> frozenset[str]:
+async def unknown_examples(store: Store, owner: str | None, adds: Iterable[Add]) -> frozenset[str]:
     """Return the trajectories that the operations name and that the owner has no record of."""
     named = frozenset(name for add in adds for name in add.examples)
     if not named or owner is None:
@@ -156,7 +156,7 @@ class Rescreened:
 
 
 async def rescreen(
-    store: Store, key: str, base: Snapshot, change: Change, *, dry_run: bool = False
+    store: ContentStore, key: str, base: Snapshot, change: Change, *, dry_run: bool = False
 ) -> Rescreened:
     """Screen all bullets again; what a person released, kept back or vouched for stays.
 

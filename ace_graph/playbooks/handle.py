@@ -29,7 +29,7 @@ from ace_graph.base.off_loop import Steps, in_slices, off_loop
 from ace_graph.base.telemetry import audit_sharing
 from ace_graph.memory.bullet import Danger
 from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef, checked_entry
-from ace_graph.memory.commit import Commit, History, playbook_at
+from ace_graph.memory.commit import Amend, Commit, History, Pending, PendingItem, playbook_at
 from ace_graph.memory.delta.archive import adds_beyond_cap
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add, Delta, Operation
@@ -42,9 +42,15 @@ from ace_graph.memory.rights import Caller, PlaybookAccess, Right, forbidden, no
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.sharing import outgoing, outgoing_snapshot, outgoing_text, reported
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import LearnerExport, Store
+from ace_graph.memory.stores.base import (
+    ContentStore,
+    LearnerExport,
+    PlaybookStore,
+    Store,
+    StoredVersion,
+    complete,
+)
 from ace_graph.memory.stores.memories import commit_checked
-from ace_graph.memory.stores.playbooks import ContentStore, NamingStore, PlaybookStore, StoredVersion, naming
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.playbooks.content import (
     Change,
@@ -96,7 +102,7 @@ class PlaybookHandle:
     """
 
     ref: PlaybookRef
-    root: NamingStore
+    root: Store
     store: ContentStore
     key: str
     named: PlaybookStore | None = None
@@ -315,7 +321,7 @@ async def open_playbook(store: Store, name: str, owner: str | None, user: User =
     it exists, and nobody else's. Raises PlaybookNotFound where there is none that the user may read,
     InvalidPlaybook, ConfigurationError, and what the store raises.
     """
-    root = naming(store)
+    root = complete(store)
     ref = PlaybookRef.parse(name, owner)
     acting: User = user or owner or ref.owner
     who = acting.user if isinstance(acting, Caller) else acting
@@ -327,7 +333,7 @@ async def open_playbook(store: Store, name: str, owner: str | None, user: User =
 
 async def open_by_id(store: Store, playbook_id: str, user: User = None) -> PlaybookHandle:
     """Return the named playbook with this id. Raises as `open_playbook` does."""
-    root = naming(store)
+    root = complete(store)
     entry = await root.playbooks.entry(playbook_id)
     acting: User = user or (entry.owner if entry is not None else None)
     who = acting.user if isinstance(acting, Caller) else acting
@@ -342,7 +348,7 @@ async def open_owned(store: Store, name: str, owner: str | None) -> PlaybookHand
 
 
 async def _checked(
-    root: NamingStore, entry: PlaybookEntry | None, name: str, acting: User, is_owner: bool
+    root: Store, entry: PlaybookEntry | None, name: str, acting: User, is_owner: bool
 ) -> PlaybookHandle:
     """Check what is somebody else's or unknown: both with the same reads, so that they take as long."""
     named = root.playbooks
@@ -401,7 +407,12 @@ class _SharedPlaybook:
         return await _seen(await self._checked.load(learner_id))
 
     async def commit(
-        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
     ) -> Commit:
         """Commit what the caller may change. Raises PlaybookForbidden, PlaybookNotFound, ChangeRefused."""
         unread = Snapshot(version=Version(epoch=base.version.epoch))

@@ -35,8 +35,7 @@ from ace_graph.memory.sharing import (
     source_of,
     trust_of,
 )
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.playbooks import keeps_playbooks
+from ace_graph.memory.stores.base import Store, missing_methods
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
 from ace_graph.playbooks.sharing import LOST_RIGHT, all_grants, close_proposal, entitling, may_still_propose
 
@@ -382,7 +381,7 @@ async def own_proposals(store: Store, learner: str) -> tuple[Proposal, ...]:
 
     Also where the learner may not read the playbook any more. Who decided is left out.
     """
-    if not keeps_playbooks(store):
+    if missing_methods(store):
         return ()
     made, page = list[Proposal](), await store.proposals_by(learner, _OWN_READ)
     while page:

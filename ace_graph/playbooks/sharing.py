@@ -17,8 +17,7 @@ from ace_graph.base.telemetry import audit_sharing
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.rights import RIGHTS, Caller, Right
 from ace_graph.memory.sharing import Grant, Proposal, Subject, checked_relation, checked_team, outgoing_text
-from ace_graph.memory.stores.base import Store, checked_learner_id
-from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, naming
+from ace_graph.memory.stores.base import PlaybookStore, Store, checked_learner_id, complete
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
 
@@ -150,8 +149,8 @@ async def shared_with(
 
     `after` is the id of the last one of the page before.
     """
-    who = await caller_of(user, naming(store)) if isinstance(user, str) else user
-    named, found = naming(store).playbooks, list[SharedEntry]()
+    who = await caller_of(user, complete(store)) if isinstance(user, str) else user
+    named, found = complete(store).playbooks, list[SharedEntry]()
     page = await named.shared_with(who.subjects, limit, after)
     while page:
         for entry, granted in page:
@@ -170,7 +169,7 @@ async def add_to_team(store: Store, team: str, members: Collection[str], *, by: 
 
     Raises InvalidGrant for a name that can't be a team's, or that could be taken for another team's.
     """
-    named, who = naming(store), [checked_learner_id(member) for member in members]
+    named, who = complete(store), [checked_learner_id(member) for member in members]
     like = await named.teams_like(checked_team(team))
     if like:
         raise InvalidGrant(
@@ -188,7 +187,7 @@ async def remove_from_team(
 
     Their open proposals by these grants are refused.
     """
-    named, lost = naming(store), Subject("team", checked_team(team))
+    named, lost = complete(store), Subject("team", checked_team(team))
     removed = await named.remove_members(team, members)
     async for playbook_id in _shared_by(named, lost):
         await close_proposals(named.playbooks, playbook_id, lost, by or "", utc_now(), members=members)
@@ -196,7 +195,7 @@ async def remove_from_team(
     return removed
 
 
-async def _shared_by(store: NamingStore, subject: Subject) -> AsyncIterator[str]:
+async def _shared_by(store: Store, subject: Subject) -> AsyncIterator[str]:
     """The ids of the playbooks with a grant to a subject."""
     page = await store.playbooks.shared_with((str(subject),))
     while page:

@@ -16,8 +16,7 @@ from ace_graph.memory.confidence import present_verdict
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Z_95, Interval, Playbook, wilson_interval
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import PendingStore, Store
-from ace_graph.memory.stores.playbooks import PlaybookStore, StoredVersion, naming
+from ace_graph.memory.stores.base import PlaybookStore, Store, StoredVersion, complete
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.version_retention import kept_versions, retention_plan, undoable_versions
@@ -51,7 +50,7 @@ async def keep_versions(
 
     With `dry_run` they are only counted. Who made a dropped version, when and why, stays listed.
     """
-    return await drop_old_versions(naming(store).playbooks, playbook_id, now or utc_now(), dry_run=dry_run)
+    return await drop_old_versions(complete(store).playbooks, playbook_id, now or utc_now(), dry_run=dry_run)
 
 
 async def drop_old_versions(
@@ -100,9 +99,7 @@ class VersionOutcome:
         return wilson_interval(self.succeeded, self.judged, Z_95)
 
 
-async def observe_versions(
-    store: PendingStore, learner_id: str, playbook_id: str
-) -> tuple[VersionOutcome, ...]:
+async def observe_versions(store: Store, learner_id: str, playbook_id: str) -> tuple[VersionOutcome, ...]:
     """Return how the learner's turns with each version ended, by label, the oldest first.
 
     The newest 5,000 turns are read. Raises what the store raises.

@@ -15,13 +15,12 @@ from langchain_core.tools import BaseTool
 from ace_graph.agent.context import LearningMode
 from ace_graph.agent.models import close_model, make_model
 from ace_graph.base.clock import Clock
-from ace_graph.base.errors import ConfigurationError
 from ace_graph.base.settings import Settings
 from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.learning.cleaning import memory_cleaning, run_jobs
 from ace_graph.learning.worker import build_worker, learning_resources
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
+from ace_graph.memory.stores.base import Store, complete
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.server.conversations.checkpointer import TurnCheckpointer
 from ace_graph.server.conversations.cleaning import ConversationLimits, conversation_cleaning
@@ -48,7 +47,7 @@ def learning_mode(settings: Settings) -> LearningMode:
 async def background_worker(
     settings: Settings,
     model: BaseChatModel | str,
-    store: PendingStore,
+    store: Store,
     snapshots: SnapshotCache,
     clock: Clock,
 ) -> AsyncGenerator[Callable[[str], None]]:
@@ -150,15 +149,10 @@ async def open_services(
         )
 
 
-async def _memory(stack: AsyncExitStack, settings: Settings, given: Store | None) -> PendingStore:
+async def _memory(stack: AsyncExitStack, settings: Settings, given: Store | None) -> Store:
     if given is None:
         store = open_store(settings=settings)
         await stack.enter_async_context(store)
         await check_store(store)
         return store
-    if not keeps_pending(given):
-        raise ConfigurationError(
-            f"the web backend learns after the answer, and {type(given).__name__} keeps nothing for later: "
-            "give it the methods of PendingStore (docs/background.md)"
-        )
-    return given
+    return complete(given, "the web backend, which learns after the answer,")

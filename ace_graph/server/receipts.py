@@ -18,7 +18,7 @@ from ace_graph.agent.reasoning.attempt import turn_of_answer
 from ace_graph.memory.commit import History
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import GRAPH_AGENT, TurnRecord
 from ace_graph.server.conversations.repository import Conversation
@@ -47,7 +47,7 @@ class Receipt:
 
 
 async def read_receipts(
-    store: PendingStore, learner_id: str, conversation: Conversation, messages: Sequence[AnyMessage]
+    store: Store, learner_id: str, conversation: Conversation, messages: Sequence[AnyMessage]
 ) -> Mapping[str, Receipt]:
     """Return the receipts of a conversation's answers by the ids of their messages; some answers have none.
 

@@ -13,7 +13,7 @@ from ace_graph.base.clock import Clock
 from ace_graph.base.errors import RequestRefused
 from ace_graph.base.settings import Settings
 from ace_graph.graph import ACEGraph
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.server.auth import Identity
 from ace_graph.server.conversations.repository import Conversations
@@ -47,7 +47,7 @@ class Services:
 
     settings: Settings
     graph: ACEGraph
-    store: PendingStore
+    store: Store
     snapshots: SnapshotCache
     conversations: Conversations
     turns: RunningTurns

@@ -13,7 +13,7 @@ from ace_graph.base.errors import ConfigurationError, StoreUnavailable, StoreUrl
 from ace_graph.base.settings import Settings
 from ace_graph.memory.policy import DecayRates, Policy, VersionRetention
 from ace_graph.memory.screening.secrets import redact_query
-from ace_graph.memory.stores.base import PendingStore, Store
+from ace_graph.memory.stores.base import Store
 
 __all__ = [
     "PROBE_LEARNER",
@@ -36,7 +36,7 @@ _FORMS = (
 
 def open_store(
     url: str | None = None, policy: Policy | None = None, *, settings: Settings | None = None
-) -> PendingStore:
+) -> Store:
     """Return the store at `url`, without I/O; without one, the store that the settings name.
 
     A policy that is not given, and the login of Neo4j, come from the settings too, and those from the
@@ -113,7 +113,7 @@ def _is_default(settings: Settings) -> bool:
     return settings.store is None and settings.memory_file is None
 
 
-def _neo4j(uri: str, policy: Policy, settings: Settings) -> PendingStore:
+def _neo4j(uri: str, policy: Policy, settings: Settings) -> Store:
     from ace_graph.memory.stores.neo4j.store import Neo4jStore  # importing the driver takes 0.2 s
 
     password = settings.neo4j_password
@@ -127,7 +127,7 @@ def _neo4j(uri: str, policy: Policy, settings: Settings) -> PendingStore:
     )
 
 
-def _postgres(url: str, policy: Policy, settings: Settings) -> PendingStore:
+def _postgres(url: str, policy: Policy, settings: Settings) -> Store:
     try:
         from ace_graph.memory.stores.sql.postgres import PostgresStore
     except ImportError as error:

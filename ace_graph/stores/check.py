@@ -16,10 +16,10 @@ from typing import Protocol, runtime_checkable
 
 from ace_graph.base.errors import AceError, CorruptPayload, NewerFormat
 from ace_graph.memory.serialization import load_effect, load_record, load_report
-from ace_graph.memory.stores.base import LearnerSummary
+from ace_graph.memory.stores.base import LearnerSummary, PlaybookStore, Store
 from ace_graph.memory.stores.snapshot_and_log import StoredBase, load_base
-from ace_graph.memory.stores.whole import CopyableStore, WholeMemory, WholePlaybooks
-from ace_graph.stores.copy_store import CopyProblem, CopyProgress, Key, pages, store_of
+from ace_graph.memory.stores.whole import WholeMemory
+from ace_graph.stores.copy_store import CopyProblem, CopyProgress, Key, ignore, members_of, pages, store_of
 
 _DAMAGED = (CorruptPayload, NewerFormat, ValueError, TypeError)
 """ValueError and TypeError come from a column, such as a date, that holds something else."""
@@ -51,18 +51,14 @@ class _ChecksItself(Protocol):
     async def integrity(self) -> tuple[str, ...]: ...
 
 
-def _ignore(_step: CopyProgress) -> None:
-    """Nothing to do after a step."""
-
-
-async def check_all(store: CopyableStore, on_step: Callable[[CopyProgress], None] = _ignore) -> CheckResult:
+async def check_all(store: Store, on_step: Callable[[CopyProgress], None] = ignore) -> CheckResult:
     """Read everything in a store. Raises what the store raises where it can't be read at all."""
     problems = [CopyProblem(Key("store", store.name), why) for why in await _integrity(store)]
     learners = await _listed(problems, "learners", _ids(store))
     playbooks = await _listed(problems, "playbooks", _ids(store.playbooks))
     for team in await _listed(problems, "teams", pages(store.teams, str)):
-        await _listed(problems, f"members of team {team}", _members(store, team))
-    keys = [*(Key("learner", each) for each in learners), *(Key("playbook", each) for each in playbooks)]
+        await _listed(problems, f"members of team {team}", members_of(store, team))
+    keys = [*(Key("learner", name) for name in learners), *(Key("playbook", name) for name in playbooks)]
     result = CheckResult(len(learners), len(playbooks))
     for done, key in enumerate(keys, 1):
         try:
@@ -79,7 +75,7 @@ async def check_all(store: CopyableStore, on_step: Callable[[CopyProgress], None
     return replace(result, problems=tuple(problems))
 
 
-async def _integrity(store: CopyableStore) -> tuple[str, ...]:
+async def _integrity(store: Store) -> tuple[str, ...]:
     if not isinstance(store, _ChecksItself):
         return ()
     try:
@@ -88,7 +84,7 @@ async def _integrity(store: CopyableStore) -> tuple[str, ...]:
         return (_sentence(error),)
 
 
-async def _ids(store: CopyableStore | WholePlaybooks) -> AsyncIterator[str]:
+async def _ids(store: Store | PlaybookStore) -> AsyncIterator[str]:
     """Yield the keys; one that can't be listed takes those before it from nobody."""
 
     async def listed(limit: int, after: str) -> Sequence[LearnerSummary]:
@@ -97,24 +93,16 @@ async def _ids(store: CopyableStore | WholePlaybooks) -> AsyncIterator[str]:
         except _DAMAGED:
             return await store.learners(1, after)
 
-    async for each in pages(listed, lambda last: last.learner_id):
-        yield each.learner_id
-
-
-async def _members(store: CopyableStore, team: str) -> AsyncIterator[str]:
-    async def listed(limit: int, after: str) -> Sequence[str]:
-        return await store.members(team, limit, after)
-
-    async for each in pages(listed, str):
-        yield each
+    async for summary in pages(listed, lambda last: last.learner_id):
+        yield summary.learner_id
 
 
 async def _listed(problems: list[CopyProblem], what: str, items: AsyncIterator[str]) -> list[str]:
     """Return a list as far as it can be read."""
     found = list[str]()
     try:
-        async for each in items:
-            found.append(each)
+        async for item in items:
+            found.append(item)
     except _DAMAGED as error:
         after = f" after {found[-1]}" if found else ""
         problems.append(

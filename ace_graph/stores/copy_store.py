@@ -27,8 +27,8 @@ from ace_graph.base.errors import (
 from ace_graph.base.executors import Work
 from ace_graph.base.settings import Settings
 from ace_graph.memory.catalogue import PlaybookEntry
-from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.stores.whole import CopyableStore, WholeMemory, WholeStore
+from ace_graph.memory.stores.base import KeyedStore, Store
+from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.stores import open_store
 
 T = TypeVar("T")
@@ -120,17 +120,17 @@ _Stamps = Mapping[Key, tuple[int, datetime]]
 """The version of each key, and when it was last written."""
 
 
-def _ignore(_step: CopyProgress) -> None:
+def ignore(_step: CopyProgress) -> None:
     """Nothing to do after a step."""
 
 
 async def copy_store(
-    source: CopyableStore,
-    target: CopyableStore,
+    source: Store,
+    target: Store,
     *,
     learner: str | None = None,
     mode: Mode = "copy",
-    on_step: Callable[[CopyProgress], None] = _ignore,
+    on_step: Callable[[CopyProgress], None] = ignore,
 ) -> CopyResult:
     """Copy all learners with their named playbooks and teams, or one, and compare each with the source.
 
@@ -168,7 +168,7 @@ async def _noted(work: _Work, key: Key, job: Awaitable[None]) -> None:
         work.fail(key, str(error))
 
 
-async def _compare(source: CopyableStore, target: CopyableStore, key: Key, work: _Work, mode: Mode) -> None:
+async def _compare(source: Store, target: Store, key: Key, work: _Work, mode: Mode) -> None:
     """Find out how a key stands in the target."""
     there = await store_of(target, key).whole(key.name)
     if there is None and mode == "copy":
@@ -211,7 +211,7 @@ def _why_different(here: WholeMemory, there: WholeMemory) -> str:
     return f"has the same version {new.n} there, and other turns, pending work or grants: copy again"
 
 
-async def _copy(source: CopyableStore, target: CopyableStore, key: Key, work: _Work) -> None:
+async def _copy(source: Store, target: Store, key: Key, work: _Work) -> None:
     """Write a key's memory in place of what was compared, and read it back."""
     here = await store_of(source, key).whole(key.name)
     if here is None:
@@ -227,11 +227,11 @@ async def _copy(source: CopyableStore, target: CopyableStore, key: Key, work: _W
         work.add(copied=1)
 
 
-def store_of(store: CopyableStore, key: Key) -> WholeStore:
+def store_of(store: Store, key: Key) -> KeyedStore:
     return store if key.kind == "learner" else store.playbooks
 
 
-async def _stamps(store: CopyableStore, learner: str | None) -> _Stamps:
+async def _stamps(store: Store, learner: str | None) -> _Stamps:
     """Return the version of each key of a store, or of one learner and the learner's playbooks.
 
     Raises ConfigurationError for a learner without anything.
@@ -239,14 +239,14 @@ async def _stamps(store: CopyableStore, learner: str | None) -> _Stamps:
     if learner is not None:
         return await _stamps_of(store, learner)
     found = dict[Key, tuple[int, datetime]]()
-    async for each in pages(store.learners, lambda last: last.learner_id):
-        found[Key("learner", each.learner_id)] = (each.version, each.changed_at)
-    async for each in pages(store.playbooks.learners, lambda last: last.learner_id):
-        found[Key("playbook", each.learner_id)] = (each.version, each.changed_at)
+    async for summary in pages(store.learners, lambda last: last.learner_id):
+        found[Key("learner", summary.learner_id)] = (summary.version, summary.changed_at)
+    async for summary in pages(store.playbooks.learners, lambda last: last.learner_id):
+        found[Key("playbook", summary.learner_id)] = (summary.version, summary.changed_at)
     return found
 
 
-async def _stamps_of(store: CopyableStore, learner: str) -> _Stamps:
+async def _stamps_of(store: Store, learner: str) -> _Stamps:
     async def owned(limit: int, after: str) -> Sequence[PlaybookEntry]:
         return await store.playbooks.entries(learner, limit, after)
 
@@ -254,34 +254,33 @@ async def _stamps_of(store: CopyableStore, learner: str) -> _Stamps:
     memory = await store.whole(learner)
     if memory is not None:
         found[Key("learner", learner)] = (memory.head.version.n, memory.updated_at)
-    async for each in pages(owned, lambda last: last.name_key):
-        found[Key("playbook", each.playbook_id)] = (each.version.n, each.updated_at)
+    async for entry in pages(owned, lambda last: last.name_key):
+        found[Key("playbook", entry.playbook_id)] = (entry.version.n, entry.updated_at)
     if not found and not await store.teams_of(learner):
         raise ConfigurationError(f"nothing is stored about learner {learner} there: check --learner")
     return found
 
 
-async def _copy_teams(
-    source: CopyableStore, target: CopyableStore, learner: str | None, work: _Work, mode: Mode
-) -> None:
+async def _copy_teams(source: Store, target: Store, learner: str | None, work: _Work, mode: Mode) -> None:
     """Add the members of the source's teams, or one learner to the learner's teams; or compare them."""
     names = [team async for team in pages(source.teams, str)]
     if learner is not None:
         names = list(await source.teams_of(learner))
     for team in names:
-        members = {learner} if learner is not None else await _members(source, team)
+        members = {learner} if learner is not None else {member async for member in members_of(source, team)}
         work.add(memberships=len(members))
         if mode == "copy":
             await target.add_members(team, members)
-        for member in sorted(members - await _members(target, team)) if mode != "dry run" else ():
+        if mode == "dry run":
+            continue
+        there = {member async for member in members_of(target, team)}
+        for member in sorted(members - there):
             work.fail(Key("learner", member), f"is not in team {team} there: copy again")
 
 
-async def _members(store: CopyableStore, team: str) -> set[str]:
-    async def listed(limit: int, after: str) -> Sequence[str]:
-        return await store.members(team, limit, after)
-
-    return {member async for member in pages(listed, str)}
+def members_of(store: Store, team: str) -> AsyncIterator[str]:
+    """Yield the members of a team, page by page."""
+    return pages(lambda limit, after: store.members(team, limit, after), str)
 
 
 async def pages(
@@ -290,8 +289,8 @@ async def pages(
     """Yield all that a list has, page by page; `place` is where the next page begins."""
     page = await read(_PAGE, "")
     while page:
-        for each in page:
-            yield each
+        for item in page:
+            yield item
         page = await read(_PAGE, place(page[-1]))
 
 
@@ -307,7 +306,7 @@ class StoreJob(Generic[Item, Result]):
     """Calls `act` with the store that `settings` name and an item. For Ray, `act` is pickled."""
 
     settings: Settings
-    act: Callable[[PendingStore, Item], Awaitable[Result]]
+    act: Callable[[Store, Item], Awaitable[Result]]
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[Work[Item, Result]]:

@@ -36,7 +36,7 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, random_token
+from ace_graph.memory.stores.base import LearnerExport, Store, random_token
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.training.journal import (
@@ -62,7 +62,7 @@ LEARNER = "adaptation"
 
 
 class AdaptationStore:
-    """A `Store` (see `ace_graph.memory.stores.base`) for one run on one event loop."""
+    """What learning inline needs of a `Store`, for one run on one event loop."""
 
     name = "memory"
 
@@ -354,7 +354,7 @@ class Trainer:
         self._ids = _Ids(options.seed)
         self._graph = build_ace_graph(
             model=options.model,
-            store=memory,
+            store=cast("Store", memory),  # learning inline needs no more
             settings=options.settings,
             system_prompt=options.system_prompt,
             evaluator=self._evaluator,

@@ -8,7 +8,7 @@ from ace_graph.memory.commit import Commit, History, Pending
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, Store, keeps_pending
+from ace_graph.memory.stores.base import LearnerExport, Store
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["StoreProxy"]
@@ -35,7 +35,7 @@ class StoreProxy:
         return await self._inner.load(learner_id, known)
 
     def __getattr__(self, name: str) -> object:
-        """Pass on what only some stores have: the pending part."""
+        """Pass on what is not here."""
         return getattr(self._inner, name)
 
     async def commit(
@@ -46,10 +46,8 @@ class StoreProxy:
         record: TurnRecord | None = None,
         pending: Pending | None = None,
     ) -> Commit:
-        """See `Store.commit` and `PendingStore.commit`."""
-        if pending is not None and keeps_pending(self._inner):
-            return await self._inner.commit(learner_id, delta, base, record, pending)
-        return await self._inner.commit(learner_id, delta, base, record)
+        """See `Store.commit`."""
+        return await self._inner.commit(learner_id, delta, base, record, pending)
 
     async def history(self, learner_id: str) -> History:
         """See `Store.history`."""

@@ -22,7 +22,7 @@ import httpx
 from rich.console import Console
 
 from ace_graph import open_store
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from benchmarks.available_stores import places
 from benchmarks.machine import describe_machine, load_now
 from benchmarks.many_processes.clients import Clients
@@ -127,7 +127,7 @@ async def _tell_progress(clients: Clients, programs: list[Program], tell: Callab
         tell(f"{clients.told.count('answered'):>6} answered, {kills} kills, load {load_now():.1f}")
 
 
-async def _settled(store: PendingStore, url: str) -> None:
+async def _settled(store: Store, url: str) -> None:
     """Wait until every accepted turn has ended and everything is learned. Raises RuntimeError."""
     for _ in range(_PATIENCE_SECONDS):
         counts = await store.count_pending()
@@ -139,7 +139,7 @@ async def _settled(store: PendingStore, url: str) -> None:
     raise RuntimeError("turns are under way, or learning is pending, and nobody does it")
 
 
-async def _compare(clients: Clients, store: PendingStore, http: httpx.AsyncClient) -> tuple[list[str], int]:
+async def _compare(clients: Clients, store: Store, http: httpx.AsyncClient) -> tuple[list[str], int]:
     """Return everything that is wrong, and how many turns were given up."""
     wrong, given_up = list[str](), 0
     url = clients.urls[0]

@@ -7,18 +7,18 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import psycopg
 
-from ace_graph.memory.stores.playbooks import NamingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.postgres import PostgresStore
 from ace_graph.memory.stores.sql.schema import TABLES
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 
 __all__ = ["EmptyStores", "in_memory", "in_postgres"]
 
-EmptyStores = Callable[[], AbstractAsyncContextManager[NamingStore]]
+EmptyStores = Callable[[], AbstractAsyncContextManager[Store]]
 
 
 @asynccontextmanager
-async def in_memory() -> AsyncGenerator[NamingStore]:
+async def in_memory() -> AsyncGenerator[Store]:
     """A new store in memory."""
     yield SQLiteStore()
 
@@ -33,7 +33,7 @@ async def in_postgres(url: str) -> AsyncGenerator[EmptyStores]:
         await store.load("nobody")  # makes the tables
 
         @asynccontextmanager
-        async def emptied() -> AsyncGenerator[NamingStore]:
+        async def emptied() -> AsyncGenerator[Store]:
             for table in TABLES:  # quicker than TRUNCATE, for so little
                 await connection.execute(f"DELETE FROM {table}".encode())
             yield store

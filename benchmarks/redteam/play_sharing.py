@@ -17,7 +17,7 @@ from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.sharing import leaves_owner
-from ace_graph.memory.stores.playbooks import NamingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks import Caller
 from ace_graph.playbooks.consolidation import consolidate, distinguish, merge_memories, undo
 from ace_graph.playbooks.handle import open_by_id, open_playbook
@@ -68,7 +68,7 @@ async def play_all_sharing(
     return played
 
 
-async def play_sharing(attack: SharingAttack, plain: frozenset[str], store: NamingStore) -> Outcome:
+async def play_sharing(attack: SharingAttack, plain: frozenset[str], store: Store) -> Outcome:
     """Play one attack; `plain` is a reader's prompt without an attack, but for its data."""
     arena = await _Arena.prepared(store)
     before = await arena.state()
@@ -110,12 +110,12 @@ class _Prompt:
 class _Arena:
     """An owner with a memory and two playbooks, and others with grants on one of them."""
 
-    store: NamingStore
+    store: Store
     shared: str
     private: str
 
     @classmethod
-    async def prepared(cls, store: NamingStore) -> _Arena:
+    async def prepared(cls, store: Store) -> _Arena:
         await store.commit("ada", _adding(Add(content=f"Ada's {MARKER} memory")), await store.load("ada"))
         private = await playbooks.create(store, "private", [f"A {MARKER} secret"], owner="ada")
         shared = await playbooks.create(store, "shared", [*map(_as_add, FACTS), *_HIDDEN], owner="ada")
@@ -268,18 +268,18 @@ def _difference(before: dict[str, str], after: dict[str, str], allowed: frozense
     return next((name for name in before if before[name] != after[name] and name not in allowed), "")
 
 
-_Call = Callable[[NamingStore, str, str], Awaitable[object]]
+_Call = Callable[[Store, str, str], Awaitable[object]]
 
 
-async def _export(store: NamingStore, key: str, user: str) -> object:
+async def _export(store: Store, key: str, user: str) -> object:
     return await (await open_by_id(store, key, user)).store.export(key)
 
 
-async def _history(store: NamingStore, key: str, user: str) -> object:
+async def _history(store: Store, key: str, user: str) -> object:
     return await (await open_by_id(store, key, user)).store.history(key)
 
 
-async def _old_versions(store: NamingStore, key: str, user: str) -> object:
+async def _old_versions(store: Store, key: str, user: str) -> object:
     return await (await open_by_id(store, key, user)).store.content_at(key, 1)
 
 

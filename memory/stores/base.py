@@ -1,29 +1,36 @@
-"""The protocols of a store: one load and one commit a turn; pending work; cleaning.
+"""What a store is: one load and one commit a turn, and all that is done with what is stored.
 
-Anything with these methods is a store. The suite in `ace_graph.testing.conformance` tests whether it does
-what is specified here; `sql` (SQLite, in a file or in memory, and PostgreSQL) and `neo4j` are
-the stores of this project.
+Anything with the methods of `Store` is a store. What is stored under a key is stated once, for learners
+(`Store`) and for named playbooks (`PlaybookStore`): a named playbook is stored like a learner's memory, in a
+namespace of its own, whose keys are ids of playbooks. So everything that holds for a learner's memory
+(commits, conflicts, op ids, history, export, forget) holds for a named playbook. The suite in
+`ace_graph.testing.conformance` tests whether a store does what is specified here; `sql` (SQLite, in a file or
+in memory, and PostgreSQL) and `neo4j` are the stores of this project.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, Self, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 from uuid import uuid4
 
-from ace_graph.base.errors import InvalidContext
+from ace_graph.base.errors import ConfigurationError, InvalidContext
 from ace_graph.base.retention import Cutoffs
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.record_retention import START, Cleaned, CleaningPlace
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.snapshot import Label, Snapshot
 from ace_graph.memory.turn import TurnRecord
 
 if TYPE_CHECKING:
-    from ace_graph.memory.catalogue import PlaybookEntry
+    from ace_graph.memory.catalogue import Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
     from ace_graph.memory.commit import Amend, Commit, History, Pending, PendingCounts, PendingItem
     from ace_graph.memory.delta.operations import Delta
-    from ace_graph.memory.sharing import Grant, Proposal
+    from ace_graph.memory.playbook import Playbook
+    from ace_graph.memory.rights import PlaybookAccess, Right
+    from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject
+    from ace_graph.memory.stores.whole import WholeMemory
     from ace_graph.memory.trajectory import TrajectoryFilter
 
 MAX_LEARNER_ID_CHARS = 256
@@ -108,11 +115,35 @@ class StoreSizes:
     bytes: int | None = None
 
 
-@runtime_checkable
-class Store(Protocol):
-    """Where playbooks live. All methods are safe to call from any event loop and any thread.
+@dataclass(frozen=True)
+class StoredVersion:
+    """One version of a playbook; `readable`: its content is still stored."""
 
-    All raise StoreUnavailable, StoreAuthError, CorruptPayload or NewerFormat where they apply; a read
+    n: int
+    label: Label
+    at: datetime
+    author: str
+    reason: str
+    op_id: str
+    readable: bool = True
+
+
+@dataclass(frozen=True)
+class VectorChange:
+    """Vectors of one model by content hash, and the hashes of texts whose vectors are to be deleted.
+
+    A row is a vector as one signed byte a dimension.
+    """
+
+    model: str
+    rows: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    gone: tuple[str, ...] = ()
+
+
+class ContentStore(Protocol):
+    """Where the content under a key is read and committed. Safe to call from any event loop and any thread.
+
+    All methods raise StoreUnavailable, StoreAuthError, CorruptPayload or NewerFormat where they apply; a read
     error never becomes an empty playbook. Learner ids have 1 to 256 characters (else InvalidContext).
     """
 
@@ -135,16 +166,26 @@ class Store(Protocol):
         ...
 
     async def commit(
-        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
     ) -> Commit:
-        """Apply `delta` once, and store `record` with it, atomically.
+        """Apply `delta` once, and store `record` and `pending` with it, atomically.
 
         `base` is what the delta was made from. When the stored state is newer, the same delta is
         resolved against it. An `op_id` that was applied before changes nothing and returns its report.
         Cancelling the call may or may not undo it; the op id makes a retry safe. A commit from before the
-        moment up to which this learner's keys were removed (see `CleanableStore.clean`) is CommitTooOld:
+        moment up to which this learner's keys were removed (see `KeyedStore.clean`) is CommitTooOld:
         it is unknown whether it was applied before.
-        Raises LearnerForgotten, CommitTooOld, CommitContention.
+
+        `record` may be an Amend: the stored record of that turn is changed. A `Pending` is stored. A
+        `PendingItem`, which the caller has claimed, is completed, which deletes it; its `pending_id` is the
+        delta's op id. Where the item is missing although its op id was never applied, the learner was
+        forgotten: LearnerForgotten. An expired lease does no harm, because the op id is applied once.
+        Also raises CommitTooOld, CommitContention, TrajectoryNotFound, and what the Amend raises.
         """
         ...
 
@@ -175,6 +216,14 @@ class Store(Protocol):
         """
         ...
 
+    async def versions(self, key: str) -> tuple[StoredVersion, ...]:
+        """Return all versions, the oldest first, also those whose content was dropped."""
+        ...
+
+    async def content_at(self, key: str, n: int) -> Playbook | None:
+        """Return the content of version `n`; None where it is not readable."""
+        ...
+
     async def close(self) -> None:
         """Release connections. Closing twice is fine; calls after it open the store again."""
         ...
@@ -184,30 +233,14 @@ class Store(Protocol):
     async def __aexit__(self, *exc_info: object) -> None: ...
 
 
-class PendingStore(Store, Protocol):
-    """A store with a queue of pending work, which background learning needs. All stores here have one.
+class KeyedStore(ContentStore, Protocol):
+    """All that is stored under the keys of one namespace: learners, or named playbooks.
 
     The caller passes all times, so that tests can choose them; workers on several machines need clocks that
-    agree within a few seconds. `forget` also deletes the learner's items.
+    agree within a few seconds. `forget` also deletes the pending items and the vectors.
     """
 
-    async def commit(
-        self,
-        learner_id: str,
-        delta: Delta,
-        base: Snapshot,
-        record: TurnRecord | Amend | None = None,
-        pending: Pending | PendingItem | None = None,
-    ) -> Commit:
-        """Do what `Store.commit` says, and atomically with it, in the same transaction:
-
-        `record` may be an Amend: the stored record of that turn is changed. A `Pending` is stored. A
-        `PendingItem`, which the caller has claimed, is completed, which deletes it; its `pending_id` is the
-        delta's op id. Where the item is missing although its op id was never applied, the learner was
-        forgotten: LearnerForgotten. An expired lease does no harm, because the op id is applied once.
-        Also raises TrajectoryNotFound and what the Amend raises.
-        """
-        ...
+    # Pending work, which background learning needs, and the records of turns that it changes.
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
         """Change a turn's record outside of a commit; return the changed record.
@@ -262,9 +295,7 @@ class PendingStore(Store, Protocol):
         """Return how many items there are, of all learners."""
         ...
 
-
-class CleanableStore(PendingStore, Protocol):
-    """A store that can be cleaned, and that lists its learners. All stores here can."""
+    # Cleaning, and the list of what there is.
 
     async def clean(
         self,
@@ -300,33 +331,233 @@ class CleanableStore(PendingStore, Protocol):
         """Return how much is stored."""
         ...
 
+    # Everything under a key as it is stored, to copy it: see `stores.whole`.
 
-_CLEANING_METHODS = ("clean", "begin_cleaning", "learners", "sizes")
-_PENDING_METHODS = ("amend", "find_turns", "claim", "renew", "fail", "retry", "list_pending", "count_pending")
+    async def whole(self, key: str) -> WholeMemory | None:
+        """Return everything stored under the key, read at one moment; None where there is nothing."""
+        ...
+
+    async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
+        """Store everything under the key, in place of `held`, in one transaction.
+
+        Returns False and changes nothing where something else than `held` is stored there. Safe to repeat.
+        Raises PlaybookExists for a playbook whose owner has another one of that name.
+        """
+        ...
+
+    # The vectors of bullets, of one embedding model, beside what is remembered. They can be made again, so
+    # nothing depends on them: no load and no commit reads or writes any, an export and a copy leave them out.
+
+    async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
+        """Return the rows of this model by content hash; none of any other model."""
+        ...
+
+    async def put_vectors(self, learner_id: str, epoch: str | None, change: VectorChange) -> bool:
+        """Store and delete rows in one transaction; rows of other models of the learner are deleted.
+
+        Returns False and changes nothing where the learner's state is not of that epoch: the learner was
+        forgotten, or nothing is stored yet.
+        """
+        ...
 
 
-def keeps_pending(store: Store) -> TypeGuard[PendingStore]:
-    """Whether a store has the methods of PendingStore; a wrapper that forwards them counts as one."""
-    return all(callable(getattr(store, name, None)) for name in _PENDING_METHODS)
+class Store(KeyedStore, Protocol):
+    """Where the memories of learners live, with a namespace of named playbooks, and a table of teams.
+
+    `forget` deletes the learner's playbooks, the grants to the learner, the proposals by the learner and the
+    learner's memberships, and takes the learner's name out of grants to others; `export` holds the
+    playbooks. Teams are there as long as they have members. All names are compared exactly.
+    """
+
+    @property
+    def playbooks(self) -> PlaybookStore:
+        """The named playbooks."""
+        ...
+
+    async def load_attached(
+        self, learner_id: str, wanted: Sequence[WantedPlaybook], known: Snapshot | None = None
+    ) -> Loaded:
+        """Do what `load` does, and read named playbooks with it and their grants, in the same read."""
+        ...
+
+    async def teams_of(self, user: str) -> tuple[str, ...]:
+        """Return the teams that a user is in, in order."""
+        ...
+
+    async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return at most `limit` teams in order, after the team `after`."""
+        ...
+
+    async def teams_like(self, team: str) -> tuple[str, ...]:
+        """Return other teams whose `team_key` is that of this one."""
+        ...
+
+    async def members(self, team: str, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return at most `limit` members of a team in order, after the member `after`."""
+        ...
+
+    async def add_members(self, team: str, members: Collection[str]) -> int:
+        """Add members to a team, which begins with its first; return how many were not in it."""
+        ...
+
+    async def remove_members(self, team: str, members: Collection[str]) -> int:
+        """Remove members of a team; return how many were in it."""
+        ...
+
+    async def proposals_by(self, user: str, limit: int = 100, after: str = "") -> tuple[Proposal, ...]:
+        """Return at most `limit` proposals that a user made, to any playbook, in the order of their ids.
+
+        They come after the id `after`; nothing else that is stored about the user is read.
+        """
+        ...
 
 
-def can_clean(store: Store) -> TypeGuard[CleanableStore]:
-    """Whether a store has the methods of CleanableStore."""
-    return keeps_pending(store) and all(callable(getattr(store, name, None)) for name in _CLEANING_METHODS)
+class PlaybookStore(KeyedStore, Protocol):
+    """The namespace of named playbooks. Where a method takes a learner's id, it is a playbook's id here.
+
+    No history is compacted by itself: `keep_versions` decides what stays readable. `forget` deletes the
+    entry, the grants and the proposals with everything else. A commit to a playbook that was deleted raises
+    LearnerForgotten.
+    """
+
+    def asked(self, asked: PlaybookAccess) -> PlaybookStore:
+        """Return the same playbooks, for what one caller does with one playbook of somebody else.
+
+        Every call on that playbook begins with `asked.check`, in its own transaction, on the entry and the
+        grants as they are stored then: reading needs the right to read,
+        `put_proposal` to propose, `commit` and `decide` to write, `forget`,
+        `export` and all about grants to own. Grants change under the lock of commits, so that no commit
+        passes a revocation. A commit is planned under the lock, with `CommitRequest.plan`, which lets the
+        caller change only what they see.
+        """
+        ...
+
+    async def check(self, playbook_id: str, needed: Right) -> None:
+        """Do nothing but check a caller who asks. Raises PlaybookNotFound, PlaybookForbidden."""
+        ...
+
+    async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
+        """Store the entry and its grants, and commit `delta`, atomically. All is new, or a repetition.
+
+        Raises PlaybookExists where the owner has a playbook of that name, whoever created it first.
+        """
+        ...
+
+    async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
+        """Store another description or scope, under the playbook's lock; False where there is no playbook.
+
+        What is None stays as it is. That makes no version. A caller who asks needs the right to own.
+        """
+        ...
+
+    async def forget(self, learner_id: str, expected_etag: str | None = None) -> bool:
+        """Delete the playbook and all that is stored about it; False when there was none.
+
+        With `expected_etag` it is deleted only with that content, decided under its lock, else
+        PlaybookChanged.
+        """
+        ...
+
+    async def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
+        """Return the entry of that owner and name; the name's case and normal form do not matter.
+
+        `default` gives the owner's own memory, once there is one, with `default` as its id.
+        """
+        ...
+
+    async def entry(self, playbook_id: str) -> PlaybookEntry | None:
+        """Return the entry with that id."""
+        ...
+
+    async def entries(
+        self, owner: str | None, limit: int = 100, after: str = ""
+    ) -> tuple[PlaybookEntry, ...]:
+        """Return at most `limit` entries of one owner in the order of their name keys, after `after`."""
+        ...
+
+    async def owners(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return at most `limit` learners who own playbooks, in the order of their ids, after `after`."""
+        ...
+
+    async def grants(self, playbook_id: str, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
+        """Return at most `limit` grants of a playbook in the order of the subjects' texts, after `after`."""
+        ...
+
+    async def put_grant(self, grant: Grant) -> None:
+        """Store a grant in the place of the one that its subject had, under the playbook's lock.
+
+        Raises PlaybookNotFound for a playbook that is not there.
+        """
+        ...
+
+    async def drop_grant(self, playbook_id: str, subject: Subject) -> bool:
+        """Delete a subject's grant, under the playbook's lock; False where there was none."""
+        ...
+
+    async def shared_with(
+        self, subjects: Sequence[str], limit: int = 100, after: str = ""
+    ) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
+        """Return at most `limit` playbooks with a grant to one of the subjects, and these grants.
+
+        They come in the order of their ids, after the id `after`; subjects are texts such as `user:bob`.
+        """
+        ...
+
+    async def put_proposal(self, proposal: Proposal) -> None:
+        """Store a new proposal. A caller who asks needs the right to propose."""
+        ...
+
+    async def proposals(
+        self, playbook_id: str, state: ProposalState | None = None, limit: int = 100, after: str = ""
+    ) -> tuple[Proposal, ...]:
+        """Return at most `limit` proposals for a playbook in the order of their ids, after the id `after`."""
+        ...
+
+    async def decide(self, proposal: Proposal, held: ProposalState) -> bool:
+        """Store a proposal as it is now, if its stored state is `held`; else return False.
+
+        A caller who asks needs the right to write.
+        """
+        ...
+
+    async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
+        """Keep the versions from `base` on, and before it only those of `contents`, which has `base` too.
+
+        `contents` are the versions' contents, as `content_at` returned them.
+        """
+        ...
+
+
+def missing_methods(store: object, protocol: type = Store) -> tuple[str, ...]:
+    """Return what a store lacks of a protocol; a wrapper that hands calls on lacks nothing.
+
+    Learning inline needs no more of a store than load, commit, history, turns, export, forget and close.
+    """
+    named = (name for kind in protocol.__mro__ for name in vars(kind) if not name.startswith("_"))
+    return tuple(sorted(name for name in named if not hasattr(store, name)))
+
+
+def complete(store: Store, purpose: str = "a store of named playbooks") -> Store:
+    """Return the store. Raises ConfigurationError, which names them, where it lacks methods."""
+    if missing := missing_methods(store):
+        raise ConfigurationError(
+            f"{purpose} needs all methods of Store, and {store.name} lacks {', '.join(missing)}: "
+            "use SQLite, Neo4j, PostgreSQL or memory, or add them"
+        )
+    return store
 
 
 async def commit_turn(
-    store: Store,
+    store: ContentStore,
     learner_id: str,
     delta: Delta,
     base: Snapshot,
     record: TurnRecord | None,
     pending: Pending | None = None,
 ) -> Commit:
-    """Commit a turn, without its pending work where the store keeps none. Raises what the store raises."""
-    if pending is not None and keeps_pending(store):
-        return await store.commit(learner_id, delta, base, record, pending)
-    return await store.commit(learner_id, delta, base, record)
+    """Commit a turn, with its pending work where it has some. Raises what the store raises."""
+    more = () if pending is None else (pending,)  # a store may take no pending work
+    return await store.commit(learner_id, delta, base, record, *more)
 
 
 @runtime_checkable
@@ -334,7 +565,7 @@ class _DescribesItself(Protocol):
     async def describe(self) -> str: ...
 
 
-async def describe(store: Store) -> str:
+async def describe(store: ContentStore) -> str:
     """Return one line for people about a store that was used before, its name where it has no more to say.
 
     Raises what the store raises.

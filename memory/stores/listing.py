@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ace_graph.base.errors import ConfigurationError
-from ace_graph.memory.stores.base import CleanableStore, LearnerSummary, Store, can_clean
-from ace_graph.memory.stores.playbooks import keeps_playbooks
+from ace_graph.memory.stores.base import LearnerSummary, Store, complete
 
 MAX_READ = 5_000
 """Learners that one page of a search looks at, so that it ends soon in a store of millions."""
@@ -35,32 +33,31 @@ class LearnerPage:
 async def list_learners(store: Store, *, search: str = "", limit: int = 100, after: str = "") -> LearnerPage:
     """Return the learners after the id `after` whose id has `search` in it, however it is capitalised.
 
-    A page of a search may have fewer than `limit` of them, or none, and yet a `next`. Raises
-    ConfigurationError where the store lists no learners, and what the store raises.
+    A page of a search may have fewer than `limit` of them, or none, and yet a `next`. Raises what the store
+    raises, and ConfigurationError for a store that lacks methods.
     """
-    if not can_clean(store):
-        raise ConfigurationError(f"the store {store.name} can't list its learners")
+    complete(store, "the list of learners")
     sought = search.casefold()
     found, looked_at, place = list[ListedLearner](), 0, after
     while looked_at < MAX_READ:
         page, more = await _read(store, _READ if sought else limit, place)
-        for each in page:
-            if sought in each.learner_id.casefold():
-                found.append(each)
-            place = each.learner_id
+        for learner in page:
+            if sought in learner.learner_id.casefold():
+                found.append(learner)
+            place = learner.learner_id
             if len(found) == limit:
-                return LearnerPage(tuple(found), place if more or each is not page[-1] else None)
+                return LearnerPage(tuple(found), place if more or learner is not page[-1] else None)
         if not more:
             return LearnerPage(tuple(found), None)
         looked_at += len(page)
     return LearnerPage(tuple(found), place)
 
 
-async def _read(store: CleanableStore, limit: int, after: str) -> tuple[list[ListedLearner], bool]:
+async def _read(store: Store, limit: int, after: str) -> tuple[list[ListedLearner], bool]:
     """Return the next learners of the store, and whether there are more."""
     learners = await store.learners(limit + 1, after)
-    owners = await store.playbooks.owners(limit + 1, after) if keeps_playbooks(store) else ()
-    known = {each.learner_id: each for each in learners}
+    owners = await store.playbooks.owners(limit + 1, after)
+    known = {summary.learner_id: summary for summary in learners}
     complete = len(learners) <= limit  # beyond the last one that was read there may be more of them
     names = sorted({*known, *(o for o in owners if complete or o <= learners[-1].learner_id)})
     return [ListedLearner(name, known.get(name)) for name in names[:limit]], len(names) > limit

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -22,7 +23,7 @@ from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import Store, commit_turn, keeps_pending
+from ace_graph.memory.stores.base import ContentStore, KeyedStore, Store, commit_turn, missing_methods
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.views import Kind, checked_kind, fields_of, kind_of
@@ -31,7 +32,7 @@ from ace_graph.memory.views import Kind, checked_kind, fields_of, kind_of
 
 
 async def commit_checked(
-    store: Store,
+    store: ContentStore,
     learner_id: str,
     delta: Delta,
     base: Snapshot,
@@ -54,11 +55,12 @@ async def commit_checked(
     return commit
 
 
-async def _unknown(store: Store, learner_id: str, named: frozenset[str]) -> frozenset[str]:
+async def _unknown(store: ContentStore, learner_id: str, named: frozenset[str]) -> frozenset[str]:
     """Return those of the trajectories that the store does not show, where it can say."""
-    if not named or not keeps_pending(store):
+    if not named or missing_methods(store, KeyedStore):
         return frozenset()
-    found = await store.find_turns(learner_id, TrajectoryFilter(turn_ids=named), limit=len(named))
+    wanted = TrajectoryFilter(turn_ids=named)
+    found = await cast("KeyedStore", store).find_turns(learner_id, wanted, limit=len(named))
     return named - {turn.turn_id for turn in found}
 
 
@@ -153,16 +155,22 @@ async def trajectories_behind(
     wanted = turns_behind(bullets, snapshot.playbook)
     if not wanted:
         return ()
-    if keeps_pending(store):
-        return await store.find_turns(learner_id, TrajectoryFilter(turn_ids=wanted), limit=MAX_READ)
-    return tuple(turn for turn in await store.turns(learner_id, MAX_READ) if turn.turn_id in wanted)
+    if missing_methods(store):
+        return tuple(turn for turn in await store.turns(learner_id, MAX_READ) if turn.turn_id in wanted)
+    return await store.find_turns(learner_id, TrajectoryFilter(turn_ids=wanted), limit=MAX_READ)
 
 
 def _reflections(turn: TurnRecord) -> Iterable[MemoryItem]:
-    for each in reversed(turn.reflections):
-        lines = (each.insight, *each.recommendations, *each.failures, *each.successes, *each.observations)
+    for reflection in reversed(turn.reflections):
+        lines = (
+            reflection.insight,
+            *reflection.recommendations,
+            *reflection.failures,
+            *reflection.successes,
+            *reflection.observations,
+        )
         content = next((line for line in lines if line), "nothing to learn")
-        yield MemoryItem(each.turn_id, "reflection", content, each.at)
+        yield MemoryItem(reflection.turn_id, "reflection", content, reflection.at)
 
 
 def _refused(rejection: Rejection) -> AceError:

@@ -1,26 +1,27 @@
-"""The columns of the SQL stores (SQLite, PostgreSQL) as records of the memory, and records as columns.
+"""What the stores keep in rows, or in nodes, as records of the memory, and records as columns.
 
-Times are ISO texts, or seconds since 1970 where they are compared with a caller's. The statements are each
-store's own.
+Rows have the same columns in the same order in all stores; the statements are each store's own. In the SQL
+stores times are ISO texts, in Neo4j they are the driver's; everywhere they are seconds since 1970 where they
+are compared with a caller's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, cast
 
-from ace_graph.memory.catalogue import PlaybookEntry, Scope, Visibility
+from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import HistoryEntry, Pending, PendingItem
 from ace_graph.memory.serialization import dump_record, load_effect, load_report
-from ace_graph.memory.sharing import Grant, Subject, stored_relation
+from ace_graph.memory.sharing import Grant, Proposal, Subject, stored_relation
 from ace_graph.memory.snapshot import Label, Version
-from ace_graph.memory.stores.base import LearnerSummary
-from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.base import LearnerSummary, StoredVersion
+from ace_graph.memory.stores.whole import WholeDelta
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
-Row = tuple[object, ...]
+Row = tuple[Any, ...]  # Any: whatever the statement selects
 
 ITEM_COLUMNS = (
     "user_id, pending_id, turn_id, body, priority, state, attempts, created_at, free_at, lease, owner, error"
@@ -34,53 +35,72 @@ HISTORY_COLUMNS = "version, op_id, at, author, reason, source, report_json, effe
 VERSION_COLUMNS = "version, major, minor, at, author, reason, op_id"
 
 
+DELTA_COLUMNS = (
+    "op_id, version, content_changed, at, author, reason, source, report_json, effect_json, effect_bytes, "
+    "parent, etag, major, minor"
+)
+
+
+def moment(stored: Any) -> datetime:  # Any: a text, or what Neo4j's driver returns
+    """Return a stored time."""
+    if hasattr(stored, "to_native"):
+        return cast("datetime", stored.to_native())
+    return stored if isinstance(stored, datetime) else datetime.fromisoformat(stored)
+
+
+def columns(names: str, values: Iterable[object]) -> dict[str, object]:
+    """Return the values by the names of their columns."""
+    return dict(zip(names.split(", "), values, strict=True))
+
+
 def item_of(row: Row) -> PendingItem:
     """Return the pending item in the columns `ITEM_COLUMNS`."""
-    fields = dict(zip(ITEM_COLUMNS.split(", "), row, strict=True))
+    fields = columns(ITEM_COLUMNS, row)
     fields["learner_id"] = fields.pop("user_id")
     for name in ("created_at", "free_at"):
         fields[name] = datetime.fromtimestamp(float(str(fields[name])), UTC)
     return PendingItem.model_validate(fields)
 
 
+def item_columns(item: PendingItem) -> dict[str, object]:
+    """Return the columns of stored pending work, but for its learner."""
+    times = {"created_at": item.created_at.timestamp(), "free_at": item.free_at.timestamp()}
+    return {**item.model_dump(exclude={"learner_id"}), **times}
+
+
 def new_item(learner: str, pending: Pending, now: datetime) -> dict[str, object]:
     """Return the columns of new pending work."""
-    return {
-        "user_id": learner,
-        "pending_id": pending.pending_id,
-        "turn_id": pending.turn_id,
-        "body": pending.body,
-        "priority": pending.priority,
-        "state": "pending",
-        "attempts": 0,
-        "created_at": now.timestamp(),
-        "free_at": now.timestamp(),
-    }
+    times = {"created_at": now.timestamp(), "free_at": now.timestamp()}
+    return {"user_id": learner, **pending.model_dump(), "state": "pending", "attempts": 0, **times}
 
 
 def entry_of(row: Row) -> PlaybookEntry:
     """Return the catalogue's entry in the columns `ENTRY_COLUMNS`."""
-    playbook_id, owner, name, created, updated, description, scope, visibility, *version = row
-    epoch, n, etag, major, minor = cast("tuple[str, int, str, int, int]", tuple(version))
-    return PlaybookEntry(
-        str(playbook_id),
-        str(owner) or None,
-        str(name),
-        datetime.fromisoformat(str(created)),
-        datetime.fromisoformat(str(updated)),
-        str(description),
-        cast("Scope", scope),
-        cast("Visibility", visibility),
-        Version(epoch, n, etag, Label(major, minor)),
-    )
+    playbook_id, owner, name, created, updated, description, scope, visibility, epoch, n, *more = row
+    etag, major, minor = more
+    version = Version(epoch, n, etag, Label(major or 0, minor or 0))
+    times = moment(created), moment(updated)
+    return PlaybookEntry(playbook_id, owner or None, name, *times, description, scope, visibility, version)
+
+
+def entry_columns(entry: PlaybookEntry) -> dict[str, object]:
+    """Return what only the catalogue holds of an entry, but for its id."""
+    return {
+        "owner": entry.owner or "",
+        "name": entry.name,
+        "name_key": entry.name_key,
+        "description": entry.description,
+        "scope": entry.scope,
+        "visibility": entry.visibility,
+    }
 
 
 def grant_of(row: Row) -> Grant:
     """Return the grant in the columns `GRANT_COLUMNS`."""
-    playbook_id, subject, relation, by, at = map(str, row)
+    playbook_id, subject, relation, by, at = row
     kind, _, name = subject.partition(":")
     whom = Subject("team" if kind == "team" else "user", name)
-    return Grant(whom, stored_relation(relation), playbook_id, by, datetime.fromisoformat(at))
+    return Grant(whom, stored_relation(relation), playbook_id, by, moment(at))
 
 
 def grant_row(grant: Grant) -> Row:
@@ -88,41 +108,49 @@ def grant_row(grant: Grant) -> Row:
     return grant.playbook_id, str(grant.subject), grant.relation, grant.by, grant.at.isoformat()
 
 
+def proposal_columns(proposal: Proposal) -> dict[str, object]:
+    """Return the columns of a proposal."""
+    return {
+        "playbook_id": proposal.playbook_id,
+        "proposal_id": proposal.proposal_id,
+        "proposer": proposal.by,
+        "state": proposal.state,
+        "proposal_json": proposal.model_dump_json(),
+    }
+
+
 def history_entry_of(row: Row) -> HistoryEntry:
     """Return the entry of a history in the columns `HISTORY_COLUMNS`. Raises CorruptPayload, NewerFormat."""
-    n, op_id, at, author, reason, source, report, effect, major, minor = cast(
-        "tuple[int, str, str, str, str, str, str, str | None, int, int]", row
-    )
-    return HistoryEntry(
-        n,
-        op_id,
-        datetime.fromisoformat(at),
-        author,
-        reason,
-        source,
-        load_report(report),
-        None if effect is None else load_effect(effect),
-        Label(major, minor),
-    )
+    n, op_id, at, author, reason, source, report, effect, major, minor = row
+    change = None if effect is None else load_effect(effect)
+    label, when = Label(major or 0, minor or 0), moment(at)
+    return HistoryEntry(n, op_id, when, author, reason, source, load_report(report), change, label)
 
 
-def stored_version_of(row: Row, *, base: int, kept: set[int]) -> StoredVersion:
+def stored_version_of(row: Row, *, base: int, kept: Collection[int]) -> StoredVersion:
     """Return the version in the columns `VERSION_COLUMNS`; content is kept from `base` on, and of `kept`."""
-    n, major, minor, at, author, reason, op_id = cast("tuple[int, int, int, str, str, str, str]", row)
-    label, readable = Label(major, minor), n >= base or n in kept
-    return StoredVersion(n, label, datetime.fromisoformat(at), author, reason, op_id, readable)
+    n, major, minor, at, author, reason, op_id = row
+    label, readable = Label(major or 0, minor or 0), n >= base or n in kept
+    return StoredVersion(n, label, moment(at), author, reason, op_id, readable)
 
 
 def summary_of(row: Row) -> LearnerSummary:
     """Return a line of the list of learners: id, version, created, changed, last turn."""
-    learner, version, created, changed, last = cast("tuple[str, int, str, str, str | None]", row)
-    return LearnerSummary(
-        learner,
-        version,
-        datetime.fromisoformat(created),
-        datetime.fromisoformat(changed),
-        None if last is None else datetime.fromisoformat(last),
-    )
+    learner, version, created, changed, last = row
+    times = moment(created), moment(changed), None if last is None else moment(last)
+    return LearnerSummary(learner, version, *times)
+
+
+def delta_of(row: Row) -> WholeDelta:
+    """Return the commit in the columns `DELTA_COLUMNS`."""
+    op_id, n, changed, at, author, reason, source, report, effect, size, parent, etag, major, minor = row
+    how = author, reason, source, report, effect, size or 0, parent or "", etag or ""
+    return WholeDelta(op_id, n, bool(changed), moment(at), *how, Label(major or 0, minor or 0))
+
+
+def delta_columns(delta: WholeDelta) -> dict[str, object]:
+    """Return the columns `DELTA_COLUMNS` of a commit."""
+    return columns(DELTA_COLUMNS, (*delta[:3], delta.at.isoformat(), *delta[4:-1], *delta.label))
 
 
 def turn_columns(record: TurnRecord) -> dict[str, object]:

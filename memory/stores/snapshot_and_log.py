@@ -328,10 +328,10 @@ def check_chain(start: tuple[int, str], effects: Iterable[StoredEffect], version
 
 def check_touches(mark: str, touches: Iterable[StoredTouches], end: str) -> None:
     """Raise IncompleteState where the touches do not lead from one mark to the other."""
-    for each in touches:
-        if each.parent != mark:
+    for touched in touches:
+        if touched.parent != mark:
             break
-        mark = each.mark
+        mark = touched.mark
     if mark != end:
         raise IncompleteState(f"the stored use of the memory is incomplete, and {_REMEDY}")
 
@@ -368,7 +368,7 @@ class StoredState:
             raise IncompleteState(f"the stored use of the memory is damaged, and {_REMEDY}")
         check_touches(known.access.mark if stamps is None else stamps.mark, self.touches, self.access_mark)
         grown = known.access.grown if stamps is None else load_stamps(stamps.text)
-        return after_touches(grown, [load_touches(each.text) for each in self.touches])
+        return after_touches(grown, [load_touches(touched.text) for touched in self.touches])
 
 
 def content_of(
@@ -388,7 +388,7 @@ def content_of(
 
 
 def _folded(content: Playbook, effects: Sequence[StoredEffect]) -> Playbook:
-    return apply(content, *(load_effect(each.text) for each in effects if each.text is not None))
+    return apply(content, *(load_effect(effect.text) for effect in effects if effect.text is not None))
 
 
 @dataclass(frozen=True)

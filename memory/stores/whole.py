@@ -11,15 +11,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol, TypeGuard
+from typing import NamedTuple
 
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import HistoryEntry, PendingItem
 from ace_graph.memory.serialization import dump_access, dump_effect, dump_playbook, dump_record
 from ace_graph.memory.sharing import Grant, Proposal
 from ace_graph.memory.snapshot import Label, Snapshot
-from ace_graph.memory.stores.base import LearnerExport, SharingExport, Store
-from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, keeps_playbooks
+from ace_graph.memory.stores.base import LearnerExport, SharingExport
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,
@@ -92,11 +91,11 @@ class WholeMemory:
     def snapshot(self) -> Snapshot:
         """Return the state. Raises IncompleteState, CorruptPayload, NewerFormat."""
         head = self.head
-        base = next((each for each in self.bases if each.n == head.base_n), None)
+        base = next((base for base in self.bases if base.n == head.base_n), None)
         effects = sorted(
-            StoredEffect(each.n, each.parent, each.etag, each.effect_json)
-            for each in self.deltas
-            if each.content_changed and each.n > head.base_n
+            StoredEffect(delta.n, delta.parent, delta.etag, delta.effect_json)
+            for delta in self.deltas
+            if delta.content_changed and delta.n > head.base_n
         )
         return StoredState(
             head.version,
@@ -105,7 +104,7 @@ class WholeMemory:
             base or EMPTY_BASE,
             tuple(effects),
             self.stamps or NO_STAMPS,
-            tuple(each.touches for each in self.touches),
+            tuple(touched.touches for touched in self.touches),
         ).snapshot(Snapshot())
 
     def precedes(self, newer: WholeMemory) -> bool:
@@ -114,45 +113,9 @@ class WholeMemory:
         return (
             mine.version.epoch == theirs.version.epoch
             and mine.version.n <= theirs.version.n
-            and {each.op_id for each in self.deltas} <= {each.op_id for each in newer.deltas}
-            and {each.op_id for each in self.turns} <= {each.op_id for each in newer.turns}
+            and {delta.op_id for delta in self.deltas} <= {delta.op_id for delta in newer.deltas}
+            and {turn.op_id for turn in self.turns} <= {turn.op_id for turn in newer.turns}
         )
-
-
-class WholeStore(Store, Protocol):
-    """A store, or its namespace of named playbooks, that reads and writes what is under a key whole."""
-
-    async def whole(self, key: str) -> WholeMemory | None:
-        """Return everything stored under the key, read at one moment; None where there is nothing."""
-        ...
-
-    async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
-        """Store everything under the key, in place of `held`, in one transaction.
-
-        Returns False and changes nothing where something else than `held` is stored there. Safe to repeat.
-        Raises PlaybookExists for a playbook whose owner has another one of that name.
-        """
-        ...
-
-
-class CopyableStore(NamingStore, WholeStore, Protocol):
-    """A store of learners and named playbooks that can be copied. All stores here are such."""
-
-    @property
-    def playbooks(self) -> WholePlaybooks:
-        """The named playbooks."""
-        ...
-
-
-class WholePlaybooks(PlaybookStore, WholeStore, Protocol):
-    """The namespace of named playbooks of a store that can be copied."""
-
-
-def can_copy(store: Store) -> TypeGuard[CopyableStore]:
-    """Whether a store has the methods of CopyableStore."""
-    return keeps_playbooks(store) and all(
-        callable(getattr(each, "put_whole", None)) for each in (store, store.playbooks)
-    )
 
 
 # The JSON document of `learner export`, with everything stored about one learner.
@@ -174,9 +137,9 @@ def memory_pieces(found: LearnerExport) -> Iterator[str]:
     # Lease and owner describe a process of the operator, not the learner.
     yield from _separated(item.model_dump_json(exclude={"lease", "owner"}) for item in found.pending)
     yield '],\n"playbooks": ['
-    for place, each in enumerate(found.playbooks):
-        yield f"{',' if place else ''}\n{{{_fields(each.entry)},\n"
-        yield from _content_pieces(each.stored)
+    for place, playbook in enumerate(found.playbooks):
+        yield f"{',' if place else ''}\n{{{_fields(playbook.entry)},\n"
+        yield from _content_pieces(playbook.stored)
         yield "}"
     yield f'],\n"sharing": {_json(_sharing(found.sharing))},\n'
 
@@ -190,7 +153,7 @@ def _content_pieces(found: LearnerExport) -> Iterator[str]:
     yield f'"access": {dump_access(snapshot.access)},\n'
     base = f'"base_version": {history.base_n}, "base": {dump_playbook(history.base)}'
     yield f'"history": {{{base}, "entries": ['
-    yield from _separated(_json(_entry(each)) for each in history.entries)
+    yield from _separated(_json(_entry(entry)) for entry in history.entries)
     yield "]}"
 
 
@@ -226,15 +189,15 @@ def _sharing(sharing: SharingExport) -> Mapping[str, object]:
         "teams": sharing.teams,
         "grants": [
             {
-                "playbook_id": each.playbook_id,
-                "subject": str(each.subject),
-                "relation": each.relation,
-                "by": each.by,
-                "at": each.at.isoformat(),
+                "playbook_id": grant.playbook_id,
+                "subject": str(grant.subject),
+                "relation": grant.relation,
+                "by": grant.by,
+                "at": grant.at.isoformat(),
             }
-            for each in sharing.grants
+            for grant in sharing.grants
         ],
-        "proposals": [each.model_dump(mode="json") for each in sharing.proposals],
+        "proposals": [proposal.model_dump(mode="json") for proposal in sharing.proposals],
     }
 
 

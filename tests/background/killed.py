@@ -27,7 +27,7 @@ from ace_graph.graph import build_ace_graph
 from ace_graph.learning.lease import RetryPolicy
 from ace_graph.learning.pending import process_item
 from ace_graph.learning.worker import build_worker, learning_resources
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import ask
@@ -44,7 +44,7 @@ Job = dict[str, object]
 class Mortal:
     """Hands every call on to a store; at one of them the process dies."""
 
-    def __init__(self, inner: PendingStore, method: str, when: str) -> None:
+    def __init__(self, inner: Store, method: str, when: str) -> None:
         self._inner, self._method, self._when = inner, method, when
 
     def __getattr__(self, name: str) -> object:
@@ -68,14 +68,14 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def opened(job: Job) -> PendingStore:
+def opened(job: Job) -> Store:
     """The store that a job names."""
     if "path" in job:
         return SQLiteStore(Path(str(job["path"])))
     return Neo4jSubject(Neo4jServer(**cast("dict[str, str]", job["server"]))).open()  # type: ignore[arg-type]
 
 
-async def take_turn(store: PendingStore, learner: str, question: str = "What is 1/2 + 1/3?") -> object:
+async def take_turn(store: Store, learner: str, question: str = "What is 1/2 + 1/3?") -> object:
     """One turn that leaves its learning to a worker."""
     graph = build_ace_graph(
         model=ScriptedModel(solver=["<final>5/6</final>"]),
@@ -87,7 +87,7 @@ async def take_turn(store: PendingStore, learner: str, question: str = "What is 
     return await graph.ainvoke(ask(question), context=ACEContext(learner_id=learner, reflect_when="always"))
 
 
-async def work(store: PendingStore, learner: str, minutes: float) -> None:
+async def work(store: Store, learner: str, minutes: float) -> None:
     """Work on one learner's items until none may be had; others' are in the same database."""
     model, now = ScriptedModel(reflector=[LESSONS] * 10), NOON + timedelta(minutes=minutes)
     resources, own = learning_resources(model=model, store=store, settings=Settings(), clock=lambda: now)
@@ -95,7 +95,7 @@ async def work(store: PendingStore, learner: str, minutes: float) -> None:
         await process_item(item, own, resources, RetryPolicy())
 
 
-async def drain(store: PendingStore, minutes: float) -> None:
+async def drain(store: Store, minutes: float) -> None:
     """A worker until nothing is left to do for anybody."""
     now = NOON + timedelta(minutes=minutes)
     model = ScriptedModel(reflector=[LESSONS] * 10)
@@ -103,7 +103,7 @@ async def drain(store: PendingStore, minutes: float) -> None:
 
 
 async def main(job: Job) -> None:
-    store = cast("PendingStore", Mortal(opened(job), str(job["method"]), str(job["when"])))
+    store = cast("Store", Mortal(opened(job), str(job["method"]), str(job["when"])))
     if job["what"] == "everything":
         await drain(opened(job), float(str(job["minutes"])))
     elif job["what"] == "turn":

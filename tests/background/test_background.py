@@ -13,7 +13,7 @@ from ace_graph.base.settings import Settings
 from ace_graph.graph import build_ace_graph
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing import ScriptedModel
@@ -28,9 +28,7 @@ LESSONS = json.dumps({"reasoning": "r", **LESSON})
 ANSWER = "<final>5/6</final>"
 
 
-async def test_the_turn_answers_without_reflecting_and_leaves_its_work(
-    build: Build, store: PendingStore
-) -> None:
+async def test_the_turn_answers_without_reflecting_and_leaves_its_work(build: Build, store: Store) -> None:
     with ScriptedModel(solver=[ANSWER]) as model:
         out = await build(model).ainvoke(ask("Remember that I like tea. What is 1/2 + 1/3?"), context=ALICE)
     (item,) = await store.list_pending("alice")
@@ -43,7 +41,7 @@ async def test_the_turn_answers_without_reflecting_and_leaves_its_work(
 
 
 async def test_the_worker_learns_what_the_turn_would_have_learned(
-    build: Build, store: PendingStore, hire: Hire
+    build: Build, store: Store, hire: Hire
 ) -> None:
     model = ScriptedModel(solver=[ANSWER], reflector=[LESSONS])
     context = ALICE.model_copy(update={"conversation_id": "c1"})
@@ -65,7 +63,7 @@ async def test_the_worker_learns_what_the_turn_would_have_learned(
 
 
 async def test_votes_count_at_once_and_the_reflectors_tags_only_refine_them(
-    build: Build, store: PendingStore, hire: Hire
+    build: Build, store: Store, hire: Hire
 ) -> None:
     base = await store.load("alice")
     adds = (
@@ -92,7 +90,7 @@ async def test_votes_count_at_once_and_the_reflectors_tags_only_refine_them(
     assert await check(store, "alice") == []
 
 
-async def test_a_greeting_leaves_nothing_to_do(build: Build, store: PendingStore) -> None:
+async def test_a_greeting_leaves_nothing_to_do(build: Build, store: Store) -> None:
     context = ACEContext(learner_id="alice")
     out = await build(ScriptedModel(solver=["<final>Hello!</final>"])).ainvoke(ask("hello"), context=context)
     assert out["learning"]["pending"] is None
@@ -119,11 +117,11 @@ async def test_a_store_without_pending_items_is_refused_by_the_graph() -> None:
 
         async def __aexit__(self, *exc_info: object) -> None: ...
 
-    with pytest.raises(ConfigurationError, match="plain lacks methods of PendingStore"):
+    with pytest.raises(ConfigurationError, match="plain lacks add_members, amend, begin_cleaning, claim"):
         build_ace_graph(model=ScriptedModel([]), store=Plain(), settings=Settings(), learning="background")
     graph = build_ace_graph(model=ScriptedModel([ANSWER]), store=Plain(), settings=Settings())
     context = ALICE.model_copy(update={"learning": "background"})
-    with pytest.raises(ConfigurationError, match="plain lacks methods of PendingStore"):
+    with pytest.raises(ConfigurationError, match="plain lacks add_members, amend, begin_cleaning, claim"):
         await graph.ainvoke(ask("hello"), context=context)
     inline = ALICE.model_copy(update={"reflect_when": "never"})
     assert (await graph.ainvoke(ask("hello"), context=inline))["learning"]["pending"] is None
@@ -147,7 +145,7 @@ async def test_a_wrapper_that_hands_calls_on_is_a_store_with_pending_work() -> N
 
 
 async def test_a_worker_logs_and_shares_what_it_has_learned(
-    build: Build, store: PendingStore, hire: Hire, caplog: pytest.LogCaptureFixture
+    build: Build, store: Store, hire: Hire, caplog: pytest.LogCaptureFixture
 ) -> None:
     model, shared = ScriptedModel(solver=[ANSWER], reflector=[LESSONS]), SnapshotCache()
     out = await build(model).ainvoke(ask(), context=ALICE)
@@ -161,7 +159,7 @@ async def test_a_worker_logs_and_shares_what_it_has_learned(
 
 
 async def test_a_worker_reads_no_memory_that_its_process_knows_with_the_turn(
-    build: Build, store: PendingStore, hire: Hire, monkeypatch: pytest.MonkeyPatch
+    build: Build, store: Store, hire: Hire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, shared = ScriptedModel(solver=[ANSWER] * 2, reflector=[LESSONS] * 2), SnapshotCache()
     loads, load = list[str](), store.load

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.consolidation import enqueue, run_state
 from ace_graph.testing.conformance.writing import rewriting, write
 from ace_graph.testing.invariants import check
@@ -40,7 +40,7 @@ async def _ended(python: WarmPython, job: Job) -> int:
     return await (await asyncio.create_subprocess_exec(*command, cwd=ROOT)).wait()
 
 
-async def _expect_once(store: PendingStore, learner: str, turns: int) -> None:
+async def _expect_once(store: Store, learner: str, turns: int) -> None:
     """Every turn was learned from once: the lesson came as often as there were turns."""
     state = await store.load(learner)
     assert [(bullet.content, bullet.seen) for bullet in state.playbook.bullets()] == [(RULE, turns)]

@@ -15,7 +15,7 @@ from ace_graph.learning.lease import Lease, RetryPolicy
 from ace_graph.learning.pending import ItemOutcome, process_item
 from ace_graph.learning.worker import learning_resources
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import contents
 from ace_graph.testing.invariants import check
@@ -31,7 +31,7 @@ ANSWER = "<final>5/6</final>"
 class _Stuck:
     """A store whose loads never come back; the rest of it works."""
 
-    def __init__(self, inner: PendingStore) -> None:
+    def __init__(self, inner: Store) -> None:
         self._inner = inner
 
     def __getattr__(self, name: str) -> object:
@@ -46,7 +46,7 @@ async def _standing_still(_seconds: float) -> None:
 
 
 async def test_a_model_outage_is_tried_again_and_then_a_dead_letter(
-    build: Build, store: PendingStore, hire: Hire, time: Time
+    build: Build, store: Store, hire: Hire, time: Time
 ) -> None:
     model = ScriptedModel(solver=[ANSWER], reflector=[ValueError("no such model")] * 3)
     await build(model).ainvoke(ask(), context=ALICE)
@@ -64,9 +64,7 @@ async def test_a_model_outage_is_tried_again_and_then_a_dead_letter(
     assert await store.list_pending() == ()
 
 
-async def test_a_useless_reply_ends_in_a_plain_fallback(
-    build: Build, store: PendingStore, hire: Hire
-) -> None:
+async def test_a_useless_reply_ends_in_a_plain_fallback(build: Build, store: Store, hire: Hire) -> None:
     model = ScriptedModel(solver=[ANSWER], reflector=["certainly! here are my thoughts"])
     context = ALICE.model_copy(update={"ground_truth": "5/6"})
     await build(model).ainvoke(ask(), context=context)
@@ -82,7 +80,7 @@ async def test_a_useless_reply_ends_in_a_plain_fallback(
 
 
 async def test_a_learner_forgotten_meanwhile_is_not_brought_back(
-    build: Build, store: PendingStore, hire: Hire, time: Time
+    build: Build, store: Store, hire: Hire, time: Time
 ) -> None:
     forgotten = asyncio.Event()
 
@@ -111,7 +109,7 @@ async def test_a_learner_forgotten_meanwhile_is_not_brought_back(
 
 
 async def test_who_comes_late_changes_nothing_that_another_worker_did(
-    build: Build, store: PendingStore, hire: Hire, time: Time
+    build: Build, store: Store, hire: Hire, time: Time
 ) -> None:
     """A slow model: the first worker's lease runs out, a second one does the work, the first comes back."""
     out = await build(ScriptedModel(solver=[ANSWER])).ainvoke(ask(), context=ALICE)
@@ -132,7 +130,7 @@ async def test_who_comes_late_changes_nothing_that_another_worker_did(
 
 
 async def test_a_worker_whose_lease_is_lost_stops_asking_the_model(
-    build: Build, store: PendingStore, time: Time
+    build: Build, store: Store, time: Time
 ) -> None:
     """The lease is renewed every third of its time; once that fails, the work under way is cancelled."""
     await build(ScriptedModel(solver=[ANSWER])).ainvoke(ask(), context=ALICE)
@@ -148,7 +146,7 @@ async def test_a_worker_whose_lease_is_lost_stops_asking_the_model(
 
     slow, opened = learning_resources(
         model=ScriptedModel(reflector=[LESSONS]),
-        store=cast("PendingStore", _Stuck(store)),
+        store=cast("Store", _Stuck(store)),
         settings=Settings(),
         clock=time.clock,
     )
@@ -158,7 +156,7 @@ async def test_a_worker_whose_lease_is_lost_stops_asking_the_model(
 
 
 async def test_one_learners_turns_are_learned_in_order_and_others_beside_them(
-    build: Build, store: PendingStore, hire: Hire
+    build: Build, store: Store, hire: Hire
 ) -> None:
     order = list[str]()
 
@@ -179,7 +177,7 @@ async def test_one_learners_turns_are_learned_in_order_and_others_beside_them(
 
 
 async def test_the_unit_of_work_can_be_called_by_anybody_any_number_of_times(
-    build: Build, store: PendingStore, time: Time
+    build: Build, store: Store, time: Time
 ) -> None:
     model = ScriptedModel(solver=[ANSWER] * 2, reflector=[LESSONS] * 2)
     graph = build(model)
@@ -197,9 +195,7 @@ async def test_the_unit_of_work_can_be_called_by_anybody_any_number_of_times(
     assert await check(store, "alice") == []
 
 
-async def test_the_unit_of_work_says_when_to_call_again(
-    build: Build, store: PendingStore, time: Time
-) -> None:
+async def test_the_unit_of_work_says_when_to_call_again(build: Build, store: Store, time: Time) -> None:
     model = ScriptedModel(solver=[ANSWER], reflector=[ValueError("down"), LESSONS])
     out = await build(model).ainvoke(ask(), context=ALICE)
     pending = out["learning"]["pending"] or ""
@@ -220,7 +216,7 @@ async def test_the_unit_of_work_says_when_to_call_again(
 
 
 async def test_a_worker_asked_to_stop_finishes_what_is_under_way(
-    build: Build, store: PendingStore, hire: Hire
+    build: Build, store: Store, hire: Hire
 ) -> None:
     worker = None
 
@@ -240,7 +236,7 @@ async def test_a_worker_asked_to_stop_finishes_what_is_under_way(
 
 
 async def test_a_cancelled_worker_gives_its_item_back_at_once(
-    build: Build, store: PendingStore, hire: Hire, time: Time
+    build: Build, store: Store, hire: Hire, time: Time
 ) -> None:
     model = ScriptedModel(solver=[ANSWER], reflector=[LESSONS])
     await build(model).ainvoke(ask(), context=ALICE)
@@ -266,7 +262,7 @@ async def test_a_cancelled_worker_gives_its_item_back_at_once(
 class _Down:
     """A store that can't be used."""
 
-    def __init__(self, inner: PendingStore) -> None:
+    def __init__(self, inner: Store) -> None:
         self._inner = inner
 
     def __getattr__(self, name: str) -> object:
@@ -276,7 +272,7 @@ class _Down:
         raise StoreUnavailable("down")
 
 
-async def test_a_worker_waits_longer_with_every_failure_of_the_store(hire: Hire, store: PendingStore) -> None:
+async def test_a_worker_waits_longer_with_every_failure_of_the_store(hire: Hire, store: Store) -> None:
     waits = list[float]()
 
     async def wait(seconds: float) -> None:
@@ -286,13 +282,13 @@ async def test_a_worker_waits_longer_with_every_failure_of_the_store(hire: Hire,
         await asyncio.sleep(0)
 
     worker = hire(ScriptedModel(), sleep=wait, terms=RetryPolicy(poll_seconds=1))
-    worker.store = cast(PendingStore, _Down(store))
+    worker.store = cast(Store, _Down(store))
     await worker.run()
     assert waits == [2, 4, 8, 16, 30, 30, 30, 30]
 
 
 async def test_an_unexpected_error_is_noted_and_the_work_tried_again(
-    build: Build, store: PendingStore, hire: Hire
+    build: Build, store: Store, hire: Hire
 ) -> None:
     await build(ScriptedModel(solver=[ANSWER])).ainvoke(ask(), context=ALICE)
     worker = hire(ScriptedModel(reflector=[LESSONS]), sleep=_standing_still)
@@ -309,9 +305,7 @@ async def test_an_unexpected_error_is_noted_and_the_work_tried_again(
     assert (left.error, left.free_at) == ("RuntimeError: broken", done.retry_at)
 
 
-async def test_the_unit_of_work_says_that_the_item_is_dead(
-    build: Build, store: PendingStore, time: Time
-) -> None:
+async def test_the_unit_of_work_says_that_the_item_is_dead(build: Build, store: Store, time: Time) -> None:
     model = ScriptedModel(solver=[ANSWER], reflector=[ValueError("no such model")])
     out = await build(model).ainvoke(ask(), context=ALICE)
     ended = await learn_pending(
@@ -340,14 +334,12 @@ class _DownOnce:
         return True
 
 
-async def test_a_lease_is_renewed_after_the_store_was_down(
-    build: Build, store: PendingStore, time: Time
-) -> None:
+async def test_a_lease_is_renewed_after_the_store_was_down(build: Build, store: Store, time: Time) -> None:
     await build(ScriptedModel(solver=[ANSWER])).ainvoke(ask(), context=ALICE)
     item = await store.claim("worker", time.now, 30)
     assert item is not None
     down = _DownOnce()
-    lease = Lease(cast("PendingStore", down), item, seconds=30, clock=time.clock, sleep=time.sleep)
+    lease = Lease(cast("Store", down), item, seconds=30, clock=time.clock, sleep=time.sleep)
     async with lease:
         for _ in range(10):
             await asyncio.sleep(0)

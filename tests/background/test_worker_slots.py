@@ -11,7 +11,7 @@ from ace_graph import ACEContext
 from ace_graph.base.errors import StoreUnavailable
 from ace_graph.learning.pending import ItemOutcome
 from ace_graph.memory.commit import PendingItem
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.testing import ScriptedModel
 from tests.background.conftest import LESSON, Build, Hire
 from tests.graph.conftest import ask
@@ -23,7 +23,7 @@ ANSWER = "<final>5/6</final>"
 
 
 async def test_an_idle_worker_asks_the_store_with_one_slot_only(
-    store: PendingStore, hire: Hire, monkeypatch: pytest.MonkeyPatch
+    store: Store, hire: Hire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, slept = list[object](), asyncio.Event()
     claim = store.claim
@@ -48,7 +48,7 @@ async def test_an_idle_worker_asks_the_store_with_one_slot_only(
 
 
 async def test_an_announced_item_costs_one_question_to_the_store(
-    build: Build, hire: Hire, store: PendingStore, monkeypatch: pytest.MonkeyPatch
+    build: Build, hire: Hire, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, idle, ended = list[object](), asyncio.Event(), asyncio.Event()
     claim = store.claim
@@ -84,7 +84,7 @@ async def test_an_announced_item_costs_one_question_to_the_store(
 
 
 async def test_a_learners_turns_follow_each_other_without_a_pause(
-    build: Build, hire: Hire, store: PendingStore
+    build: Build, hire: Hire, store: Store
 ) -> None:
     ended = list[ItemOutcome]()
 
@@ -112,7 +112,7 @@ async def test_a_learners_turns_follow_each_other_without_a_pause(
 async def test_a_worker_outlives_what_a_store_raises_however_often(
     build: Build,
     hire: Hire,
-    store: PendingStore,
+    store: Store,
     troubles: list[Exception],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

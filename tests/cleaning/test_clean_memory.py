@@ -19,7 +19,7 @@ from ace_graph.memory.delta.operations import Add, Delta, Reset
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.record_retention import CleaningPlace
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import Unsaved, commit_unsaved
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import Step, TurnReflection
@@ -29,7 +29,7 @@ from ace_graph.testing.conformance.writing import adding, record, rewriting, tou
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-async def _turn(store: PendingStore, name: str, days_ago: float, *, reflected: bool) -> None:
+async def _turn(store: Store, name: str, days_ago: float, *, reflected: bool) -> None:
     at = NOON - timedelta(days=days_ago)
     fields: dict[str, object] = {
         "started_at": at,
@@ -57,7 +57,7 @@ async def test_old_steps_go_once_they_were_reflected_on(again: bool) -> None:
     assert len(turns["old"].evidence) == len(turns["old"].reflections) == 1
 
 
-async def _old_turns(store: PendingStore, learner: str, many: int, days_ago: float = 40) -> None:
+async def _old_turns(store: Store, learner: str, many: int, days_ago: float = 40) -> None:
     """Write turns of long ago, then clear the memory, so that none of them is a recent one."""
     for number in range(many):
         at = NOON - timedelta(days=days_ago)

@@ -20,13 +20,13 @@ from ace_graph.cli.worker import worker
 from ace_graph.learning import cleaning as schedule
 from ace_graph.learning.cleaning import INTERVAL_SECONDS, PeriodicJob, memory_cleaning, run_jobs
 from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.base import PendingStore, Store
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
 from tests.background.conftest import NOON, Time
 
 
-async def _old_turn(store: PendingStore, learner: str, days_ago: float = 100) -> None:
+async def _old_turn(store: Store, learner: str, days_ago: float = 100) -> None:
     """One turn of long ago, and a clear, so that it is no recent one."""
     at = NOON - timedelta(days=days_ago)
     fields: dict[str, object] = {"started_at": at, "completed_at": at}
@@ -134,21 +134,6 @@ async def test_a_job_that_takes_long_delays_no_other(time: Time) -> None:
     async with run_jobs([endless, _cleaning(store, time)], lambda _: asyncio.sleep(0.001)):
         while (await store.sizes()).turns:  # noqa: ASYNC110  the test's own timeout is pytest's
             await asyncio.sleep(0.001)
-
-
-class _OldStore:
-    """A store of another make, from before there was cleaning."""
-
-    name = "own"
-
-
-async def test_a_store_that_cannot_be_cleaned_is_logged_once(
-    time: Time, caplog: pytest.LogCaptureFixture
-) -> None:
-    job = _cleaning(_OldStore(), time)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # lacks most of it
-    await job()
-    await job()
-    assert caplog.text.count("can't be cleaned") == 1
 
 
 def test_the_worker_cleans_without_being_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

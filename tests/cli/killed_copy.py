@@ -12,7 +12,7 @@ from itertools import count
 
 from ace_graph.cli.command import Call
 from ace_graph.cli.store import copy
-from ace_graph.memory.stores.sql import whole
+from ace_graph.memory.stores.sql import commit as whole
 from ace_graph.memory.stores.whole import WholeTurn
 
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from ace_graph import playbooks
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Delta, Reset
-from ace_graph.memory.stores.playbooks import naming
 from ace_graph.stores import open_store
 from tests.cli.commands import Commands
 
@@ -121,7 +120,7 @@ def test_rescreen_looks_at_named_playbooks(ace: Commands) -> None:
     async def seed(name: str) -> None:
         async with open_store(f"sqlite:///{ace.folder}/ace.db") as store:
             made = await playbooks.create(store, name, owner="ada")
-            named = naming(store).playbooks
+            named = store.playbooks
             delta = Delta(op_id="seed", now=datetime.now(UTC), operations=(Reset(bullets=(bullet,)),))
             await named.commit(made, delta, await named.load(made))
 

@@ -21,7 +21,7 @@ from ace_graph.memory.delta.operations import Add, Delta, Judge, Merge, Operatio
 from ace_graph.memory.policy import Policy, VersionRetention
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.playbooks import NamingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.playbooks.consolidation import (
     Writer,
@@ -41,13 +41,13 @@ ADA = "ada"
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[NamingStore]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store]:
     made = SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
     async with made as opened:
         yield opened
 
 
-async def plant(store: NamingStore, planted: Sequence[Bullet], *more: Operation) -> Snapshot:
+async def plant(store: Store, planted: Sequence[Bullet], *more: Operation) -> Snapshot:
     return (await write(store, ADA, rewriting(Reset(bullets=tuple(planted)), *more))).snapshot
 
 
@@ -55,7 +55,7 @@ def as_bytes(snapshot: Snapshot) -> tuple[str, dict[str, int]]:
     return dump_playbook(replace(snapshot.playbook, next_id=1)), dict(snapshot.access.stamps)
 
 
-async def test_a_dry_run_names_the_groups_of_the_run_and_stores_nothing(store: NamingStore) -> None:
+async def test_a_dry_run_names_the_groups_of_the_run_and_stores_nothing(store: Store) -> None:
     await plant(store, bullets(*PARAPHRASES, *OTHERS))
     before = await store.export(ADA)
     planned = await consolidate(store, owner=ADA, dry_run=True)
@@ -69,7 +69,7 @@ async def test_a_dry_run_names_the_groups_of_the_run_and_stores_nothing(store: N
     assert await check(store, ADA) == []
 
 
-async def test_the_report_adds_up_and_its_bytes_are_measured(store: NamingStore) -> None:
+async def test_the_report_adds_up_and_its_bytes_are_measured(store: Store) -> None:
     important = bullets("Keep the keys in the vault", importance=0.9)[0].model_copy(
         update={"id": "gen-00009"}
     )
@@ -83,7 +83,7 @@ async def test_the_report_adds_up_and_its_bytes_are_measured(store: NamingStore)
     assert json.loads(json.dumps(done.json()))["merged"] == 3
 
 
-async def test_a_consolidation_is_taken_back_to_the_byte(store: NamingStore) -> None:
+async def test_a_consolidation_is_taken_back_to_the_byte(store: Store) -> None:
     vote = Judge(turn_id="t1", source="tool", verdict="success", bullet_ids=("gen-00002",))
     await plant(store, bullets(OTHERS[0], *PARAPHRASES, OTHERS[1]), vote, Touch(bullet_ids=("gen-00003",)))
     before = as_bytes(await store.load(ADA))
@@ -98,7 +98,7 @@ async def test_a_consolidation_is_taken_back_to_the_byte(store: NamingStore) -> 
     assert await check(store, ADA) == []
 
 
-async def test_undo_is_refused_where_a_merged_bullet_has_changed(store: NamingStore) -> None:
+async def test_undo_is_refused_where_a_merged_bullet_has_changed(store: Store) -> None:
     await plant(store, bullets(*PARAPHRASES))
     (group,) = (await consolidate(store, owner=ADA)).groups
     vote = Judge(turn_id="t1", source="tool", verdict="success", bullet_ids=("gen-00001",))
@@ -110,7 +110,7 @@ async def test_undo_is_refused_where_a_merged_bullet_has_changed(store: NamingSt
     assert (await store.load(ADA)).version == before.version
 
 
-async def test_a_second_run_changes_nothing(store: NamingStore) -> None:
+async def test_a_second_run_changes_nothing(store: Store) -> None:
     await plant(store, bullets(*PARAPHRASES, *OTHERS))
     await consolidate(store, owner=ADA)
     before = (await store.load(ADA)).version
@@ -154,13 +154,13 @@ async def test_batches_are_commits_and_a_stopped_run_goes_on(tmp_path: Path) -> 
         assert await check(store, ADA) == []
 
 
-async def test_similar_memories_are_found_in_groups(store: NamingStore) -> None:
+async def test_similar_memories_are_found_in_groups(store: Store) -> None:
     await plant(store, bullets(*PARAPHRASES, *OTHERS))
     (group,) = await identify_similar_memories(store, owner=ADA)
     assert set(group) == {"gen-00001", "gen-00002", "gen-00003"}
 
 
-async def test_memories_are_merged_by_their_ids(store: NamingStore) -> None:
+async def test_memories_are_merged_by_their_ids(store: Store) -> None:
     await plant(store, bullets(*ALIKE, *OTHERS))
     before = as_bytes(await store.load(ADA))
     made = await merge_memories(store, ["gen-00001", "gen-00002"], owner=ADA)
@@ -175,7 +175,7 @@ async def test_memories_are_merged_by_their_ids(store: NamingStore) -> None:
             await merge_memories(store, ids, owner=ADA)
 
 
-async def test_consolidating_twice_gives_version_two_with_all_sources(store: NamingStore) -> None:
+async def test_consolidating_twice_gives_version_two_with_all_sources(store: Store) -> None:
     await plant(store, bullets(*ALIKE, "See what the rate limit of the service is"))
     first = await merge_memories(store, ["gen-00001", "gen-00002"], owner=ADA)
     second = await merge_memories(store, [first, "gen-00003"], owner=ADA)
@@ -184,7 +184,7 @@ async def test_consolidating_twice_gives_version_two_with_all_sources(store: Nam
     assert set(made.consolidated_from) == {"gen-00001", "gen-00002", "gen-00003", first}
 
 
-async def test_a_merge_that_loses_a_number_a_path_or_a_count_is_refused(store: NamingStore) -> None:
+async def test_a_merge_that_loses_a_number_a_path_or_a_count_is_refused(store: Store) -> None:
     source = "On 429 from /v2/users stop after 3 retries"
     await plant(store, bullets(source, "When a user request fails, stop after some retries"))
     ids = ["gen-00001", "gen-00002"]
@@ -230,7 +230,7 @@ async def test_five_hundred_noisy_lessons_stay_within_the_cap() -> None:
         assert [playbook.entries[each.id] for each in protected] == list(protected)
 
 
-async def test_a_run_that_its_questions_would_find_less_by_is_refused(store: NamingStore) -> None:
+async def test_a_run_that_its_questions_would_find_less_by_is_refused(store: Store) -> None:
     contexts = ("Sending invoices", "Deleting accounts", "Uploading photographs")
     planted: list[Bullet] = []
     for number, (bullet, context) in enumerate(zip(bullets(*PARAPHRASES), contexts, strict=True), 1):
@@ -246,7 +246,7 @@ async def test_a_run_that_its_questions_would_find_less_by_is_refused(store: Nam
     assert (await store.load(ADA)).version == before.version
 
 
-async def test_named_playbooks_are_consolidated_and_restored(store: NamingStore) -> None:
+async def test_named_playbooks_are_consolidated_and_restored(store: Store) -> None:
     adds = [Add(content=text, memory_type="procedural") for text in ALIKE]
     await playbooks.create(store, "calls", adds, owner=ADA)
     found = (await playbooks.get_playbook(store, "calls", ADA)).playbook.bullets()
@@ -303,7 +303,7 @@ def _writer(model: ScriptedModel) -> Writer:
     return model_writer(model, Prompts.load(), timeout=PATIENT)
 
 
-async def test_a_model_writes_the_text_of_what_is_alike(store: NamingStore) -> None:
+async def test_a_model_writes_the_text_of_what_is_alike(store: Store) -> None:
     await plant(store, bullets(*ALIKE))
     text = "Check, look at, the rate limit of the service"
     with ScriptedModel(consolidator=[json.dumps({"content": text})]) as model:
@@ -312,7 +312,7 @@ async def test_a_model_writes_the_text_of_what_is_alike(store: NamingStore) -> N
     assert contents(await store.load(ADA)) == [text]
 
 
-async def test_a_text_that_loses_something_is_asked_for_once_more(store: NamingStore) -> None:
+async def test_a_text_that_loses_something_is_asked_for_once_more(store: Store) -> None:
     await plant(
         store, bullets("Check the rate limit of AWS every day", "Look at the rate limit of AWS every day")
     )
@@ -324,7 +324,7 @@ async def test_a_text_that_loses_something_is_asked_for_once_more(store: NamingS
     assert len((await store.load(ADA)).playbook) == 2
 
 
-async def test_the_verdict_that_bullets_are_distinct_is_remembered(store: NamingStore) -> None:
+async def test_the_verdict_that_bullets_are_distinct_is_remembered(store: Store) -> None:
     await plant(store, bullets(*ALIKE))
     with ScriptedModel(consolidator=[json.dumps({"distinct": True})]) as model:
         done = await consolidate(store, owner=ADA, writer=_writer(model))
@@ -335,7 +335,7 @@ async def test_the_verdict_that_bullets_are_distinct_is_remembered(store: Naming
         await merge_memories(store, ["gen-00001", "gen-00002"], owner=ADA)
 
 
-async def test_a_person_says_that_bullets_are_distinct(store: NamingStore) -> None:
+async def test_a_person_says_that_bullets_are_distinct(store: Store) -> None:
     await plant(store, bullets(*PARAPHRASES[:2]))
     await distinguish(store, ["gen-00001", "gen-00002"], owner=ADA)
     assert (await consolidate(store, owner=ADA)).groups == ()
@@ -343,14 +343,14 @@ async def test_a_person_says_that_bullets_are_distinct(store: NamingStore) -> No
         await distinguish(store, ["gen-00001", "gen-00055"], owner=ADA)
 
 
-async def test_a_model_that_fails_leaves_the_bullets(store: NamingStore) -> None:
+async def test_a_model_that_fails_leaves_the_bullets(store: Store) -> None:
     await plant(store, bullets(*ALIKE))
     with ScriptedModel(consolidator=[RuntimeError("down")]) as model:
         done = await consolidate(store, owner=ADA, writer=_writer(model))
     assert (done.groups, len(done.for_model)) == ((), 1)
 
 
-async def test_a_model_that_writes_nothing_leaves_the_bullets(store: NamingStore) -> None:
+async def test_a_model_that_writes_nothing_leaves_the_bullets(store: Store) -> None:
     await plant(store, bullets(*ALIKE))
     with ScriptedModel(consolidator=['{"content": " "}']) as model:
         done = await consolidate(store, owner=ADA, writer=_writer(model))

@@ -23,7 +23,7 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.consolidation import ConsolidationWork, Options
 from ace_graph.memory.delta.operations import Add, Reset
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.playbooks.consolidation import consolidate, enqueue, run_state, undo
 from ace_graph.testing import ScriptedModel
@@ -44,7 +44,7 @@ class Killed(BaseException):
 class Mortal:
     """Hands every call on to a store; after the given number of commits the process dies."""
 
-    def __init__(self, inner: PendingStore, commits: int) -> None:
+    def __init__(self, inner: Store, commits: int) -> None:
         self._inner, self._left = inner, commits
 
     def __getattr__(self, name: str) -> object:
@@ -58,7 +58,7 @@ class Mortal:
         return done
 
 
-async def work(store: PendingStore, learner: str, minute: float) -> list[ItemOutcome]:
+async def work(store: Store, learner: str, minute: float) -> list[ItemOutcome]:
     """Work on the learner's items until none may be had, at `minute` past noon."""
     now, ended = NOON + timedelta(minutes=minute), list[ItemOutcome]()
     resources, own = learning_resources(
@@ -69,12 +69,12 @@ async def work(store: PendingStore, learner: str, minute: float) -> list[ItemOut
     return ended
 
 
-async def planted(store: PendingStore, learner: str) -> Commit:
+async def planted(store: Store, learner: str) -> Commit:
     """Commit 60 bullets, of which each says what one other says: three batches."""
     return await write(store, learner, rewriting(Reset(bullets=bullets(*pairs(30)))))
 
 
-async def _expect_a_killed_run_to_go_on(store: PendingStore, kills: int) -> None:
+async def _expect_a_killed_run_to_go_on(store: Store, kills: int) -> None:
     """A worker is killed after its first, second, ... commit; the next one goes on, all is done once."""
     async with SQLiteStore(policy=POLICY) as whole:
         await planted(whole, "whole")
@@ -84,7 +84,7 @@ async def _expect_a_killed_run_to_go_on(store: PendingStore, kills: int) -> None
     run = (await planted(store, learner)).scheduled
     assert run is not None
     with pytest.raises(Killed):
-        await work(cast("PendingStore", Mortal(store, kills)), learner, 1)
+        await work(cast("Store", Mortal(store, kills)), learner, 1)
     state = await run_state(store, learner, run, now=NOON + timedelta(minutes=1))
     assert state is not None
     assert state.status == ("done" if kills > 3 else "running")
@@ -101,7 +101,7 @@ async def _expect_a_killed_run_to_go_on(store: PendingStore, kills: int) -> None
 
 
 @asynccontextmanager
-async def _opened(kind: str, folder: Path) -> AsyncGenerator[PendingStore]:
+async def _opened(kind: str, folder: Path) -> AsyncGenerator[Store]:
     made = SQLiteStore(policy=POLICY) if kind == "memory" else SQLiteStore(folder / "ace.db", POLICY)
     async with made as store:
         yield store
@@ -189,7 +189,7 @@ async def test_one_run_of_a_learner_at_a_time() -> None:
 class Overtaken:
     """Hands every call on to a store; during the first commit another one does the run."""
 
-    def __init__(self, inner: PendingStore, run_id: str) -> None:
+    def __init__(self, inner: Store, run_id: str) -> None:
         self._inner, self._run_id, self.ends = inner, run_id, list[str]()
 
     def __getattr__(self, name: str) -> object:
@@ -210,7 +210,7 @@ async def test_two_workers_on_one_run_merge_once() -> None:
     async with SQLiteStore(policy=POLICY) as store:
         run = (await planted(store, "ada")).scheduled or ""
         slow = Overtaken(store, run)
-        assert [each.status for each in await work(cast("PendingStore", slow), "ada", 1)] == ["consolidated"]
+        assert [each.status for each in await work(cast("Store", slow), "ada", 1)] == ["consolidated"]
         assert slow.ends == ["repeated", "repeated", "repeated", "applied"]
         state = await run_state(store, "ada", run)
         assert state is not None
@@ -219,7 +219,7 @@ async def test_two_workers_on_one_run_merge_once() -> None:
         assert await check(store, "ada") == []
 
 
-async def _expect_two_runs_to_share_the_work(store: PendingStore) -> None:
+async def _expect_two_runs_to_share_the_work(store: Store) -> None:
     """Two runs at once, made from one state: each group is merged by one of them, and both say so."""
     learner = new_learner()
     planted_by = await planted(store, learner)

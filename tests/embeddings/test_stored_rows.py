@@ -20,8 +20,8 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Remove
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import KeyedStore, VectorChange
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.stores.vectors import VectorChange, VectorStore
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import adding, rewriting
 from tests.embeddings.services import WordVectors
@@ -47,7 +47,7 @@ class NotANumber(Service):
 class Process:
     """What a process has: a store on the file of all, a service, and nothing in memory."""
 
-    def __init__(self, store: VectorStore, service: Service) -> None:
+    def __init__(self, store: KeyedStore, service: Service) -> None:
         stored = stored_rows(service, store)
         assert stored is not None
         self.store, self.stored, self.service = store, stored, service

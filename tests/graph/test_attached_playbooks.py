@@ -232,7 +232,7 @@ async def test_playbooks_need_a_learner_and_a_store_that_keeps_them(build: Build
         await build(ScriptedModel([])).ainvoke(ask(QUESTION), context=nobody)
 
     class Plain:
-        """A store with nothing but the methods of Store."""
+        """A store that reads and commits, and nothing else."""
 
         def __init__(self, inner: CountingStore) -> None:
             self.name, self.policy = inner.name, inner.policy

@@ -13,7 +13,7 @@ from langchain_core.embeddings import Embeddings
 from ace_graph.base.errors import UsageError
 from ace_graph.learning.batch_reflection import BatchReflection, NotEnough, batch_reflect
 from ace_graph.learning.curate_reflections import curate
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing.conformance.writing import NOON
 from tests.learning.reflected_runs import add_run, add_runs
@@ -26,7 +26,7 @@ FIVE = [FIRST, AGAIN, FIRST, "Cache the schema in a file", "Log every response b
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[PendingStore]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store]:
     made = SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
     async with made as opened:
         yield opened
@@ -39,15 +39,13 @@ class _Options(TypedDict, total=False):
     embeddings: Embeddings
 
 
-async def _reflected(
-    store: PendingStore, learner: str = "bot", **options: Unpack[_Options]
-) -> BatchReflection:
+async def _reflected(store: Store, learner: str = "bot", **options: Unpack[_Options]) -> BatchReflection:
     found = await batch_reflect(store, learner, **options)
     assert isinstance(found, BatchReflection)
     return found
 
 
-async def test_four_runs_are_not_enough_and_nothing_is_written(store: PendingStore) -> None:
+async def test_four_runs_are_not_enough_and_nothing_is_written(store: Store) -> None:
     await add_runs(store, "bot", FIVE[:4])
     before = await store.export("bot")
     assert await batch_reflect(store, "bot") == NotEnough(found=4, needed=5)
@@ -56,7 +54,7 @@ async def test_four_runs_are_not_enough_and_nothing_is_written(store: PendingSto
     assert (await store.load("nobody")).absent
 
 
-async def test_five_runs_give_patterns_that_can_be_curated(store: PendingStore) -> None:
+async def test_five_runs_give_patterns_that_can_be_curated(store: Store) -> None:
     await add_runs(store, "bot", FIVE)
     version = (await store.load("bot")).version
     found = await _reflected(store)
@@ -70,7 +68,7 @@ async def test_five_runs_give_patterns_that_can_be_curated(store: PendingStore) 
     assert bullet.examples == ("run-0", "run-1", "run-2")
 
 
-async def test_the_batch_is_a_trajectory_that_no_batch_reads(store: PendingStore) -> None:
+async def test_the_batch_is_a_trajectory_that_no_batch_reads(store: Store) -> None:
     await add_runs(store, "bot", FIVE)
     found = await _reflected(store)
     assert (await _reflected(store)).trajectory_id == found.trajectory_id
@@ -81,7 +79,7 @@ async def test_the_batch_is_a_trajectory_that_no_batch_reads(store: PendingStore
     assert [each.reflection_id for each in batch.reflections] == [each.memory_id for each in found.patterns]
 
 
-async def test_agent_type_and_time_select_the_runs(store: PendingStore) -> None:
+async def test_agent_type_and_time_select_the_runs(store: Store) -> None:
     await add_runs(store, "bot", FIVE)
     await add_run(store, "bot", "other", FIRST, minute=9, agent="clerk", task_type="mail")
     late = NOON + timedelta(minutes=8)
@@ -92,7 +90,7 @@ async def test_agent_type_and_time_select_the_runs(store: PendingStore) -> None:
     assert await batch_reflect(store, "bot", since=NOON + timedelta(days=400)) == NotEnough(0, 5)
 
 
-async def test_runs_without_a_reflection_are_named(store: PendingStore) -> None:
+async def test_runs_without_a_reflection_are_named(store: Store) -> None:
     await add_runs(store, "bot", FIVE[:4])
     await add_run(store, "bot", "silent", minute=7, reflected=False)
     await add_run(store, "bot", "open", minute=8, reflected=False, status="in_progress", completed_at=None)
@@ -100,7 +98,7 @@ async def test_runs_without_a_reflection_are_named(store: PendingStore) -> None:
     assert (found.found, found.unreflected) == (5, ("silent",))
 
 
-async def test_a_minimum_below_two_is_refused(store: PendingStore) -> None:
+async def test_a_minimum_below_two_is_refused(store: Store) -> None:
     with pytest.raises(UsageError):
         await batch_reflect(store, "bot", min_trajectories=1)
 
@@ -122,7 +120,7 @@ class _Near(Embeddings):
 
 @pytest.mark.parametrize(("error", "patterns"), [(None, 1), (ConnectionError("down"), 3)])
 async def test_embeddings_join_other_words_and_may_fail(
-    store: PendingStore, error: Exception | None, patterns: int
+    store: Store, error: Exception | None, patterns: int
 ) -> None:
     await add_runs(store, "bot", FIVE)
     assert len((await _reflected(store, embeddings=_Near(error))).patterns) == patterns

@@ -17,7 +17,7 @@ from ace_graph.agent.resources import Resources
 from ace_graph.agent.retriever import BulletFinder
 from ace_graph.hosts.mcp_server.access import MemoryAccess, one_learner
 from ace_graph.hosts.mcp_server.server import build_server
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 
 Json = dict[str, Any]  # Any: what a tool returned, whose shape the tests check
 
@@ -44,7 +44,7 @@ class Client:
 
 @asynccontextmanager
 async def client(
-    store: PendingStore, learner: str = "ada", learning: Resources | None = None
+    store: Store, learner: str = "ada", learning: Resources | None = None
 ) -> AsyncGenerator[Client]:
     """Yield a client of one learner's server over in-memory streams."""
     memory = MemoryAccess(store, one_learner(learner), BulletFinder(store), learning)

@@ -6,19 +6,19 @@ from ace_graph import playbooks
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.playbooks import NamingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.playbooks import Change, open_playbook
 from ace_graph.testing.conformance.writing import contents, rewriting
 from tests.playbooks.test_sharing import ADA, BOB, FULL, HIDDEN, NAME
 
 
-async def shared_with_bob(store: NamingStore, *bullets: str | Add) -> None:
+async def shared_with_bob(store: Store, *bullets: str | Add) -> None:
     await playbooks.create(store, NAME, bullets, owner=ADA)
     await playbooks.grant(store, NAME, "user:bob", "editor", owner=ADA)
 
 
-async def test_what_an_editor_adds_never_meets_what_is_hidden(store: NamingStore) -> None:
+async def test_what_an_editor_adds_never_meets_what_is_hidden(store: Store) -> None:
     await shared_with_bob(store, "Use /v2", *HIDDEN)
     owners = await playbooks.get_playbook(store, NAME, ADA)
     hidden = [each for each in owners.playbook.bullets() if each.content != "Use /v2"]
@@ -43,7 +43,7 @@ async def test_what_an_editor_adds_never_meets_what_is_hidden(store: NamingStore
     assert [left.get_bullet(each.id) for each in hidden] == hidden
 
 
-async def test_an_import_says_what_became_of_each_bullet(store: NamingStore) -> None:
+async def test_an_import_says_what_became_of_each_bullet(store: Store) -> None:
     await shared_with_bob(store, *HIDDEN)
     target = await open_playbook(store, FULL, BOB)
     outcomes = list[tuple[int, int, int]]()

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 from ace_graph import playbooks
 from ace_graph.base.errors import InvalidGrant, PlaybookNotFound
-from ace_graph.memory.stores.playbooks import NamingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.testing.conformance.writing import NOON
 from tests.playbooks.test_sharing import ADA, BOB, FULL, NAME, refused, shared
 
 
-async def test_who_leaves_is_a_stranger_until_a_new_grant(store: NamingStore) -> None:
+async def test_who_leaves_is_a_stranger_until_a_new_grant(store: Store) -> None:
     await shared(store, "Use /v1")
     await playbooks.grant(store, NAME, "team:ops", "editor", owner=ADA, now=NOON)
     await playbooks.add_to_team(store, "ops", [BOB])
@@ -30,7 +30,7 @@ async def test_who_leaves_is_a_stranger_until_a_new_grant(store: NamingStore) ->
     assert [each.right.name for each in await playbooks.shared_with(store, BOB)] == ["WRITE"]
 
 
-async def test_what_was_declined_leaves_no_gap_in_a_page(store: NamingStore) -> None:
+async def test_what_was_declined_leaves_no_gap_in_a_page(store: Store) -> None:
     ids = sorted([await playbooks.create(store, f"p{number}", owner=ADA) for number in range(4)])
     for number in range(4):
         await playbooks.grant(store, f"p{number}", "user:bob", owner=ADA)

@@ -19,8 +19,7 @@ from ace_graph.base.errors import (
 )
 from ace_graph.memory.delta.operations import Add, Update
 from ace_graph.memory.sharing import Subject
-from ace_graph.memory.stores.base import LearnerExport
-from ace_graph.memory.stores.playbooks import NamingStore
+from ace_graph.memory.stores.base import LearnerExport, Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.stores.whole import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.playbooks import Change, Proposal, Trust
@@ -32,7 +31,7 @@ NAME, FULL = "api_client", "ada/api_client"
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[NamingStore]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store]:
     made = SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
     async with made as opened:
         await playbooks.create(opened, NAME, ["Use /v1"], owner=ADA, change=Change(now=NOON))
@@ -40,17 +39,17 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerato
         yield opened
 
 
-async def learned(store: NamingStore, learner: str, *adds: Add) -> list[str]:
+async def learned(store: Store, learner: str, *adds: Add) -> list[str]:
     done = await write(store, learner, rewriting(*adds))
     return list(done.report.added)
 
 
-async def proposed(store: NamingStore, text: str = "Retry after 429", helpful: int = 0) -> Proposal:
+async def proposed(store: Store, text: str = "Retry after 429", helpful: int = 0) -> Proposal:
     ids = await learned(store, BOB, Add(content=text, helpful=helpful))
     return await playbooks.propose(store, FULL, ids, learner=BOB, now=NOON)
 
 
-async def kept(store: NamingStore) -> list[str]:
+async def kept(store: Store) -> list[str]:
     return contents((await playbooks.get_playbook(store, NAME, ADA)).snapshot)
 
 
@@ -60,7 +59,7 @@ async def refused(call: Awaitable[object]) -> type[AceError]:
     return type(raised.value)
 
 
-async def test_a_proposal_waits_until_it_is_accepted(store: NamingStore) -> None:
+async def test_a_proposal_waits_until_it_is_accepted(store: Store) -> None:
     made = await proposed(store, helpful=3)
     assert await kept(store) == ["Use /v1"]
     (listed,) = await playbooks.proposals(store, NAME, owner=ADA, now=NOON)
@@ -75,7 +74,7 @@ async def test_a_proposal_waits_until_it_is_accepted(store: NamingStore) -> None
     assert await playbooks.proposals(store, NAME, owner=ADA, now=NOON) == ()
 
 
-async def test_a_proposal_is_edited_or_refused(store: NamingStore) -> None:
+async def test_a_proposal_is_edited_or_refused(store: Store) -> None:
     first, second = await proposed(store), await proposed(store, "Use gzip for large bodies")
     await playbooks.accept(
         store, NAME, first.proposal_id, owner=ADA, texts=["Retry 3 times after 429"], now=NOON
@@ -89,7 +88,7 @@ async def test_a_proposal_is_edited_or_refused(store: NamingStore) -> None:
     assert states == {"accepted", "refused"}
 
 
-async def test_a_proposal_expires(store: NamingStore) -> None:
+async def test_a_proposal_expires(store: Store) -> None:
     made, late = await proposed(store), NOON + timedelta(days=30)
     assert await playbooks.proposals(store, NAME, owner=ADA, now=late) == ()
     for decide in (playbooks.accept, playbooks.refuse):
@@ -104,7 +103,7 @@ async def test_a_proposal_expires(store: NamingStore) -> None:
     assert states == {made.proposal_id: "refused", again.proposal_id: "pending"}
 
 
-async def test_who_may_not_write_decides_nothing(store: NamingStore) -> None:
+async def test_who_may_not_write_decides_nothing(store: Store) -> None:
     made = await proposed(store)
     await playbooks.grant(store, NAME, "user:eve", "viewer", owner=ADA)
     eves = await learned(store, EVE, Add(content="Use /v9"))
@@ -140,13 +139,13 @@ async def test_who_may_not_write_decides_nothing(store: NamingStore) -> None:
         Add(content="Works at night", sources=("learner",)),
     ],
 )
-async def test_what_is_the_proposers_own_is_not_proposed(store: NamingStore, private: Add) -> None:
+async def test_what_is_the_proposers_own_is_not_proposed(store: Store, private: Add) -> None:
     ids = await learned(store, BOB, Add(content="Retry after 429"), private)
     assert await refused(playbooks.propose(store, FULL, ids, learner=BOB)) is ChangeRefused
     assert await playbooks.proposals(store, NAME, owner=ADA, state=None) == ()
 
 
-async def test_a_correction_takes_the_place_of_what_it_corrects(store: NamingStore) -> None:
+async def test_a_correction_takes_the_place_of_what_it_corrects(store: Store) -> None:
     (target,) = (await playbooks.get_playbook(store, NAME, ADA)).playbook.bullets()
     ids = await learned(store, BOB, Add(content="Send requests to version two of the service"))
     made = await playbooks.propose(store, FULL, ids, learner=BOB, replaces=target.id, now=NOON)
@@ -154,7 +153,7 @@ async def test_a_correction_takes_the_place_of_what_it_corrects(store: NamingSto
     assert await kept(store) == ["Send requests to version two of the service"]
 
 
-async def test_a_proposal_whose_target_changed_is_not_accepted(store: NamingStore) -> None:
+async def test_a_proposal_whose_target_changed_is_not_accepted(store: Store) -> None:
     (target,) = (await playbooks.get_playbook(store, NAME, ADA)).playbook.bullets()
     ids = await learned(store, BOB, Add(content="Send requests to version two of the service"))
     made = await playbooks.propose(store, FULL, ids, learner=BOB, replaces=target.id, now=NOON)
@@ -166,14 +165,14 @@ async def test_a_proposal_whose_target_changed_is_not_accepted(store: NamingStor
     assert [each.state for each in await playbooks.proposals(store, NAME, owner=ADA, now=NOON)] == ["pending"]
 
 
-async def test_a_proposal_is_resolved_against_the_newest_version(store: NamingStore) -> None:
+async def test_a_proposal_is_resolved_against_the_newest_version(store: Store) -> None:
     made = await proposed(store)
     await playbooks.update_playbook(store, ["Retry after 429", "Use gzip"], NAME, owner=ADA)
     await playbooks.accept(store, NAME, made.proposal_id, owner=ADA, now=NOON)
     assert await kept(store) == ["Retry after 429", "Use /v1", "Use gzip"]
 
 
-async def test_an_editor_decides_and_can_be_revoked(store: NamingStore) -> None:
+async def test_an_editor_decides_and_can_be_revoked(store: Store) -> None:
     made = await proposed(store)
     await playbooks.grant(store, NAME, "user:eve", "editor", owner=ADA)
     await playbooks.revoke(store, NAME, "user:eve", owner=ADA)
@@ -186,7 +185,7 @@ async def test_an_editor_decides_and_can_be_revoked(store: NamingStore) -> None:
     assert decided.decided_by == EVE
 
 
-async def test_what_a_source_proposed_is_found_and_withdrawn(store: NamingStore) -> None:
+async def test_what_a_source_proposed_is_found_and_withdrawn(store: Store) -> None:
     await playbooks.grant(store, NAME, "user:eve", "contributor", owner=ADA)
     for learner, text in ((BOB, "Retry after 429"), (EVE, "Use gzip for large bodies")):
         ids = await learned(store, learner, Add(content=text))
@@ -201,7 +200,7 @@ async def test_what_a_source_proposed_is_found_and_withdrawn(store: NamingStore)
     assert await playbooks.withdraw(store, NAME, BOB, owner=ADA) is None
 
 
-async def test_withdrawing_keeps_what_was_there_before(store: NamingStore) -> None:
+async def test_withdrawing_keeps_what_was_there_before(store: Store) -> None:
     known = ("Pin the version of the schema", "Send the key in a header")
     pinned = Add(content=known[0], pinned=True)
     await playbooks.update_playbook(store, [pinned, known[1]], NAME, owner=ADA)
@@ -219,7 +218,7 @@ async def test_withdrawing_keeps_what_was_there_before(store: NamingStore) -> No
     assert await playbooks.withdraw(store, NAME, BOB, owner=ADA) is None
 
 
-async def test_the_lowest_trust_is_carried(store: NamingStore) -> None:
+async def test_the_lowest_trust_is_carried(store: Store) -> None:
     ids = await learned(
         store,
         BOB,
@@ -233,7 +232,7 @@ async def test_the_lowest_trust_is_carried(store: NamingStore) -> None:
     assert trusts == [Trust.PROVEN, Trust.GIVEN, Trust.UNPROVEN]
 
 
-async def test_five_learners_are_needed_for_the_owners_rule(store: NamingStore) -> None:
+async def test_five_learners_are_needed_for_the_owners_rule(store: Store) -> None:
     common, rare = "Retry after 429", "Use gzip for large bodies"
     await playbooks.grant(store, NAME, "team:ops", "contributor", owner=ADA)
     learners = [f"learner-{n}" for n in range(7)]
@@ -256,7 +255,7 @@ async def test_five_learners_are_needed_for_the_owners_rule(store: NamingStore) 
 
 @pytest.mark.parametrize(("finders", "lineage"), [(4, None), (5, ("5 learners",))])
 async def test_what_four_have_found_stays_with_them_and_what_five_have_is_proposed(
-    store: NamingStore, finders: int, lineage: tuple[str, ...] | None
+    store: Store, finders: int, lineage: tuple[str, ...] | None
 ) -> None:
     members = [f"learner-{n}" for n in range(8)]
     await playbooks.grant(store, NAME, "team:ops", "contributor", owner=ADA)
@@ -269,7 +268,7 @@ async def test_what_four_have_found_stays_with_them_and_what_five_have_is_propos
     assert (None if made is None else made.lineage) == lineage
 
 
-async def test_too_many_proposals_are_refused(store: NamingStore) -> None:
+async def test_too_many_proposals_are_refused(store: Store) -> None:
     made = await proposed(store)
     for number in range(1, MAX_OPEN):
         await store.playbooks.put_proposal(
@@ -281,7 +280,7 @@ async def test_too_many_proposals_are_refused(store: NamingStore) -> None:
     await playbooks.propose(store, FULL, [bullet.id], learner=BOB, now=later)
 
 
-async def test_one_person_fills_a_part_of_the_list_only(store: NamingStore) -> None:
+async def test_one_person_fills_a_part_of_the_list_only(store: Store) -> None:
     ids = await learned(
         store, BOB, *(Add(content=f"Lesson{n} about topic{n}") for n in range(MAX_OPEN_EACH + 1))
     )
@@ -300,19 +299,19 @@ async def test_one_person_fills_a_part_of_the_list_only(store: NamingStore) -> N
     assert await playbooks.proposals(store, NAME, owner=ADA, now=NOON) == (other,)
 
 
-async def _revoke_team(store: NamingStore) -> None:
+async def _revoke_team(store: Store) -> None:
     await playbooks.revoke(store, NAME, "team:ops", owner=ADA)
 
 
-async def _lower_team(store: NamingStore) -> None:
+async def _lower_team(store: Store) -> None:
     await playbooks.grant(store, NAME, "team:ops", "viewer", owner=ADA)
 
 
-async def _leave_team(store: NamingStore) -> None:
+async def _leave_team(store: Store) -> None:
     await playbooks.remove_from_team(store, "ops", [BOB])
 
 
-async def proposed_by_team(store: NamingStore) -> Proposal:
+async def proposed_by_team(store: Store) -> Proposal:
     """A proposal that bob makes by his team's grant alone."""
     made = await proposed(store)
     await playbooks.refuse(store, NAME, made.proposal_id, owner=ADA, now=NOON)
@@ -324,7 +323,7 @@ async def proposed_by_team(store: NamingStore) -> Proposal:
 
 @pytest.mark.parametrize("losing", [_revoke_team, _lower_team, _leave_team])
 async def test_who_loses_the_right_to_propose_loses_open_proposals(
-    store: NamingStore, losing: Callable[[NamingStore], Awaitable[None]]
+    store: Store, losing: Callable[[Store], Awaitable[None]]
 ) -> None:
     made = await proposed_by_team(store)
     await losing(store)
@@ -335,7 +334,7 @@ async def test_who_loses_the_right_to_propose_loses_open_proposals(
     assert (closed.state, closed.reason) == ("refused", "who proposed this may not propose any more")
 
 
-async def test_a_proposal_stays_open_while_another_grant_stands(store: NamingStore) -> None:
+async def test_a_proposal_stays_open_while_another_grant_stands(store: Store) -> None:
     first = await proposed_by_team(store)
     await playbooks.grant(store, NAME, "user:bob", "contributor", owner=ADA)
     await playbooks.refuse(store, NAME, first.proposal_id, owner=ADA, reason="not now", now=NOON)
@@ -353,7 +352,7 @@ async def test_a_proposal_stays_open_while_another_grant_stands(store: NamingSto
     assert {each.decided_by for each in seen} == {ADA}
 
 
-async def test_own_proposals_read_no_export(store: NamingStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_own_proposals_read_no_export(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     made = await proposed(store)
     others = [
         made.model_copy(update={"proposal_id": f"{number:03}", "at": NOON - timedelta(days=number + 1)})
@@ -370,7 +369,7 @@ async def test_own_proposals_read_no_export(store: NamingStore, monkeypatch: pyt
     assert await playbooks.own_proposals(store, EVE) == ()
 
 
-async def test_a_lost_right_is_noticed_when_somebody_accepts(store: NamingStore) -> None:
+async def test_a_lost_right_is_noticed_when_somebody_accepts(store: Store) -> None:
     made = await proposed_by_team(store)
     await store.playbooks.drop_grant(made.playbook_id, Subject("team", "ops"))  # as a revocation that crashed
     why = await refused(playbooks.accept(store, NAME, made.proposal_id, owner=ADA, now=NOON))
@@ -379,14 +378,14 @@ async def test_a_lost_right_is_noticed_when_somebody_accepts(store: NamingStore)
     assert (why, closed.reason) == (ChangeRefused, "who proposed this may not propose any more")
 
 
-async def test_an_export_names_the_proposals_that_a_learner_made(store: NamingStore) -> None:
+async def test_an_export_names_the_proposals_that_a_learner_made(store: Store) -> None:
     made = await proposed(store)
     pieces = memory_pieces(await store.export(BOB))
     exported = json.loads("".join((*pieces, *CONVERSATIONS_AND_END)))
     assert exported["sharing"]["proposals"] == [json.loads(made.model_dump_json())]
 
 
-async def test_a_list_of_no_proposals_is_empty(store: NamingStore) -> None:
+async def test_a_list_of_no_proposals_is_empty(store: Store) -> None:
     made = await proposed(store)
     listed = [await store.playbooks.proposals(made.playbook_id, limit=limit) for limit in (-1, 0, 1)]
     assert listed == [(), (), (made,)]

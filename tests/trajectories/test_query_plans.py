@@ -14,7 +14,7 @@ import pytest
 
 from ace_graph.base.portal import portal
 from ace_graph.memory.stores.neo4j.pending import turns_query as cypher_query
-from ace_graph.memory.stores.sql.pending import turns_query
+from ace_graph.memory.stores.sql.history import turns_query
 from ace_graph.memory.stores.sql.postgres import PostgresStore, PostgresTables
 from ace_graph.memory.stores.sql.schema import make_schema
 from ace_graph.memory.stores.sql.sqlite import SQLiteTables, result_of

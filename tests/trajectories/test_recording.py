@@ -23,7 +23,7 @@ from ace_graph.learning.trajectories import (
     start_trajectory,
 )
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.trajectory import MAX_STEPS, TrajectoryFilter
 from ace_graph.memory.turn import TurnStatus
@@ -36,11 +36,11 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> PendingStore:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
 
 
-async def test_what_was_started_is_listed_in_progress_at_once(store: PendingStore) -> None:
+async def test_what_was_started_is_listed_in_progress_at_once(store: Store) -> None:
     name = await start_trajectory(store, "bot", "Fetch the invoices", agent="crawler", task_type="api_call")
     (listed,) = await store.find_turns("bot", TrajectoryFilter(status="in_progress"))
     assert name == listed.turn_id != ""
@@ -48,7 +48,7 @@ async def test_what_was_started_is_listed_in_progress_at_once(store: PendingStor
     assert (await store.load("bot")).access.recent_turns == ()
 
 
-async def test_steps_keep_the_order_of_the_calls_and_their_metadata(store: PendingStore) -> None:
+async def test_steps_keep_the_order_of_the_calls_and_their_metadata(store: Store) -> None:
     name = await start_trajectory(store, "bot", "Fetch")
     clock = (await store.load("bot")).access.access_clock
     await log_step(store, "bot", name, "decision", "page by page")
@@ -86,7 +86,7 @@ async def test_steps_logged_by_another_process_that_was_killed_are_there(
         assert [step.text for step in (await get_trajectory(store, "bot", "t1")).steps] == ["before", "after"]
 
 
-async def test_a_step_sent_twice_is_there_once_and_a_repeated_one_is_counted(store: PendingStore) -> None:
+async def test_a_step_sent_twice_is_there_once_and_a_repeated_one_is_counted(store: Store) -> None:
     name = await start_trajectory(store, "bot", "Wait")
     for _ in range(2):
         await log_step(store, "bot", name, "action", "open", step_id="s1")
@@ -116,14 +116,14 @@ async def test_repeated_steps_are_stored_once_wherever_they_stand(tmp_path: Path
     assert stored.count(polled) == 2
 
 
-async def test_at_once_no_step_is_lost(store: PendingStore) -> None:
+async def test_at_once_no_step_is_lost(store: Store) -> None:
     name = await start_trajectory(store, "bot", "Many hands")
     await asyncio.gather(*(log_step(store, "bot", name, "action", f"step {n}") for n in range(20)))
     steps = (await get_trajectory(store, "bot", name)).steps
     assert sorted(step.text for step in steps) == sorted(f"step {n}" for n in range(20))
 
 
-async def test_it_is_completed_with_any_metrics_and_explicit_times(store: PendingStore) -> None:
+async def test_it_is_completed_with_any_metrics_and_explicit_times(store: Store) -> None:
     name = await start_trajectory(store, "bot", "Fetch", clock=lambda: NOON)
     completion = Completion(
         score=0.95,
@@ -159,7 +159,7 @@ async def test_it_is_completed_with_any_metrics_and_explicit_times(store: Pendin
     ],
 )
 async def test_an_outcome_out_of_bounds_is_refused_and_nothing_changes(
-    store: PendingStore, status: str, score: float | None, said: str
+    store: Store, status: str, score: float | None, said: str
 ) -> None:
     name = await start_trajectory(store, "bot", "Fetch")
     with pytest.raises(UsageError, match=said):
@@ -169,13 +169,13 @@ async def test_an_outcome_out_of_bounds_is_refused_and_nothing_changes(
 
 
 @pytest.mark.parametrize("score", [0.0, 1.0])
-async def test_the_bounds_of_the_score_belong_to_it(store: PendingStore, score: float) -> None:
+async def test_the_bounds_of_the_score_belong_to_it(store: Store, score: float) -> None:
     name = await start_trajectory(store, "bot", "Fetch")
     await complete_trajectory(store, "bot", name, "partial", Completion(score=score))
     assert (await get_trajectory(store, "bot", name)).score == score
 
 
-async def test_a_completed_one_stays_as_it_is(store: PendingStore) -> None:
+async def test_a_completed_one_stays_as_it_is(store: Store) -> None:
     name = await start_trajectory(store, "bot", "Fetch")
     both = await asyncio.gather(
         complete_trajectory(store, "bot", name, "failure", Completion(error="first")),
@@ -192,7 +192,7 @@ async def test_a_completed_one_stays_as_it_is(store: PendingStore) -> None:
     assert len(await store.list_pending("bot")) == 1
 
 
-async def test_one_that_is_not_there_is_named(store: PendingStore) -> None:
+async def test_one_that_is_not_there_is_named(store: Store) -> None:
     for call in (
         log_step(store, "bot", "nowhere", "action", "x"),
         complete_trajectory(store, "bot", "nowhere", "success"),
@@ -203,7 +203,7 @@ async def test_one_that_is_not_there_is_named(store: PendingStore) -> None:
             await call
 
 
-async def test_a_part_outlives_its_parent(store: PendingStore) -> None:
+async def test_a_part_outlives_its_parent(store: Store) -> None:
     parent = await start_trajectory(store, "bot", "The whole")
     part = await start_trajectory(store, "bot", "A part", parent_id=parent)
     (found,) = await store.find_turns("bot", TrajectoryFilter(parent_id=parent))
@@ -216,7 +216,7 @@ async def test_a_part_outlives_its_parent(store: PendingStore) -> None:
     assert await check(store, "bot") == []
 
 
-async def test_the_outcome_credits_what_was_cited_at_once(store: PendingStore) -> None:
+async def test_the_outcome_credits_what_was_cited_at_once(store: Store) -> None:
     await write(
         store, "bot", rewriting(Add(content="Ask for fewer pages"), Add(content="Sleep between calls"))
     )
@@ -227,7 +227,7 @@ async def test_the_outcome_credits_what_was_cited_at_once(store: PendingStore) -
     assert [entries[name].harmful for name in ids] == [1, 0]
 
 
-async def test_more_than_the_bound_of_steps_keeps_the_first_and_the_newest(store: PendingStore) -> None:
+async def test_more_than_the_bound_of_steps_keeps_the_first_and_the_newest(store: Store) -> None:
     name = await start_trajectory(store, "bot", "Long")
     for n in range(MAX_STEPS + 30):
         await log_step(store, "bot", name, "action", f"step {n}" + " x" * (1_000 if n == 0 else 0))
@@ -254,7 +254,7 @@ async def test_a_hundred_steps_take_less_than_twice_the_room_of_the_final_trace(
     assert stored < 2 * final
 
 
-async def test_failures_and_a_sample_of_successes_keep_their_steps(store: PendingStore) -> None:
+async def test_failures_and_a_sample_of_successes_keep_their_steps(store: Store) -> None:
     kept = dict[str, int]()
     tracing = Tracing(success_rate=0.1, seed="fixed")
     names = [(f"s{n}", "success") for n in range(100)] + [(f"f{n}", "failure") for n in range(5)]

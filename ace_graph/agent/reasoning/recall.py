@@ -32,7 +32,7 @@ from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, prompt_line, 
 from ace_graph.memory.rights import Caller, PlaybookAccess, Right, not_found
 from ace_graph.memory.sharing import outgoing
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.playbooks import naming
+from ace_graph.memory.stores.base import complete
 from ace_graph.memory.trust import arm_of
 from ace_graph.memory.turn import Arm, PlaybookRead
 from ace_graph.playbooks.directory import Directory, caller_of, listed_teams
@@ -54,7 +54,7 @@ async def load_attached(
     kept. `teams` are the learner's; None: the directory, or the store's table, is asked. Raises
     PlaybookNotFound for what the learner may not read, ConfigurationError, and what the store raises.
     """
-    store = naming(resources.store)
+    store = complete(resources.store)
     caller = await _caller(learner_id, wanted, resources.directory or store, teams)
     held = {ref: resources.attached.get(_key(ref, caller)) for ref in wanted}
     asked = [

@@ -24,7 +24,7 @@ from ace_graph.learning.worker import learning_resources
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Operation
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.handle import PlaybookHandle, open_playbook
 from ace_graph.server.auth import Act, Identity
@@ -49,7 +49,7 @@ def one_learner(learner: str) -> WhoCalls:
 class MemoryAccess:
     """The store and who calls. With `learning` a transcript is learned from at once, else by a worker."""
 
-    store: PendingStore
+    store: Store
     who_calls: WhoCalls
     finder: BulletFinder
     learning: Resources | None = None
@@ -112,7 +112,7 @@ async def open_memory(settings: Settings, who: WhoCalls, url: str | None) -> Asy
         )
 
 
-def _learning(settings: Settings, store: PendingStore, stack: AsyncExitStack) -> Resources | None:
+def _learning(settings: Settings, store: Store, stack: AsyncExitStack) -> Resources | None:
     """Return what learns at once; None without a model, and where a worker is to learn."""
     if settings.learning == "background":
         return None

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from ace_graph.base.text import without_surrogates
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Moment
 from ace_graph.memory.catalogue import MAX_NAME_CHARS
-from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.base import StoredVersion
 from ace_graph.memory.views import BulletKind, kind_of
 
 

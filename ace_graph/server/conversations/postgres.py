@@ -16,8 +16,13 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ace_graph.base.errors import StoreUnavailable
 from ace_graph.memory.stores.base import Timeouts
-from ace_graph.memory.stores.sql.postgres import connection_options
-from ace_graph.memory.stores.sql.postgres_errors import Address, checked_address, is_lost, translated
+from ace_graph.memory.stores.sql.postgres import (
+    Address,
+    checked_address,
+    connection_options,
+    is_lost,
+    translated,
+)
 from ace_graph.server.conversations.database import Execute, Row, Statement, Work
 
 R = TypeVar("R")

@@ -10,7 +10,6 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from ace_graph.base.errors import AceError
-from ace_graph.memory.stores.base import can_clean
 from ace_graph.server.conversations.cleaning import count_conversations
 from ace_graph.server.schemas import Body
 from ace_graph.server.services import Services, ServicesDep
@@ -93,7 +92,7 @@ async def _count_waiting(services: Services) -> None:
 
 
 async def _measure(services: Services) -> None:
-    if not can_clean(services.store) or not services.metrics.measurement_due(services.clock.monotonic()):
+    if not services.metrics.measurement_due(services.clock.monotonic()):
         return
     database = services.conversations.database
     try:

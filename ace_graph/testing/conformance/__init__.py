@@ -11,11 +11,8 @@ lines of pytest:
         await case(MySubject())
 
 The verb `damage` needs a `DamageableSubject`, `traffic` a `MeteredSubject`; `pending`, `amend`,
-`trajectories` and `references` need a store with the optional part for learning in the background
-(`PendingStore`), `cleaning` one that can be cleaned (`CleanableStore`), `playbooks`, `sharing` and
-`proposals` one with named playbooks (`NamingStore`; `store.playbooks` is a store that passes the other
-verbs, too), `copying` one that can be copied (`CopyableStore`), `vectors` one that
-keeps vectors (`VectorStore`). `cases(*CORE_VERBS)` leaves these out, and
+`trajectories`, `references`, `cleaning`, `playbooks`, `sharing`, `proposals`, `copying` and `vectors` a store
+with all methods of `Store`. `cases(*CORE_VERBS)` leaves these out; `store.playbooks` passes those, too.
 `cases("load", "commit")` takes some verbs only.
 
 Put `pytest.register_assert_rewrite("ace_graph.testing.conformance")` into the conftest to see values in

@@ -6,7 +6,7 @@ from ace_graph.base.errors import ChangeRefused, TrajectoryNotFound
 from ace_graph.memory.commit import Amend
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.testing.conformance.case import StoreUnderTest, with_pending
+from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.writing import adding, new_learner, record, touching
 
 
@@ -17,7 +17,7 @@ async def a_record_can_be_amended(subject: StoreUnderTest) -> None:
     def scored(turn: TurnRecord) -> TurnRecord:
         return turn.model_copy(update={"score": 0.25, "status": "partial"})
 
-    async with with_pending(subject) as one, with_pending(subject) as two:
+    async with opened(subject) as one, opened(subject) as two:
         for number in (1, 2):
             base = await one.load(learner)
             await one.commit(learner, touching(), base, record(number, turn_id="t1"))
@@ -42,7 +42,7 @@ async def an_amend_that_is_refused_writes_nothing(subject: StoreUnderTest) -> No
     def refuse(turn: TurnRecord) -> TurnRecord:
         raise ChangeRefused("no")
 
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         await store.commit(learner, touching(), Snapshot(), record(turn_id="t1"))
         before = await store.export(learner)
         for amend, error in ((Amend("t1", refuse), ChangeRefused), (Amend("t2", refuse), TrajectoryNotFound)):

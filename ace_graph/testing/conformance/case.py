@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from ace_graph.base.errors import UsageError
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
+from ace_graph.memory.stores.base import Store, missing_methods
 
 VERBS = (
     "load",
@@ -133,10 +133,11 @@ def cases(*verbs: str) -> tuple[Case, ...]:
 
 
 @asynccontextmanager
-async def with_pending(subject: StoreUnderTest, policy: Policy | None = None) -> AsyncGenerator[PendingStore]:
-    """Open a store that has the pending part. Raises AssertionError for one that lacks it."""
+async def opened(subject: StoreUnderTest, policy: Policy | None = None) -> AsyncGenerator[Store]:
+    """Open a store that has all methods. Raises AssertionError for one that lacks any."""
     async with subject.open(policy) as store:
-        assert keeps_pending(store), "the store lacks a method of PendingStore"
+        missing = missing_methods(store)
+        assert not missing, f"the store lacks {missing}"
         yield store
 
 

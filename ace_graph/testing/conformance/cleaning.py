@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -14,21 +12,14 @@ from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation, Rese
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.record_retention import START, Cleaned
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import CleanableStore, can_clean
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import deleted
 from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection
-from ace_graph.testing.conformance.case import StoreUnderTest
+from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.writing import NOON, adding, new_learner, record, touching, write
 from ace_graph.testing.invariants import check
 
 _TEN_AND_THIRTY = Retention(trace_days=10, record_days=30)
-
-
-@asynccontextmanager
-async def _opened(subject: StoreUnderTest, policy: Policy | None = None) -> AsyncGenerator[CleanableStore]:
-    async with subject.open(policy) as store:
-        assert can_clean(store), "the store lacks a method of CleanableStore"
-        yield store
 
 
 def _at(days: float) -> datetime:
@@ -51,7 +42,7 @@ def _turn(name: str, days: float, **fields: object) -> TurnRecord:
     return record(turn_id=name).model_copy(update=made | fields)
 
 
-async def _wrote(store: CleanableStore, learner: str, *turns: TurnRecord) -> list[Delta]:
+async def _wrote(store: Store, learner: str, *turns: TurnRecord) -> list[Delta]:
     """Write these turns, each in a commit of its own time, then a clear, so that none is a recent one."""
     deltas = [Delta(op_id=str(uuid4()), now=turn.started_at, author="conformance") for turn in turns]
     for delta, turn in zip(deltas, turns, strict=True):
@@ -61,7 +52,7 @@ async def _wrote(store: CleanableStore, learner: str, *turns: TurnRecord) -> lis
 
 
 async def _cleaned(
-    store: CleanableStore,
+    store: Store,
     learner: str,
     kept: Retention = _TEN_AND_THIRTY,
     *,
@@ -75,7 +66,7 @@ async def _cleaned(
     return done
 
 
-async def _steps(store: CleanableStore, learner: str) -> dict[str, int]:
+async def _steps(store: Store, learner: str) -> dict[str, int]:
     """The turns that are there, each with the number of its steps."""
     return {turn.turn_id: len(turn.steps) for turn in await store.turns(learner)}
 
@@ -83,7 +74,7 @@ async def _steps(store: CleanableStore, learner: str) -> dict[str, int]:
 async def steps_go_then_the_record(subject: StoreUnderTest) -> None:
     """Old steps are deleted after a reflection, old records too; recent ones are kept."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         turns = (
             _turn("gone", 31),
             _turn("emptied", 29),
@@ -104,7 +95,7 @@ async def steps_go_then_the_record(subject: StoreUnderTest) -> None:
 async def nothing_goes_where_days_are_unlimited(subject: StoreUnderTest) -> None:
     """Without limits nothing is deleted, however old it is."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         await _wrote(store, learner, _turn("old", 9_000))
         done = await _cleaned(store, learner, Retention(None, None))
         assert done == Cleaned()
@@ -114,7 +105,7 @@ async def nothing_goes_where_days_are_unlimited(subject: StoreUnderTest) -> None
 async def failures_stay_unless_told(subject: StoreUnderTest) -> None:
     """A turn that failed keeps its record and its steps, unless failures are not kept either."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         await _wrote(
             store, learner, _turn("failed", 31, status="failure"), _turn("partly", 31, status="partial")
         )
@@ -126,7 +117,7 @@ async def failures_stay_unless_told(subject: StoreUnderTest) -> None:
 async def pending_work_keeps_its_turn(subject: StoreUnderTest) -> None:
     """A turn with pending work or a dead letter is kept as a whole until the work is done."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         for name in ("waits", "dead"):
             work = Pending(pending_id=f"learn-{name}", turn_id=name, body="{}")
             base = await store.load(learner)
@@ -148,7 +139,7 @@ async def pending_work_keeps_its_turn(subject: StoreUnderTest) -> None:
 async def what_is_named_keeps_its_record(subject: StoreUnderTest) -> None:
     """Sources of bullets, turns voted on, parents and recent turns keep their record, not their steps."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         names = ("source", "voted", "parent", "nobody")
         await _wrote(store, learner, *(_turn(name, 31) for name in names))
         ids = (await write(store, learner, _delta(0, Add(content="Draw", sources=("source",))))).report.added
@@ -166,7 +157,7 @@ async def what_was_said_later_counts(subject: StoreUnderTest) -> None:
     learner, late = new_learner(), _at(20)
     open_: dict[str, object] = {"status": "in_progress", "completed_at": None, "reflections": ()}
     feedback = TurnFeedback(kind="human", verdict="success", score=1.0, at=late)
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         await _wrote(
             store,
             learner,
@@ -183,7 +174,7 @@ async def what_was_said_later_counts(subject: StoreUnderTest) -> None:
 async def a_late_repeat_is_refused(subject: StoreUnderTest) -> None:
     """Once its key is gone, a commit that comes again is CommitTooOld and changes nothing."""
     learner = new_learner()
-    async with _opened(subject) as store, _opened(subject) as other:
+    async with opened(subject) as store, opened(subject) as other:
         old, young = await _wrote(store, learner, _turn("old", 31), _turn("young", 29))
         assert (await _cleaned(store, learner)).turns == 1
         before = await store.load(learner)
@@ -198,7 +189,7 @@ async def a_late_repeat_is_refused(subject: StoreUnderTest) -> None:
 async def a_base_from_then_does_not_help(subject: StoreUnderTest) -> None:
     """A late repeat is refused on any base of the same epoch, the newest and the original one."""
     learner, delta = new_learner(), _delta(31, Add(content="Draw a bar"))
-    async with _opened(subject, Policy(history_kept=1)) as store:
+    async with opened(subject, Policy(history_kept=1)) as store:
         first = await store.commit(learner, delta, Snapshot())
         for n in range(4):
             await write(store, learner, _delta(30.5, Add(content=f"Fact {n} is about {n * 7}")))
@@ -215,14 +206,14 @@ async def a_base_from_then_does_not_help(subject: StoreUnderTest) -> None:
 async def a_resumed_turn_is_refused_by_its_beginning(subject: StoreUnderTest) -> None:
     """A turn that is taken up again has a new date, and is known as old by when it began."""
     learner, made = new_learner(), _turn("old", 31)
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         (old,) = await _wrote(store, learner, made)
         await _cleaned(store, learner)
         resumed = old.model_copy(update={"now": NOON})
         await _is_too_old(store, learner, resumed, made.model_copy(update={"completed_at": NOON}))
 
 
-async def _is_too_old(store: CleanableStore, learner: str, delta: Delta, made: TurnRecord) -> None:
+async def _is_too_old(store: Store, learner: str, delta: Delta, made: TurnRecord) -> None:
     try:
         await write(store, learner, delta, made)
     except CommitTooOld:
@@ -233,7 +224,7 @@ async def _is_too_old(store: CleanableStore, learner: str, delta: Delta, made: T
 async def old_commits_pass_where_no_key_went(subject: StoreUnderTest) -> None:
     """A learner of whom no key was removed takes commits of any date."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         await _wrote(store, learner, _turn("young", 1))
         assert (await _cleaned(store, learner)).turns == 0
         assert (await write(store, learner, _delta(9_000), _turn("older", 9_000))).status == "applied"
@@ -242,7 +233,7 @@ async def old_commits_pass_where_no_key_went(subject: StoreUnderTest) -> None:
 async def deltas_go_behind_the_history(subject: StoreUnderTest) -> None:
     """Deltas that are old and before the stored history are deleted; the history does not change."""
     learner = new_learner()
-    async with _opened(subject, Policy(history_kept=2)) as store:
+    async with opened(subject, Policy(history_kept=2)) as store:
         for n in range(9):
             await write(store, learner, _delta(40 - n, Add(content=f"Fact {n} is about {n * 7}")))
         await write(store, learner, _delta(31))
@@ -258,7 +249,7 @@ async def deltas_go_behind_the_history(subject: StoreUnderTest) -> None:
 async def a_young_delta_keeps_those_after_it(subject: StoreUnderTest) -> None:
     """Deltas are deleted from the oldest version on: one with a late date keeps the versions after it."""
     learner = new_learner()
-    async with _opened(subject, Policy(history_kept=1)) as store:
+    async with opened(subject, Policy(history_kept=1)) as store:
         for n, days in enumerate((40, 1, 40, 40, 40)):
             await write(store, learner, _delta(days, Add(content=f"Fact {n} is about {n * 7}")))
         assert (await store.history(learner)).base_n >= 3
@@ -269,7 +260,7 @@ async def a_young_delta_keeps_those_after_it(subject: StoreUnderTest) -> None:
 async def batches_are_bounded(subject: StoreUnderTest) -> None:
     """No batch deletes more rows than its limit, and all batches together delete everything that is old."""
     learner = new_learner()
-    async with _opened(subject, Policy(history_kept=1)) as store:
+    async with opened(subject, Policy(history_kept=1)) as store:
         for n in range(6):
             await write(store, learner, _delta(35, Add(content=f"Fact {n} is about {n * 7}")))
         await _wrote(
@@ -290,7 +281,7 @@ async def batches_are_bounded(subject: StoreUnderTest) -> None:
 async def a_dry_run_counts_the_same(subject: StoreUnderTest) -> None:
     """A dry run counts what the cleaning would delete, and deletes nothing."""
     learner = new_learner()
-    async with _opened(subject, Policy(history_kept=1)) as store:
+    async with opened(subject, Policy(history_kept=1)) as store:
         for n in range(5):
             await write(store, learner, _delta(35, Add(content=f"Fact {n} is about {n * 7}")))
         turns = [_turn(f"t{n}", 25 + n, status="failure" if n % 3 == 0 else "success") for n in range(12)]
@@ -307,7 +298,7 @@ async def a_dry_run_counts_the_same(subject: StoreUnderTest) -> None:
 async def others_keep_theirs(subject: StoreUnderTest) -> None:
     """A cleaning concerns one learner; another one's rows and keys stay."""
     learner, other = new_learner(), new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         await _wrote(store, learner, _turn("old", 31))
         (delta,) = await _wrote(store, other, _turn("old", 31))
         assert (await _cleaned(store, learner)).turns == 1
@@ -318,7 +309,7 @@ async def others_keep_theirs(subject: StoreUnderTest) -> None:
 async def an_absent_learner_has_nothing_to_clean(subject: StoreUnderTest) -> None:
     """Cleaning an absent learner does nothing and creates no learner."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         assert await _cleaned(store, learner) == Cleaned()
         assert (await store.load(learner)).absent
 
@@ -326,7 +317,7 @@ async def an_absent_learner_has_nothing_to_clean(subject: StoreUnderTest) -> Non
 async def neither_version_nor_clock_moves(subject: StoreUnderTest) -> None:
     """A cleaning is no change of the memory: a base from before it still holds."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         await _wrote(store, learner, _turn("old", 31))
         before = await store.load(learner)
         await _cleaned(store, learner)
@@ -338,7 +329,7 @@ async def neither_version_nor_clock_moves(subject: StoreUnderTest) -> None:
 async def a_cleaning_is_due_once(subject: StoreUnderTest) -> None:
     """Only one of all processes starts a cleaning in a given number of seconds."""
     later = NOON + timedelta(days=int(str(uuid4().int)[:5]))
-    async with _opened(subject) as one, _opened(subject) as two:
+    async with opened(subject) as one, opened(subject) as two:
         started = [await store.begin_cleaning(later, 60) for store in (one, two, one)]
         after = later + timedelta(seconds=61)
         repeated = [await store.begin_cleaning(after, 60) for store in (two, one)]
@@ -349,7 +340,7 @@ async def learners_are_listed_in_pages(subject: StoreUnderTest) -> None:
     """The list of learners is in the order of their ids, in pages, with the date of the last turn."""
     prefix = str(uuid4())
     names = [f"{prefix}-{n}" for n in range(5)]
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         for n, name in enumerate(names):
             await write(store, name, adding("Draw a bar", minute=n))
         await write(store, names[1], touching(), _turn("t1", 3))
@@ -370,14 +361,14 @@ async def sizes_count_what_is_stored(subject: StoreUnderTest) -> None:
 
     Others may use the same database meanwhile; what they disturb is counted again.
     """
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         counts = [await _moved_sizes(store) for _ in range(2)]
         while counts[-1] != ((1, 1, 1, 1, 1), (0, 0, 0, 0, 0)) and len(counts) < 10:
             counts.append(await _moved_sizes(store))
     assert counts[-1] == ((1, 1, 1, 1, 1), (0, 0, 0, 0, 0)), counts
 
 
-async def _moved_sizes(store: CleanableStore) -> tuple[tuple[int, ...], tuple[int, ...]]:
+async def _moved_sizes(store: Store) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """How the sizes move with a turn, its dead letter last, and where they are once it is forgotten."""
     learner = new_learner()
     before = await store.sizes()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
@@ -14,10 +12,9 @@ from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Delta, Reset
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.record_retention import START
-from ace_graph.memory.stores.base import LearnerExport
-from ace_graph.memory.stores.playbooks import StoredVersion
-from ace_graph.memory.stores.whole import CopyableStore, WholeMemory, WholeStore, can_copy
-from ace_graph.testing.conformance.case import StoreUnderTest
+from ace_graph.memory.stores.base import KeyedStore, LearnerExport, Store, StoredVersion
+from ace_graph.memory.stores.whole import WholeMemory
+from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.shared_playbooks import created, error_of, grant_of, proposal_of
 from ace_graph.testing.conformance.writing import (
     NOON,
@@ -32,20 +29,13 @@ from ace_graph.testing.conformance.writing import (
 from ace_graph.testing.invariants import check
 
 
-@asynccontextmanager
-async def _opened(subject: StoreUnderTest, policy: Policy | None = None) -> AsyncGenerator[CopyableStore]:
-    async with subject.open(policy) as store:
-        assert can_copy(store), "the store lacks a method of CopyableStore"
-        yield store
-
-
-async def _read(store: WholeStore, key: str) -> WholeMemory:
+async def _read(store: KeyedStore, key: str) -> WholeMemory:
     found = await store.whole(key)
     assert found is not None, "something is stored under the key"
     return found
 
 
-async def _filled(store: CopyableStore, learner: str) -> None:
+async def _filled(store: Store, learner: str) -> None:
     """Changes whose effects were compacted, commits without one, an old turn that was cleaned, work."""
     for n in range(1, 9):
         await write(store, learner, adding(f"Fact {n} is about {n * 7}", minute=n), record(n))
@@ -66,7 +56,7 @@ async def _filled(store: CopyableStore, learner: str) -> None:
 async def what_is_written_is_what_was_read(subject: StoreUnderTest) -> None:
     """Written again after everything was deleted: the same export, versions, contents and pending work."""
     learner = new_learner()
-    async with _opened(subject, Policy(history_kept=2)) as store, _opened(subject) as other:
+    async with opened(subject, Policy(history_kept=2)) as store, opened(subject) as other:
         await _filled(store, learner)
         whole, exported, versions = await _read(store, learner), *await _views(store, learner)
         assert await store.forget(learner)
@@ -84,7 +74,7 @@ async def what_is_written_is_what_was_read(subject: StoreUnderTest) -> None:
         await check(store, learner)
 
 
-async def _views(store: CopyableStore, learner: str) -> tuple[LearnerExport, tuple[StoredVersion, ...]]:
+async def _views(store: Store, learner: str) -> tuple[LearnerExport, tuple[StoredVersion, ...]]:
     """What the other calls read."""
     return await store.export(learner), await store.versions(learner)
 
@@ -92,7 +82,7 @@ async def _views(store: CopyableStore, learner: str) -> tuple[LearnerExport, tup
 async def it_goes_on_where_it_was_written(subject: StoreUnderTest) -> None:
     """Repeats are recognised, earlier bases hold, keys that were removed stay removed, and work goes on."""
     learner, op_id = new_learner(), str(uuid4())
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         await write(store, learner, adding("Draw a bar", op_id=op_id), record(1))
         quiet = touching()
         await write(store, learner, quiet, record(2))
@@ -125,7 +115,7 @@ async def it_goes_on_where_it_was_written(subject: StoreUnderTest) -> None:
 async def it_is_written_only_in_place_of_what_was_named(subject: StoreUnderTest) -> None:
     """Nothing, or the state that the caller read; something else stays as it is. A repetition is fine."""
     learner = new_learner()
-    async with _opened(subject) as store, _opened(subject) as other:
+    async with opened(subject) as store, opened(subject) as other:
         await write(store, learner, adding("Draw a bar"), record(1))
         early = await _read(store, learner)
         await write(store, learner, adding("Name the unit"), record(2))
@@ -144,7 +134,7 @@ async def it_is_written_only_in_place_of_what_was_named(subject: StoreUnderTest)
 
 async def a_named_playbook_comes_with_its_entry(subject: StoreUnderTest) -> None:
     """With its grants and the proposals for it; a name that its owner has already is refused."""
-    async with _opened(subject) as store, _opened(subject) as other:
+    async with opened(subject) as store, opened(subject) as other:
         owner = new_learner()
         playbook_id = await created(store, owner, "Use version one", grants=(grant_of("", "user:eve"),))
         await write(store.playbooks, playbook_id, adding("Retry after 429"))
@@ -174,7 +164,7 @@ async def a_named_playbook_comes_with_its_entry(subject: StoreUnderTest) -> None
 async def an_absent_key_has_nothing(subject: StoreUnderTest) -> None:
     """Reading it creates nothing."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         assert await store.whole(learner) is None
         assert await store.playbooks.whole(learner) is None
         assert (await store.load(learner)).absent

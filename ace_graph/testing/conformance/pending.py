@@ -12,8 +12,8 @@ from ace_graph.memory.consolidation import read_consolidation
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import PendingStore
-from ace_graph.testing.conformance.case import StoreUnderTest, with_pending
+from ace_graph.memory.stores.base import Store
+from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.writing import (
     NOON,
     adding,
@@ -32,7 +32,7 @@ def _work(turn_id: str = "t1", *, priority: float = 0.0) -> Pending:
 
 
 async def _turn(
-    store: PendingStore, learner: str, number: int = 1, *, priority: float = 0.0, turn_id: str = ""
+    store: Store, learner: str, number: int = 1, *, priority: float = 0.0, turn_id: str = ""
 ) -> Pending:
     """Commit a turn that leaves work, `number` minutes past noon."""
     work = _work(turn_id or f"t{number}", priority=priority)
@@ -42,14 +42,14 @@ async def _turn(
     return work
 
 
-async def _claim(store: PendingStore, learner: str, *, minute: float = 60, owner: str = "w") -> PendingItem:
+async def _claim(store: Store, learner: str, *, minute: float = 60, owner: str = "w") -> PendingItem:
     """Claim the learner's next item, an hour past noon unless said otherwise."""
     item = await store.claim(owner, NOON + timedelta(minutes=minute), _LEASE, learner)
     assert item is not None, "there is an item, and no worker holds its lease"
     return item
 
 
-async def _complete(store: PendingStore, item: PendingItem, text: str = "Draw a bar") -> Commit:
+async def _complete(store: Store, item: PendingItem, text: str = "Draw a bar") -> Commit:
     base = await store.load(item.learner_id)
     return await store.commit(item.learner_id, adding(text, op_id=item.pending_id), base, pending=item)
 
@@ -57,7 +57,7 @@ async def _complete(store: PendingStore, item: PendingItem, text: str = "Draw a 
 async def work_is_stored_with_the_turn(subject: StoreUnderTest) -> None:
     """Work that a commit brings is there with it, as it was given, on another store too."""
     learner = new_learner()
-    async with with_pending(subject) as one, with_pending(subject) as two:
+    async with opened(subject) as one, opened(subject) as two:
         work = await _turn(one, learner)
         listed = await two.list_pending(learner)
         exported = await two.export(learner)
@@ -74,7 +74,7 @@ async def work_is_stored_with_the_turn(subject: StoreUnderTest) -> None:
 async def a_repeated_commit_leaves_one_item(subject: StoreUnderTest) -> None:
     """The same op id again brings no second item."""
     learner, delta, work = new_learner(), touching(), _work()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         for _ in range(2):
             await store.commit(learner, delta, Snapshot(), record(), work)
         assert len(await store.list_pending(learner)) == 1
@@ -83,14 +83,14 @@ async def a_repeated_commit_leaves_one_item(subject: StoreUnderTest) -> None:
 async def a_refused_commit_leaves_no_work(subject: StoreUnderTest) -> None:
     """The work is stored with the delta or not at all."""
     learner = new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         base = (await store.commit(learner, adding("Draw a bar"), Snapshot())).snapshot
         await store.forget(learner)
         assert await _refused(store, learner, base, _work())
         assert await store.list_pending(learner) == ()
 
 
-async def _refused(store: PendingStore, learner: str, base: Snapshot, work: Pending | PendingItem) -> bool:
+async def _refused(store: Store, learner: str, base: Snapshot, work: Pending | PendingItem) -> bool:
     try:
         await store.commit(learner, adding("Late"), base, pending=work)
     except LearnerForgotten:
@@ -101,7 +101,7 @@ async def _refused(store: PendingStore, learner: str, base: Snapshot, work: Pend
 async def a_claim_leases_the_item(subject: StoreUnderTest) -> None:
     """A claim names the worker and the end of the lease; until then no other worker gets the item."""
     learner = new_learner()
-    async with with_pending(subject) as one, with_pending(subject) as two:
+    async with opened(subject) as one, opened(subject) as two:
         work = await _turn(one, learner)
         item = await _claim(one, learner, owner="first")
         assert (item.pending_id, item.owner, item.attempts) == (work.pending_id, "first", 1)
@@ -114,7 +114,7 @@ async def a_claim_leases_the_item(subject: StoreUnderTest) -> None:
 async def only_one_of_many_gets_it(subject: StoreUnderTest) -> None:
     """Ten claims at once, on two stores: one gets the item."""
     learner, now = new_learner(), NOON + timedelta(minutes=60)
-    async with with_pending(subject) as one, with_pending(subject) as two:
+    async with opened(subject) as one, opened(subject) as two:
         await _turn(one, learner)
         claims = [store.claim(f"w{n}", now, _LEASE, learner) for n in range(5) for store in (one, two)]
         got = [item for item in await asyncio.gather(*claims) if item is not None]
@@ -124,7 +124,7 @@ async def only_one_of_many_gets_it(subject: StoreUnderTest) -> None:
 async def a_lease_that_ran_out_can_be_claimed(subject: StoreUnderTest) -> None:
     """After the lease has expired the next worker can claim the item, and attempts are counted."""
     learner = new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         await _turn(store, learner)
         first = await _claim(store, learner)
         second = await _claim(store, learner, minute=61)
@@ -139,7 +139,7 @@ async def a_lease_that_ran_out_can_be_claimed(subject: StoreUnderTest) -> None:
 async def a_lease_can_be_renewed(subject: StoreUnderTest) -> None:
     """The holder can extend the lease, and no other worker gets the item."""
     learner = new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         await _turn(store, learner)
         item = await _claim(store, learner)
         assert await store.renew(item, NOON + timedelta(minutes=70))
@@ -150,7 +150,7 @@ async def a_lease_can_be_renewed(subject: StoreUnderTest) -> None:
 async def one_learners_items_go_in_order(subject: StoreUnderTest) -> None:
     """The next item of a learner is given only when the one before is done; another learner's at once."""
     learner, other = new_learner(), new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         first, second = await _turn(store, learner, 1), await _turn(store, learner, 2)
         await _turn(store, other, 3)
         item = await _claim(store, learner)
@@ -165,7 +165,7 @@ async def without_a_learner_anybodys_work_is_found(subject: StoreUnderTest) -> N
     """A claim that names no learner gives the first item of each, the highest priority first, then none."""
     one, two = new_learner(), new_learner()
     then = NOON.replace(year=NOON.year - 50)  # nothing else in a shared database is free at that time
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         for learner, priority in ((one, 0.0), (one, 0.0), (two, 5.0)):
             delta = touching().model_copy(update={"now": then})
             work = _work(f"t{priority}", priority=priority)
@@ -182,7 +182,7 @@ async def without_a_learner_anybodys_work_is_found(subject: StoreUnderTest) -> N
 async def an_item_that_waits_for_its_retry_holds_the_later_ones(subject: StoreUnderTest) -> None:
     """After a failure the learner's later items wait with it, until its time has come."""
     learner = new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         first, _ = await _turn(store, learner, 1), await _turn(store, learner, 2)
         item = await _claim(store, learner)
         assert await store.fail(item, "the model was away", NOON + timedelta(minutes=65))
@@ -198,7 +198,7 @@ async def an_item_that_waits_for_its_retry_holds_the_later_ones(subject: StoreUn
 async def the_highest_priority_goes_first(subject: StoreUnderTest) -> None:
     """Of one learner's items the highest priority is next, then the oldest."""
     learner = new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         for number, priority in ((1, 0.0), (2, 5.0), (3, 9.0), (4, 5.0)):
             await _turn(store, learner, number, priority=priority)
         listed = await store.list_pending(learner)
@@ -214,7 +214,7 @@ async def the_highest_priority_goes_first(subject: StoreUnderTest) -> None:
 async def a_dead_letter_waits_for_a_person(subject: StoreUnderTest) -> None:
     """Without a retry time the item is dead: listed with its error, never claimed, blocking nothing."""
     learner = new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         first, second = await _turn(store, learner, 1), await _turn(store, learner, 2)
         assert await store.fail(await _claim(store, learner), "no lesson\x00 " + "x" * 1_000, None)
         assert (await _claim(store, learner)).pending_id == second.pending_id
@@ -229,7 +229,7 @@ async def a_dead_letter_waits_for_a_person(subject: StoreUnderTest) -> None:
 async def a_dead_letter_can_be_tried_again(subject: StoreUnderTest) -> None:
     """A retry makes a dead letter pending again with 0 attempts; other items are not changed."""
     learner, later = new_learner(), NOON + timedelta(minutes=60)
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         work = await _turn(store, learner)
         assert not await store.retry(learner, work.pending_id, later)
         await store.fail(await _claim(store, learner), "broken", None)
@@ -243,7 +243,7 @@ async def a_dead_letter_can_be_tried_again(subject: StoreUnderTest) -> None:
 async def completing_is_part_of_the_commit(subject: StoreUnderTest) -> None:
     """The commit that completes an item deletes it, and leaves its own op id behind: once, however often."""
     learner = new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         await _turn(store, learner)
         item = await _claim(store, learner)
         done = [await _complete(store, item) for _ in range(2)]
@@ -255,7 +255,7 @@ async def completing_is_part_of_the_commit(subject: StoreUnderTest) -> None:
 async def two_workers_on_one_item_have_one_effect(subject: StoreUnderTest) -> None:
     """Two workers commit, one with an expired lease: the second commit is `repeated`."""
     learner = new_learner()
-    async with with_pending(subject) as one, with_pending(subject) as two:
+    async with opened(subject) as one, opened(subject) as two:
         await _turn(one, learner)
         late, newer = await _claim(one, learner), await _claim(two, learner, minute=61)
         done = await asyncio.gather(_complete(one, late, "Draw a bar"), _complete(two, newer, "Draw a line"))
@@ -267,7 +267,7 @@ async def two_workers_on_one_item_have_one_effect(subject: StoreUnderTest) -> No
 async def a_forgotten_learner_is_not_brought_back(subject: StoreUnderTest) -> None:
     """Forget deletes the work; a worker that finishes late is LearnerForgotten, whatever its base."""
     learner = new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         await _turn(store, learner)
         item = await _claim(store, learner)
         base = await store.load(learner)
@@ -286,7 +286,7 @@ async def others_work_is_not_touched(subject: StoreUnderTest) -> None:
     """Forgetting one learner leaves another's work, also where one id begins like the other."""
     learner = new_learner()
     other = f"{learner}-2"
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         await _turn(store, learner)
         work = await _turn(store, other)
         await store.forget(learner)
@@ -301,7 +301,7 @@ def _facts(first: int, last: int, *, op_id: str | None = None) -> Delta:
 async def the_commit_that_passes_the_threshold_stores_a_consolidation(subject: StoreUnderTest) -> None:
     """The first bullet above `Policy.consolidate_above` brings one, 10 % more bring the next."""
     learner, policy = new_learner(), Policy(consolidate_above=10)
-    async with with_pending(subject, policy) as one, with_pending(subject, policy) as two:
+    async with opened(subject, policy) as one, opened(subject, policy) as two:
         due: list[str | None] = []
         for first, last in ((1, 10), (11, 11), (12, 12), (13, 13), (14, 14)):
             done = await one.commit(learner, _facts(first, last), await one.load(learner))
@@ -322,7 +322,7 @@ async def the_commit_that_passes_the_threshold_stores_a_consolidation(subject: S
 async def a_consolidation_is_stored_beside_other_work(subject: StoreUnderTest) -> None:
     """A commit that brings or completes work stores the consolidation as well, and learning goes first."""
     learner, other, policy = new_learner(), new_learner(), Policy(consolidate_above=3)
-    async with with_pending(subject, policy) as store:
+    async with opened(subject, policy) as store:
         for name, facts in ((learner, _facts(1, 4)), (other, rewriting())):
             work = _work()
             base = await store.load(name)
@@ -342,6 +342,6 @@ async def a_consolidation_is_stored_beside_other_work(subject: StoreUnderTest) -
 async def no_consolidation_is_stored_without_a_threshold(subject: StoreUnderTest) -> None:
     """Unless the policy names a threshold, no commit stores a consolidation."""
     learner = new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         assert (await store.commit(learner, _facts(1, 40), await store.load(learner))).scheduled is None
         assert await store.list_pending(learner) == ()

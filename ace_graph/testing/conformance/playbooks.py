@@ -12,9 +12,8 @@ from ace_graph.memory.commit import playbook_at
 from ace_graph.memory.delta.operations import Add, Delta, Remove, Reset
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore
-from ace_graph.testing.conformance.case import StoreUnderTest
-from ace_graph.testing.conformance.shared_playbooks import opened
+from ace_graph.memory.stores.base import PlaybookStore, Store
+from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.writing import (
     NOON,
     adding,
@@ -39,7 +38,7 @@ def _first(*texts: str) -> Delta:
     return rewriting(Reset(), *(Add(content=text) for text in texts))
 
 
-async def _created(store: NamingStore, owner: str | None, name: str = "api_client", *texts: str) -> str:
+async def _created(store: Store, owner: str | None, name: str = "api_client", *texts: str) -> str:
     entry = _entry(owner, name)
     await store.playbooks.create(entry, _first(*texts))
     return entry.playbook_id

@@ -8,14 +8,8 @@ from ace_graph.base.errors import PlaybookForbidden, PlaybookNotFound
 from ace_graph.memory.rights import Right
 from ace_graph.memory.sharing import Relation
 from ace_graph.testing.conformance.case import StoreUnderTest as Database
-from ace_graph.testing.conformance.shared_playbooks import (
-    created,
-    error_of,
-    grant_of,
-    opened,
-    proposal_of,
-    seen_by,
-)
+from ace_graph.testing.conformance.case import opened
+from ace_graph.testing.conformance.shared_playbooks import created, error_of, grant_of, proposal_of, seen_by
 from ace_graph.testing.conformance.writing import NOON, new_learner
 
 

@@ -6,7 +6,7 @@ from ace_graph.memory.commit import Amend
 from ace_graph.memory.delta.operations import Add, Remove, Update
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trajectory import TrajectoryFilter, deleted
-from ace_graph.testing.conformance.case import StoreUnderTest, with_pending
+from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.writing import new_learner, record, rewriting, touching, write
 
 _MORE_THAN_RECENT = 25
@@ -79,7 +79,7 @@ async def one_read_leads_from_a_bullet_to_its_trajectories(subject: StoreUnderTe
     """The lesson of two turns names both, and one filter finds their records; a deleted one has none."""
     learner = new_learner()
     lesson = "Check the rate limit of an API before the first call"
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         for n in (1, 2):
             await write(
                 store,

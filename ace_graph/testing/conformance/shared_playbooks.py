@@ -5,8 +5,7 @@ Does not: hold a case.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable
 from datetime import timedelta
 from uuid import uuid4
 
@@ -16,20 +15,11 @@ from ace_graph.memory.delta.operations import Add, Delta, Reset
 from ace_graph.memory.rights import Caller, PlaybookAccess
 from ace_graph.memory.sharing import Grant, Proposal, Relation, Subject, Trust
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, keeps_playbooks
-from ace_graph.testing.conformance.case import StoreUnderTest as Database
+from ace_graph.memory.stores.base import PlaybookStore, Store
 from ace_graph.testing.conformance.writing import NOON, adding, rewriting
 
 
-@asynccontextmanager
-async def opened(subject: Database) -> AsyncGenerator[NamingStore]:
-    """Open a store that has named playbooks. Raises AssertionError for one that lacks them."""
-    async with subject.open() as store:
-        assert keeps_playbooks(store), "the store lacks a method of NamingStore"
-        yield store
-
-
-async def created(store: NamingStore, owner: str, *texts: str, grants: tuple[Grant, ...] = ()) -> str:
+async def created(store: Store, owner: str, *texts: str, grants: tuple[Grant, ...] = ()) -> str:
     """Create a playbook of an owner, and return its id."""
     entry = checked_entry(str(uuid4()), PlaybookRef(owner, "api_client"), NOON)
     granted = tuple(Grant(each.subject, each.relation, entry.playbook_id, owner, NOON) for each in grants)
@@ -62,7 +52,7 @@ def asked_by(playbook_id: str, user: str, *teams: str) -> PlaybookAccess:
     return PlaybookAccess(playbook_id, Caller(user, frozenset(teams)), "theirs/api_client")
 
 
-def seen_by(store: NamingStore, playbook_id: str, user: str, *teams: str) -> PlaybookStore:
+def seen_by(store: Store, playbook_id: str, user: str, *teams: str) -> PlaybookStore:
     """Return the playbooks as a caller may use one of them."""
     return store.playbooks.asked(asked_by(playbook_id, user, *teams))
 

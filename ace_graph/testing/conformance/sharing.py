@@ -11,14 +11,8 @@ from ace_graph.memory.delta.operations import Add, Remove, Reset
 from ace_graph.memory.rights import Right
 from ace_graph.memory.sharing import Relation, Subject
 from ace_graph.testing.conformance.case import StoreUnderTest as Database
-from ace_graph.testing.conformance.shared_playbooks import (
-    created,
-    error_of,
-    grant_of,
-    opened,
-    seen_by,
-    unread,
-)
+from ace_graph.testing.conformance.case import opened
+from ace_graph.testing.conformance.shared_playbooks import created, error_of, grant_of, seen_by, unread
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, rewriting, write
 
 MANY_GRANTS = 10_000

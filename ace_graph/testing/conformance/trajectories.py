@@ -5,29 +5,29 @@ from __future__ import annotations
 from datetime import timedelta, timezone
 
 from ace_graph.memory.commit import Amend
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, deleted
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.testing.conformance.case import StoreUnderTest, with_pending
+from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.writing import NOON, new_learner, record, touching, write
 
 _ELSEWHERE = timezone(timedelta(hours=-5))
 
 
-async def _turn(store: PendingStore, learner: str, number: int, **fields: object) -> TurnRecord:
+async def _turn(store: Store, learner: str, number: int, **fields: object) -> TurnRecord:
     made = record(number, turn_id=f"t{number}").model_copy(update=fields)
     await write(store, learner, touching(), made)
     return made
 
 
-async def _found(store: PendingStore, learner: str, wanted: TrajectoryFilter, **page: int) -> list[str]:
+async def _found(store: Store, learner: str, wanted: TrajectoryFilter, **page: int) -> list[str]:
     return [turn.turn_id for turn in await store.find_turns(learner, wanted, **page)]
 
 
 async def every_filter_finds_its_own(subject: StoreUnderTest) -> None:
     """Each filter gives the turns that it means, the newest first, and two together give what both mean."""
     learner, other = new_learner(), new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         await _turn(store, other, 9, agent="crawler")
         await _turn(store, learner, 1, agent="crawler", task_type="api_call", status="failure")
         await _turn(store, learner, 2, agent="crawler", parent_id="t1")
@@ -55,7 +55,7 @@ async def every_filter_finds_its_own(subject: StoreUnderTest) -> None:
 async def pages_do_not_overlap(subject: StoreUnderTest) -> None:
     """`limit` and `skip` cut pages out of the whole, in order; others' turns are in none of them (N50)."""
     learner, other = new_learner(), new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         for number in range(6):
             await _turn(store, other, number)
             await _turn(store, learner, number)
@@ -68,7 +68,7 @@ async def pages_do_not_overlap(subject: StoreUnderTest) -> None:
 async def what_changes_is_found_as_it_is_now(subject: StoreUnderTest) -> None:
     """After an Amend the filters see the new values, not the old ones."""
     learner = new_learner()
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         await _turn(store, learner, 1, status="in_progress", completed_at=None)
 
         def end(turn: TurnRecord) -> TurnRecord:
@@ -82,7 +82,7 @@ async def what_changes_is_found_as_it_is_now(subject: StoreUnderTest) -> None:
 async def what_was_deleted_is_listed_nowhere(subject: StoreUnderTest) -> None:
     """A deleted trajectory is in no list and no word of it is left; its commit is still known as made."""
     learner, delta, made = new_learner(), touching(), record(1, turn_id="t1")
-    async with with_pending(subject) as store:
+    async with opened(subject) as store:
         await write(store, learner, delta, made)
         await _turn(store, learner, 2)
         await store.amend(learner, Amend("t1", deleted))

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.vectors import VectorChange, VectorStore, keeps_vectors
-from ace_graph.memory.stores.whole import can_copy
-from ace_graph.testing.conformance.case import StoreUnderTest
+from ace_graph.memory.stores.base import KeyedStore, VectorChange
+from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.writing import adding, new_learner, write
 
 _ROWS = {"hash-1": bytes(range(256)), "hash-2": b"\x00\x7f\x81"}
 
 
-@asynccontextmanager
-async def _opened(subject: StoreUnderTest) -> AsyncGenerator[VectorStore]:
-    async with subject.open() as store:
-        assert keeps_vectors(store), "the store lacks a method of VectorStore"
-        yield store
-
-
-async def _epoch(store: VectorStore, learner: str) -> str:
+async def _epoch(store: KeyedStore, learner: str) -> str:
     epoch = (await write(store, learner, adding("Draw a bar"))).snapshot.version.epoch
     assert epoch is not None
     return epoch
@@ -31,7 +20,7 @@ async def _epoch(store: VectorStore, learner: str) -> str:
 async def rows_come_back_to_every_process(subject: StoreUnderTest) -> None:
     """Rows are read as they were stored, also by another process; rows are added, replaced and deleted."""
     learner = new_learner()
-    async with _opened(subject) as one, _opened(subject) as two:
+    async with opened(subject) as one, opened(subject) as two:
         epoch = await _epoch(one, learner)
         assert await one.vectors(learner, "m") == {}
         assert await one.put_vectors(learner, epoch, VectorChange("m", _ROWS)) is True
@@ -44,7 +33,7 @@ async def rows_come_back_to_every_process(subject: StoreUnderTest) -> None:
 async def another_model_takes_the_place(subject: StoreUnderTest) -> None:
     """Rows of one model are never those of another, and go when another model's are stored."""
     learner, other = new_learner(), new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         epoch, others = await _epoch(store, learner), await _epoch(store, other)
         await store.put_vectors(learner, epoch, VectorChange("m", _ROWS))
         await store.put_vectors(other, others, VectorChange("m", _ROWS))
@@ -59,7 +48,7 @@ async def another_model_takes_the_place(subject: StoreUnderTest) -> None:
 async def two_processes_at_once_lose_nothing(subject: StoreUnderTest) -> None:
     """Rows that two processes store at once are all there."""
     learner = new_learner()
-    async with _opened(subject) as one, _opened(subject) as two:
+    async with opened(subject) as one, opened(subject) as two:
         epoch = await _epoch(one, learner)
         changes = [VectorChange("m", {"both": b"b", f"hash-{n}": b"1"}) for n in range(6)]
         stores = (one, two) * 3
@@ -73,7 +62,7 @@ async def two_processes_at_once_lose_nothing(subject: StoreUnderTest) -> None:
 async def forgetting_deletes_them(subject: StoreUnderTest) -> None:
     """Forgetting a learner deletes the rows, and no late write brings any back, in a next life neither."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         epoch = await _epoch(store, learner)
         await store.put_vectors(learner, epoch, VectorChange("m", _ROWS))
         await store.forget(learner)
@@ -88,22 +77,18 @@ async def forgetting_deletes_them(subject: StoreUnderTest) -> None:
 async def playbooks_and_copies_have_none_of_them(subject: StoreUnderTest) -> None:
     """A playbook whose id is a learner's has other rows; what is copied elsewhere holds no rows."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         epoch = await _epoch(store, learner)
-        whole: Store = store
-        assert can_copy(whole), "the store lacks a method of CopyableStore"
-        before = await whole.whole(learner)
+        before = await store.whole(learner)
         await store.put_vectors(learner, epoch, VectorChange("m", _ROWS))
-        assert await whole.whole(learner) == before
-        named: Store = whole.playbooks
-        assert keeps_vectors(named), "the playbooks lack a method of VectorStore"
-        assert await named.vectors(learner, "m") == {}
+        assert await store.whole(learner) == before
+        assert await store.playbooks.vectors(learner, "m") == {}
 
 
 async def a_commit_leaves_them(subject: StoreUnderTest) -> None:
     """Commits neither change nor delete rows."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         epoch = await _epoch(store, learner)
         await store.put_vectors(learner, epoch, VectorChange("m", _ROWS))
         await write(store, learner, adding("Name the unit"))

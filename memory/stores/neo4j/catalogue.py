@@ -1,35 +1,41 @@
-"""The catalogue of named playbooks in Neo4j, and their versions. With the Cypher for all of it.
+"""Named playbooks in Neo4j: the catalogue, grants, proposals, and teams. With the Cypher for all of it.
 
-The entry of a playbook is on the node of its state. All statements but one run in the namespace of playbooks,
-so they name the labels of learners (labels.py). Where no owner is, `owner` is ''.
+The entry of a playbook is on the node of its state. Statements on teams run in the namespace of learners; all
+others but one in that of playbooks, so they name the labels of learners, and a grant is an
+`AcePlaybookGrant`. Where no owner is, `owner` is ''. Grants change under the playbook's lock, as commits do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final, LiteralString, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf
 
 from ace_graph.memory.catalogue import (
     AttachedPlaybook,
     PlaybookEntry,
     PlaybookRef,
-    Scope,
-    Visibility,
     WantedPlaybook,
 )
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.rights import PlaybookAccess, Right
 from ace_graph.memory.serialization import load_effect
-from ace_graph.memory.sharing import Grant
+from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject
 from ace_graph.memory.snapshot import Label, Version
-from ace_graph.memory.stores.neo4j.queries import PARTS, STATE, Parts, base_properties, native, owner_name
-from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
-from ace_graph.memory.stores.neo4j.sharing import GrantRow, delete_sharing, list_shared_ids, read_grants
-from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.base import SharingExport, StoredVersion
+from ace_graph.memory.stores.neo4j.connection import Row, Runner, fetch, fetch_rows
+from ace_graph.memory.stores.neo4j.queries import PARTS, STATE, Parts, base_properties, owner_name
+from ace_graph.memory.stores.records import (
+    GRANT_COLUMNS,
+    columns,
+    entry_of,
+    grant_of,
+    grant_row,
+    proposal_columns,
+    stored_version_of,
+)
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     StoredBase,
@@ -38,6 +44,169 @@ from ace_graph.memory.stores.snapshot_and_log import (
     dump_base,
     load_base,
 )
+
+_GRANT = """
+g.playbook_id AS playbook_id, g.subject AS subject, g.relation AS relation,
+g.granted_by AS granted_by, g.at AS at
+"""
+READ: Final = f"""
+UNWIND $subjects AS subject
+MATCH (g:AceGrant {{playbook_id: $uid, subject: subject}}) RETURN {_GRANT}
+"""
+LIST: Final = f"""
+MATCH (g:AceGrant {{playbook_id: $uid}}) WHERE g.subject > $after
+RETURN {_GRANT} ORDER BY g.subject LIMIT $limit
+"""
+PUT: Final = """
+UNWIND $grants AS grant
+MERGE (g:AceGrant {playbook_id: grant.playbook_id, subject: grant.subject}) SET g += grant
+"""
+DROP: Final = """
+MATCH (g:AceGrant {playbook_id: $uid, subject: $subject}) DELETE g RETURN count(*) AS gone
+"""
+DROP_ALL: Final = "MATCH (g:AceGrant {playbook_id: $uid}) DELETE g"
+DROP_PROPOSALS: Final = "MATCH (p:AceProposal {playbook_id: $uid}) DELETE p"
+ABOUT: Final = f"""
+MATCH (g:AceGrant) WHERE g.subject = $subject OR g.playbook_id IN $owned
+RETURN {_GRANT} ORDER BY g.playbook_id, g.subject
+"""
+PROPOSED_BY: Final = """
+MATCH (p:AceProposal {proposer: $user}) WHERE p.proposal_id > $after
+RETURN p.proposal_json AS proposal_json ORDER BY p.proposal_id LIMIT $limit
+"""
+ADD_PROPOSAL: Final = "CREATE (p:AceProposal) SET p = $proposal"
+PROPOSALS: Final = """
+MATCH (p:AceProposal {playbook_id: $uid})
+WHERE p.proposal_id > $after AND ($state IS NULL OR p.state = $state)
+RETURN p.proposal_json AS proposal_json ORDER BY p.proposal_id LIMIT $limit
+"""
+DECIDE: Final = """
+MATCH (p:AceProposal {proposal_id: $proposal.proposal_id})
+WHERE p.playbook_id = $proposal.playbook_id AND p.state = $held
+SET p = $proposal RETURN count(*) AS decided
+"""
+FORGET_PROPOSALS: Final = "MATCH (p:AceProposal {proposer: $user}) DELETE p RETURN count(*) AS gone"
+SHARED: Final = """
+UNWIND $subjects AS subject
+MATCH (g:AceGrant {subject: subject}) WHERE g.playbook_id > $after
+RETURN DISTINCT g.playbook_id AS playbook_id ORDER BY playbook_id LIMIT $limit
+"""
+FORGET_GRANTS: Final = """
+OPTIONAL MATCH (own:AceGrant {subject: $subject})
+WITH collect(own) AS gone
+FOREACH (g IN gone | DELETE g)
+WITH size(gone) AS gone
+OPTIONAL MATCH (g:AceGrant {granted_by: $user})
+SET g.granted_by = ''
+RETURN DISTINCT gone
+"""
+TEAMS_OF: Final = """
+MATCH (m:AceTeamMember {member: $user}) RETURN m.team_id AS name ORDER BY name
+"""
+TEAMS: Final = """
+MATCH (m:AceTeamMember) WHERE m.team_id > $after RETURN DISTINCT m.team_id AS name ORDER BY name LIMIT $limit
+"""
+TEAMS_LIKE: Final = """
+MATCH (m:AceTeamMember {team_key: $key}) WHERE m.team_id <> $team RETURN DISTINCT m.team_id AS name
+"""
+MEMBERS: Final = """
+MATCH (m:AceTeamMember {team_id: $team}) WHERE m.member > $after
+RETURN m.member AS name ORDER BY name LIMIT $limit
+"""
+ADD: Final = """
+UNWIND $members AS member
+MERGE (m:AceTeamMember {team_id: $team, member: member})
+ON CREATE SET m.team_key = $key, m.added = true
+WITH m, m.added AS added REMOVE m.added
+RETURN count(added) AS moved
+"""
+REMOVE: Final = """
+UNWIND $members AS member
+MATCH (m:AceTeamMember {team_id: $team, member: member}) DELETE m RETURN count(*) AS moved
+"""
+LEAVE: Final = "MATCH (m:AceTeamMember {member: $user}) DELETE m RETURN count(*) AS gone"
+
+
+async def read_grants(run: Runner, playbook_id: str, subjects: Sequence[str]) -> tuple[Grant, ...]:
+    """Return the grants of a playbook to these subjects."""
+    if not subjects:
+        return ()
+    return tuple(map(grant_of, await fetch_rows(run, READ, uid=playbook_id, subjects=list(subjects))))
+
+
+async def list_grants(run: Runner, playbook_id: str, limit: int, after: str) -> tuple[Grant, ...]:
+    """Return grants of a playbook in the order of their subjects."""
+    return tuple(map(grant_of, await fetch_rows(run, LIST, uid=playbook_id, limit=limit, after=after)))
+
+
+async def put_grants(run: Runner, grants: Iterable[Grant]) -> None:
+    """Store grants; one that a subject has on the same playbook is replaced."""
+    await fetch(run, PUT, grants=grant_rows(grants))
+
+
+async def delete_sharing(run: Runner, playbook_id: str) -> None:
+    """Delete all grants of a playbook, and the proposals for it."""
+    await fetch(run, DROP_ALL, uid=playbook_id)
+    await fetch(run, DROP_PROPOSALS, uid=playbook_id)
+
+
+async def read_sharing(run: Runner, user: str, owned: Sequence[str]) -> SharingExport:
+    """Return a user's teams, grants and proposals, with the grants on the playbooks `owned`."""
+    named, subject = run.of("playbooks"), str(Subject("user", user))
+    grants = await fetch_rows(named, ABOUT, subject=subject, owned=list(owned))
+    made = await proposals_by(named, user, 2**31, "")
+    return SharingExport(await teams_of(run.of("learners"), user), tuple(map(grant_of, grants)), made)
+
+
+async def proposals_by(run: Runner, user: str, limit: int, after: str) -> tuple[Proposal, ...]:
+    """Return proposals that a user made, in the order of their ids; runs in the namespace of playbooks."""
+    rows = await fetch(run, PROPOSED_BY, user=user, limit=limit, after=after)
+    return tuple(Proposal.model_validate_json(str(row["proposal_json"])) for row in rows)
+
+
+async def add_proposal(run: Runner, proposal: Proposal) -> None:
+    """Store a new proposal."""
+    await fetch(run, ADD_PROPOSAL, proposal=proposal_columns(proposal))
+
+
+async def list_proposals(
+    run: Runner, playbook_id: str, state: ProposalState | None, limit: int, after: str
+) -> tuple[Proposal, ...]:
+    """Return proposals for a playbook, in the order of their ids."""
+    rows = await fetch(run, PROPOSALS, uid=playbook_id, state=state, limit=limit, after=after)
+    return tuple(Proposal.model_validate_json(str(row["proposal_json"])) for row in rows)
+
+
+async def list_shared_ids(run: Runner, subjects: Sequence[str], limit: int, after: str) -> tuple[str, ...]:
+    """Return the ids of playbooks with a grant to one of the subjects, in order."""
+    rows = await fetch(run, SHARED, subjects=list(subjects), limit=limit, after=after)
+    return tuple(str(row["playbook_id"]) for row in rows)
+
+
+async def teams_of(run: Runner, user: str) -> tuple[str, ...]:
+    """Return the teams that a user is in, in order."""
+    return _names(await fetch(run, TEAMS_OF, user=user))
+
+
+async def forget_member(run: Runner, user: str) -> bool:
+    """Delete a user's memberships and proposals, the grants to the user, and the name in grants to others."""
+    (left,) = await fetch(run.of("learners"), LEAVE, user=user)
+    (row,) = await fetch(run.of("playbooks"), FORGET_GRANTS, user=user, subject=str(Subject("user", user)))
+    (withdrawn,) = await fetch(run.of("playbooks"), FORGET_PROPOSALS, user=user)
+    return any(row["gone"] != 0 for row in (left, row, withdrawn))
+
+
+def grant_rows(grants: Iterable[Grant]) -> list[Row]:
+    """Return grants as properties of nodes."""
+    return [{**columns(GRANT_COLUMNS, grant_row(grant)), "at": grant.at} for grant in grants]
+
+
+def _names(rows: list[Row]) -> tuple[str, ...]:
+    return tuple(str(row["name"]) for row in rows)
+
+
+# The catalogue, and the versions of a playbook.
+
 
 _ENTRY = """
 m.user_id AS playbook_id, m.owner AS owner, m.name AS name, m.created_at AS created_at,
@@ -94,7 +263,7 @@ CALL () {{
     grants: COLLECT {{
       UNWIND wanted.subjects AS subject
       MATCH (g:AcePlaybookGrant {{playbook_id: p.user_id, subject: subject}})
-      RETURN g {{.playbook_id, .subject, .relation, .granted_by, .at}}
+      RETURN [g.playbook_id, g.subject, g.relation, g.granted_by, g.at]
     }},
     parts: CASE WHEN p.epoch = wanted.epoch AND p.etag = wanted.etag THEN null
       ELSE {_ATTACHED_PARTS} END
@@ -165,33 +334,25 @@ SET m.base_bytes = coalesce(head(COLLECT {
 """Replace the contents that are kept; the caller holds the lock."""
 
 
-async def list_owners(run: Runner, limit: int, after: str) -> tuple[str, ...]:
-    """Return the learners who own named playbooks, in order."""
-    return tuple(str(row["owner"]) for row in await fetch(run, OWNERS, after=after, limit=limit))
-
-
-async def set_fields(run: Runner, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
-    """Replace the description and the scope of an entry; False where there is none."""
-    rows = await fetch(run, SET_FIELDS, uid=playbook_id, description=description, scope=scope)
-    return bool(rows)
-
-
 async def find_entry(run: Runner, ref: PlaybookRef) -> PlaybookEntry | None:
     """Return the entry of an owner and a name; `default` is the owner's memory."""
     if ref.is_default:
-        return _first(await fetch(run.of("learners"), OWN, uid=ref.owner))
-    return _first(await fetch(run, FIND, owner_name=owner_name(ref)))
+        rows = await fetch_rows(run.of("learners"), OWN, uid=ref.owner)
+    else:
+        rows = await fetch_rows(run, FIND, owner_name=owner_name(ref))
+    return entry_of(rows[0]) if rows else None
 
 
 async def read_entry(run: Runner, playbook_id: str) -> PlaybookEntry | None:
     """Return the entry with an id."""
-    return _first(await fetch(run, GET, uid=playbook_id))
+    rows = await fetch_rows(run, GET, uid=playbook_id)
+    return entry_of(rows[0]) if rows else None
 
 
 async def list_entries(run: Runner, owner: str | None, limit: int, after: str) -> tuple[PlaybookEntry, ...]:
     """Return entries of an owner in the order of their name keys."""
-    rows = await fetch(run, ENTRIES, owner=owner or "", limit=limit, after=after)
-    return tuple(_EntryRow.model_validate(row).entry() for row in rows)
+    rows = await fetch_rows(run, ENTRIES, owner=owner or "", limit=limit, after=after)
+    return tuple(map(entry_of, rows))
 
 
 async def list_shared(
@@ -199,7 +360,10 @@ async def list_shared(
 ) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
     """Return playbooks with a grant to one of the subjects, in the order of their ids, with these grants."""
     ids = await list_shared_ids(run, subjects, limit, after)
-    found = [(await read_entry(run, each), await read_grants(run, each, subjects)) for each in ids]
+    found = [
+        (await read_entry(run, playbook_id), await read_grants(run, playbook_id, subjects))
+        for playbook_id in ids
+    ]
     return tuple((entry, grants) for entry, grants in found if entry is not None)
 
 
@@ -226,20 +390,20 @@ def wanted_rows(wanted: Sequence[WantedPlaybook]) -> list[Row]:
     return [
         {
             "place": place,
-            "owner_name": owner_name(each.ref),
-            "epoch": each.known.epoch,
-            "etag": each.known.etag,
-            "subjects": list(each.subjects),
+            "owner_name": owner_name(asked.ref),
+            "epoch": asked.known.epoch,
+            "etag": asked.known.etag,
+            "subjects": list(asked.subjects),
         }
-        for place, each in enumerate(wanted)
+        for place, asked in enumerate(wanted)
     ]
 
 
 async def read_versions(run: Runner, key: str) -> tuple[StoredVersion, ...]:
     """Return all versions, the oldest first."""
     held = await _kept(run, key)
-    rows = await fetch(run, VERSIONS, uid=key)
-    return tuple(_VersionRow.model_validate(row).version(held.base, frozenset(held.kept)) for row in rows)
+    rows = await fetch_rows(run, VERSIONS, uid=key)
+    return tuple(stored_version_of(row, base=held.base, kept=held.kept) for row in rows)
 
 
 async def read_content_at(run: Runner, key: str, n: int) -> Playbook | None:
@@ -274,7 +438,7 @@ async def keep_contents(run: Runner, key: str, base: int, contents: Mapping[int,
         base=base,
         of_state=of_state,
         versions=[*contents, of_state],
-        contents=[base_properties(key, each) for each in bases],
+        contents=[base_properties(key, content) for content in bases],
     )
 
 
@@ -282,10 +446,6 @@ async def _kept(run: Runner, key: str) -> _KeptRow:
     """What is stored of the versions of a playbook."""
     rows = await fetch(run, KEPT, uid=key)
     return _KeptRow.model_validate(rows[0]) if rows else _KeptRow(newest=-1)
-
-
-def _first(rows: list[Row]) -> PlaybookEntry | None:
-    return _EntryRow.model_validate(rows[0]).entry() if rows else None
 
 
 class _KeptRow(BaseModel):
@@ -298,55 +458,6 @@ class _KeptRow(BaseModel):
     base: int = 0
     of_state: int = 0
     kept: tuple[int, ...] = ()
-
-
-class _VersionRow(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    n: int
-    major: int | None
-    minor: int | None
-    at: Annotated[datetime, BeforeValidator(native)]
-    author: str
-    reason: str
-    op_id: str
-
-    def version(self, base: int, kept: frozenset[int]) -> StoredVersion:
-        label = Label(self.major or 0, self.minor or 0)
-        readable = self.n >= base or self.n in kept
-        return StoredVersion(self.n, label, self.at, self.author, self.reason, self.op_id, readable)
-
-
-class _EntryRow(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    playbook_id: str
-    owner: str
-    name: str
-    created_at: Annotated[datetime, BeforeValidator(native)]
-    updated_at: Annotated[datetime, BeforeValidator(native)]
-    description: str
-    scope: Scope
-    visibility: Visibility
-    epoch: str
-    version: int
-    etag: str
-    major: int | None
-    minor: int | None
-
-    def entry(self) -> PlaybookEntry:
-        label = Label(self.major or 0, self.minor or 0)
-        return PlaybookEntry(
-            self.playbook_id,
-            self.owner or None,
-            self.name,
-            self.created_at,
-            self.updated_at,
-            self.description,
-            self.scope,
-            self.visibility,
-            Version(self.epoch, self.version, self.etag, label),
-        )
 
 
 class AttachedRow(BaseModel):
@@ -365,7 +476,7 @@ class AttachedRow(BaseModel):
     content_base: int | None
     parts: Parts | None
     owner: str
-    grants: tuple[GrantRow, ...]
+    grants: tuple[Annotated[InstanceOf[Grant], BeforeValidator(grant_of)], ...]
 
     def attached(self) -> AttachedPlaybook:
         """Return the playbook.
@@ -376,10 +487,8 @@ class AttachedRow(BaseModel):
         if self.parts is not None:
             base = self.parts.base or (None if self.content_base else EMPTY_BASE)
             content = content_of(base, self.parts.effects, self._version())
-        grants = tuple(each.grant() for each in self.grants)
-        return AttachedPlaybook(
-            self.playbook_id, self.name, self._version(), content, self.owner or None, grants
-        )
+        version, owner = self._version(), self.owner or None
+        return AttachedPlaybook(self.playbook_id, self.name, version, content, owner, self.grants)
 
     def _version(self) -> Version:
         label = Label(self.major or 0, self.minor or 0)

@@ -5,23 +5,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, LiteralString, NamedTuple, cast
+from typing import Final, LiteralString
 
-from ace_graph.base.retention import Cutoffs
-from ace_graph.memory.record_retention import Cleaned, CleaningPlace, Fate, References, fate, named_turns
-from ace_graph.memory.serialization import load_record
-from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
+from ace_graph.memory.record_retention import Cleaned, named_turns
+from ace_graph.memory.stores.cleaning import Batch, OldTurn
 from ace_graph.memory.stores.neo4j.commit import lock, read_locked
-from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink
-from ace_graph.memory.stores.neo4j.queries import native, turn_properties
-from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
+from ace_graph.memory.stores.neo4j.connection import (
+    Neo4jConnection,
+    Neo4jLink,
+    Row,
+    Runner,
+    fetch,
+    fetch_rows,
+)
+from ace_graph.memory.stores.neo4j.queries import turn_properties
+from ace_graph.memory.stores.records import moment
 from ace_graph.memory.trajectory import without_steps
-from ace_graph.memory.turn import TurnRecord
 
 _OLD_TURN = """
-RETURN t.key AS key, t.record_json AS record_json, t.seq AS seq,
+RETURN t.key AS key, t.seq AS seq, t.record_json AS record_json,
   EXISTS { MATCH (p:AcePending {user_id: $uid, turn_id: t.turn_id}) } AS waits,
   EXISTS { MATCH (c:AceTurn {user_id: $uid, parent_id: t.turn_id}) } AS has_parts,
 """
@@ -98,127 +101,82 @@ RETURN learners, turns, deltas, pending
 _BEGINNING_OF_TIME = datetime(1, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class CleaningCall:
-    """One call of clean."""
-
-    learner: str
-    cutoffs: Cutoffs
-    place: CleaningPlace
-    most: int
-    dry_run: bool
-
-    @property
-    def before(self) -> datetime | None:
-        """Only older rows are read."""
-        return self.cutoffs.steps if self.place.part == "steps" else self.cutoffs.records
-
-    @property
-    def query(self) -> LiteralString:
-        """The statement that finds the old rows of this part."""
-        queries: dict[str, LiteralString] = {"steps": OLD_STEPS, "turns": OLD_TURNS, "deltas": COUNT_DELTAS}
-        return queries[self.place.part]
-
-    @property
-    def following(self) -> CleaningPlace | None:
-        """Where the next part begins."""
-        return {"steps": CleaningPlace("turns"), "turns": CleaningPlace("deltas"), "deltas": None}[
-            self.place.part
-        ]
-
-    def parameters(self) -> dict[str, object]:
-        """The parameters of the statements."""
-        return {
-            "uid": self.learner,
-            "before": self.before,
-            "at": self.place.at or _BEGINNING_OF_TIME,
-            "seq": self.place.seq,
-            "failures": self.cutoffs.keep_failures,
-            "most": self.most,
-        }
+_QUERIES: Final[dict[str, LiteralString]] = {"steps": OLD_STEPS, "turns": OLD_TURNS, "deltas": COUNT_DELTAS}
+"""The statements that find the old rows of each part."""
 
 
-class _Old(NamedTuple):
-    key: str
-    turn: TurnRecord
-    fate: Fate
-    at: datetime
-    seq: int
+def _parameters(batch: Batch) -> dict[str, object]:
+    return {
+        "uid": batch.learner,
+        "before": batch.before,
+        "at": batch.place.at or _BEGINNING_OF_TIME,
+        "seq": batch.place.seq,
+        "failures": batch.cutoffs.keep_failures,
+        "most": batch.most,
+    }
 
 
-async def clean_batch(connection: Neo4jConnection, link: Neo4jLink, batch: CleaningCall) -> Cleaned:
+async def clean_batch(
+    connection: Neo4jConnection, link: Neo4jLink, batch: Batch, *, dry_run: bool
+) -> Cleaned:
     """Read one batch of rows and delete what is too old. Without any rows, no lock is taken."""
     if batch.before is None:
         return Cleaned(next=batch.following)
-    found = await connection.rows(link, batch.query, **batch.parameters())
+    found = await connection.rows(link, _QUERIES[batch.place.part], **_parameters(batch))
     if batch.place.part == "deltas":
         count = _number(found)
-        if batch.dry_run or not count:
+        if dry_run or not count:
             return Cleaned(deltas=count)
         async with connection.transaction(link) as transaction:
             return await _delete_deltas(transaction, batch)
     if not found:
         return Cleaned(next=batch.following)
     async with connection.transaction(link) as transaction:
-        return await _clean_turns(transaction, batch)
+        return await _clean_turns(transaction, batch, dry_run=dry_run)
 
 
-async def _clean_turns(run: Runner, batch: CleaningCall) -> Cleaned:
+async def _clean_turns(run: Runner, batch: Batch, *, dry_run: bool) -> Cleaned:
     snapshot = await read_locked(run, batch.learner)
     if snapshot.absent:
         return Cleaned(next=batch.following)
-    rows = await fetch(run, batch.query, **batch.parameters())
-    named = named_turns(snapshot)
-    old = [_with_fate(row, named, batch.cutoffs) for row in rows]
-    if not batch.dry_run:
-        await _delete_or_empty(run, batch, old)
-    ends = [each.fate for each in old]
-    following = batch.following
-    if len(old) == batch.most:
-        following = CleaningPlace(batch.place.part, old[-1].at, old[-1].seq)
-    if batch.place.part == "turns":
-        return Cleaned(turns=ends.count("goes"), next=following)
-    return Cleaned(steps=ends.count("loses steps"), unreflected=ends.count("unreflected"), next=following)
-
-
-def _with_fate(row: Row, named: frozenset[str], cutoffs: Cutoffs) -> _Old:
-    turn = load_record(str(row["record_json"]))
-    ids = frozenset((turn.turn_id,))
-    references = References(ids if row["waits"] else frozenset(), ids if row["has_parts"] else named)
+    rows = await fetch_rows(run, _QUERIES[batch.place.part], **_parameters(batch))
     # The server would compare the driver's own UTC zone as a different zone.
-    at = cast("datetime", native(row["at"])).astimezone(UTC)
-    return _Old(str(row["key"]), turn, fate(turn, references, cutoffs), at, int(str(row["seq"])))
+    in_utc = ((*row, moment(at).astimezone(UTC)) for *row, at in rows)
+    old = batch.with_fates(in_utc, named_turns(snapshot))
+    if not dry_run:
+        await _delete_or_empty(run, batch, old)
+    return batch.cleaned(old)
 
 
-async def _delete_or_empty(run: Runner, batch: CleaningCall, old: list[_Old]) -> None:
+async def _delete_or_empty(run: Runner, batch: Batch, old: list[OldTurn]) -> None:
     if batch.place.part == "turns":
-        going = [each.key for each in old if each.fate == "goes"]
+        going = [row.key for row in old if row.fate == "goes"]
         if going:
             await fetch(run, DELETE_TURNS, keys=going)
             await _mark_keys(run, batch)
         return
     # Nodes from before `has_steps` was stored seem to have steps.
     emptied = [
-        {"key": each.key, "turn": turn_properties(without_steps(each.turn, "retention"))}
-        for each in old
-        if each.fate == "loses steps"
+        {"key": row.key, "turn": turn_properties(without_steps(row.turn, "retention"))}
+        for row in old
+        if row.fate == "loses steps"
     ]
-    emptied += [{"key": each.key, "turn": turn_properties(each.turn)} for each in old if not each.turn.steps]
+    emptied += [{"key": row.key, "turn": turn_properties(row.turn)} for row in old if not row.turn.steps]
     if emptied:
         await fetch(run, EMPTY_TURNS, turns=emptied)
 
 
-async def _delete_deltas(run: Runner, batch: CleaningCall) -> Cleaned:
+async def _delete_deltas(run: Runner, batch: Batch) -> Cleaned:
     state = await lock(run, batch.learner)
     if state is None or state.epoch is None:
         return Cleaned()
-    deleted = _number(await fetch(run, DELETE_DELTAS, **batch.parameters()))
+    deleted = _number(await fetch(run, DELETE_DELTAS, **_parameters(batch)))
     if deleted:
         await _mark_keys(run, batch)
     return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
 
 
-async def _mark_keys(run: Runner, batch: CleaningCall) -> None:
+async def _mark_keys(run: Runner, batch: Batch) -> None:
     if batch.cutoffs.records is not None:
         moment = batch.cutoffs.records.timestamp()
         await fetch(run, MARK_KEYS, uid=batch.learner, keys_from=moment)
@@ -226,29 +184,3 @@ async def _mark_keys(run: Runner, batch: CleaningCall) -> None:
 
 def _number(rows: list[Row]) -> int:
     return int(str(rows[0]["deltas"])) if rows else 0
-
-
-async def begin_cleaning(connection: Neo4jConnection, link: Neo4jLink, now: datetime, every: float) -> bool:
-    """Return whether a cleaning is due; if so, record its start. A clock set back blocks no cleaning."""
-    return bool(await connection.rows(link, BEGIN, now=now.timestamp(), every=every))
-
-
-async def list_learners(run: Runner, limit: int, after: str) -> tuple[LearnerSummary, ...]:
-    """Return learners in the order of their ids."""
-    rows = await fetch(run, LEARNERS, limit=limit, after=after)
-    return tuple(
-        LearnerSummary(
-            str(row["learner_id"]),
-            int(str(row["version"])),
-            cast("datetime", native(row["created_at"])),
-            cast("datetime", native(row["changed_at"])),
-            cast("datetime | None", native(row["last_turn"])),
-        )
-        for row in rows
-    )
-
-
-async def read_sizes(run: Runner) -> StoreSizes:
-    """Return the numbers of nodes, which the server keeps."""
-    (row,) = await fetch(run, SIZES)
-    return StoreSizes(*(int(str(row[name])) for name in ("learners", "turns", "deltas", "pending")))

@@ -12,28 +12,25 @@ from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import Amend, Commit, PendingItem, begun_at, check_age, check_not_forgotten
 from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
-from ace_graph.memory.stores.neo4j.catalogue import check_right
-from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink
+from ace_graph.memory.stores.neo4j.catalogue import check_right, grant_rows
+from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink, Runner, fetch
 from ace_graph.memory.stores.neo4j.queries import (
     STATE,
     Parts,
     Properties,
     Reply,
     base_properties,
+    delta_properties,
     known_parameter,
     stamps_properties,
-    write_delta,
+    turn_node,
     write_entry,
     write_state,
-    write_turn,
     write_use,
 )
-from ace_graph.memory.stores.neo4j.runner import Runner, fetch
-from ace_graph.memory.stores.neo4j.sharing import grant_rows
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,
@@ -153,7 +150,7 @@ async def fold(run: Runner, learner: str, serialized: SerializedPlan) -> None:
     if folds.access:
         mark = (NO_STAMPS if parts.stamps is None else parts.stamps).mark
         check_touches(mark, parts.touches, head.access_mark)
-        if not any(each.mark == snapshot.access.mark for each in parts.touches):
+        if not any(touched.mark == snapshot.access.mark for touched in parts.touches):
             return
         await fetch(
             run,
@@ -166,7 +163,7 @@ async def fold(run: Runner, learner: str, serialized: SerializedPlan) -> None:
 
 
 def _up_to(links: tuple[StoredEffect, ...], version: Version) -> list[StoredEffect]:
-    return [each for each in links if each.n <= version.n]
+    return [link for link in links if link.n <= version.n]
 
 
 _ATTEMPTS = 5
@@ -336,8 +333,8 @@ def _parameters(request: CommitRequest, serialized: SerializedPlan, *, create: b
     return {
         "uid": learner,
         "state": write_state(serialized, learner, create=create) | _entry(request.entry, create=create),
-        "deltas": [write_delta(serialized, learner)] if serialized.in_history else [],
-        "turns": [] if turn is None else [write_turn(plan, learner, turn)],
+        "deltas": [delta_properties(learner, serialized.delta)] if serialized.in_history else [],
+        "turns": [] if turn is None else [turn_node(learner, serialized.turn(turn), turn)],
         "bases": [base_properties(learner, serialized.base)] if without_content else [],
         "effect_bytes": serialized.effect_bytes,
         "touches_bytes": serialized.touches_bytes,

@@ -12,14 +12,15 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from functools import partial
-from typing import LiteralString, TypeVar, cast
+from functools import cache, partial
+from typing import Any, Final, Literal, LiteralString, TypeVar, cast
 from urllib.parse import SplitResult, urlsplit
 
 from neo4j import (
     AsyncDriver,
     AsyncGraphDatabase,
     AsyncSession,
+    AsyncTransaction,
     NotificationDisabledClassification,
     NotificationMinimumSeverity,
 )
@@ -37,16 +38,167 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_r
 
 from ace_graph.base.errors import (
     CommitContention,
+    OtherSchema,
     StoreAuthError,
     StoreError,
     StoreUnavailable,
     StoreUrlError,
 )
 from ace_graph.base.portal import Portal, portal
-from ace_graph.memory.stores.base import Timeouts
+from ace_graph.memory.stores.base import Timeouts, other_schema
 from ace_graph.memory.stores.commit_queue import CommitQueue
-from ace_graph.memory.stores.neo4j.runner import Namespace, Row, Runner, fetch
-from ace_graph.memory.stores.neo4j.schema import HELD, RECORD, SCHEMA, STATEMENTS, is_made
+
+Row = dict[str, object]
+Namespace = Literal["learners", "playbooks"]
+
+
+@cache
+def of_playbooks(statement: LiteralString) -> LiteralString:
+    """Return a statement on the nodes of learners as one on those of playbooks.
+
+    The state of a playbook is an `AcePlaybook`; the label of any other node begins so, as `AcePlaybookDelta`.
+    """
+    return statement.replace(":Ace", ":AcePlaybook").replace(":AcePlaybookMemoryState", ":AcePlaybook")
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A session or a transaction whose statements run on the nodes of one namespace."""
+
+    on: AsyncSession | AsyncTransaction
+    namespace: Namespace = "learners"
+
+    def of(self, namespace: Namespace) -> Runner:
+        """Return the same session or transaction, for a namespace."""
+        return Runner(self.on, namespace)
+
+
+async def fetch(run: Runner, query: LiteralString, /, **parameters: object) -> list[Row]:
+    """Run one statement and return its rows."""
+    statement = of_playbooks(query) if run.namespace == "playbooks" else query
+    result = await run.on.run(statement, {name: _hidden_in_logs(value) for name, value in parameters.items()})
+    return await result.data()
+
+
+async def fetch_rows(run: Runner, query: LiteralString, /, **parameters: object) -> list[tuple[Any, ...]]:
+    """Run one statement and return its rows as tuples, in the order of its columns (see records.py)."""
+    return [tuple(row.values()) for row in await fetch(run, query, **parameters)]
+
+
+class _HiddenMap(dict[str, object]):
+    """A map whose repr has the keys only.
+
+    The driver formats all parameters for its debug log, even when logging is off. With a playbook among them
+    that takes milliseconds, and what learners said must not be logged.
+    """
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(self)}>"
+
+
+class _HiddenList(list[object]):
+    """A list whose repr has the length only."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} values>"
+
+
+def _hidden_in_logs(value: object) -> object:
+    if isinstance(value, dict):
+        return _HiddenMap(cast("Row", value))
+    return _HiddenList(cast("list[object]", value)) if isinstance(value, list) else value
+
+
+# The schema of the Neo4j store: constraints and indexes, made at the first call, and its name.
+#
+# Every statement is idempotent, so any number of processes can start at once. A database with another schema
+# is refused as it is. There is no constraint and no index on `User`: those nodes may belong to the host
+# application.
+
+
+SCHEMA: Final = "1"
+
+STATEMENTS: Final[tuple[LiteralString, ...]] = (
+    "CREATE CONSTRAINT ace_schema_name IF NOT EXISTS FOR (n:AceSchema) REQUIRE n.name IS UNIQUE",
+    "CREATE CONSTRAINT ace_state_user IF NOT EXISTS FOR (n:AceMemoryState) REQUIRE n.user_id IS UNIQUE",
+    "CREATE CONSTRAINT ace_lock_user IF NOT EXISTS FOR (n:AceLock) REQUIRE n.user_id IS UNIQUE",
+    "CREATE CONSTRAINT ace_delta_key IF NOT EXISTS FOR (n:AceDelta) REQUIRE n.key IS UNIQUE",
+    "CREATE CONSTRAINT ace_turn_key IF NOT EXISTS FOR (n:AceTurn) REQUIRE n.key IS UNIQUE",
+    "CREATE INDEX ace_turn_order IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.seq)",
+    "CREATE INDEX ace_turn_completed IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.completed_at)",
+    "CREATE INDEX ace_turn_status IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.status)",
+    "CREATE INDEX ace_turn_mode IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.mode)",
+    "CREATE INDEX ace_turn_id IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.turn_id)",
+    "CREATE CONSTRAINT ace_bullet_key IF NOT EXISTS FOR (n:AceBullet) REQUIRE n.key IS UNIQUE",
+    "CREATE CONSTRAINT ace_bullet_hash IF NOT EXISTS FOR (n:AceBullet) REQUIRE n.hash_key IS UNIQUE",
+    "CREATE CONSTRAINT ace_pending_key IF NOT EXISTS FOR (n:AcePending) REQUIRE n.key IS UNIQUE",
+    "CREATE INDEX ace_pending_free IF NOT EXISTS FOR (n:AcePending) ON (n.state, n.free_at)",
+    "CREATE INDEX ace_pending_learner IF NOT EXISTS FOR (n:AcePending) ON (n.user_id, n.state)",
+    "CREATE INDEX ace_turn_agent IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.agent)",
+    "CREATE INDEX ace_turn_type IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.task_type)",
+    "CREATE INDEX ace_turn_parent IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.parent_id)",
+    "CREATE CONSTRAINT ace_duty_name IF NOT EXISTS FOR (n:AceDuty) REQUIRE n.name IS UNIQUE",
+    "CREATE INDEX ace_turn_started IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.started_at)",
+    "CREATE INDEX ace_delta_age IF NOT EXISTS FOR (n:AceDelta) ON (n.user_id, n.at)",
+    "CREATE INDEX ace_pending_turn IF NOT EXISTS FOR (n:AcePending) ON (n.user_id, n.turn_id)",
+    "CREATE CONSTRAINT ace_playbook_id IF NOT EXISTS FOR (n:AcePlaybook) REQUIRE n.user_id IS UNIQUE",
+    "CREATE CONSTRAINT ace_playbook_owner_name IF NOT EXISTS"
+    " FOR (n:AcePlaybook) REQUIRE n.owner_name IS UNIQUE",
+    "CREATE INDEX ace_playbook_owner IF NOT EXISTS FOR (n:AcePlaybook) ON (n.owner, n.name_key)",
+    "CREATE CONSTRAINT ace_playbook_lock IF NOT EXISTS FOR (n:AcePlaybookLock) REQUIRE n.user_id IS UNIQUE",
+    "CREATE CONSTRAINT ace_playbook_delta IF NOT EXISTS FOR (n:AcePlaybookDelta) REQUIRE n.key IS UNIQUE",
+    "CREATE CONSTRAINT ace_playbook_turn IF NOT EXISTS FOR (n:AcePlaybookTurn) REQUIRE n.key IS UNIQUE",
+    "CREATE CONSTRAINT ace_playbook_pending IF NOT EXISTS FOR (n:AcePlaybookPending) REQUIRE n.key IS UNIQUE",
+    "CREATE CONSTRAINT ace_playbook_duty IF NOT EXISTS FOR (n:AcePlaybookDuty) REQUIRE n.name IS UNIQUE",
+    "CREATE CONSTRAINT ace_playbook_grant IF NOT EXISTS"
+    " FOR (n:AcePlaybookGrant) REQUIRE (n.playbook_id, n.subject) IS UNIQUE",
+    "CREATE INDEX ace_playbook_grant_subject IF NOT EXISTS"
+    " FOR (n:AcePlaybookGrant) ON (n.subject, n.playbook_id)",
+    "CREATE INDEX ace_playbook_grant_giver IF NOT EXISTS FOR (n:AcePlaybookGrant) ON (n.granted_by)",
+    "CREATE CONSTRAINT ace_team_member IF NOT EXISTS"
+    " FOR (n:AceTeamMember) REQUIRE (n.team_id, n.member) IS UNIQUE",
+    "CREATE INDEX ace_team_member_user IF NOT EXISTS FOR (n:AceTeamMember) ON (n.member)",
+    "CREATE INDEX ace_team_member_key IF NOT EXISTS FOR (n:AceTeamMember) ON (n.team_key)",
+    "CREATE CONSTRAINT ace_playbook_proposal IF NOT EXISTS"
+    " FOR (n:AcePlaybookProposal) REQUIRE n.proposal_id IS UNIQUE",
+    "CREATE INDEX ace_playbook_proposal_playbook IF NOT EXISTS"
+    " FOR (n:AcePlaybookProposal) ON (n.playbook_id, n.proposal_id)",
+    "CREATE INDEX ace_playbook_proposal_proposer IF NOT EXISTS FOR (n:AcePlaybookProposal) ON (n.proposer)",
+    "CREATE CONSTRAINT ace_delta_content IF NOT EXISTS"
+    " FOR (n:AceDelta) REQUIRE (n.user_id, n.content_version) IS UNIQUE",
+    "CREATE CONSTRAINT ace_playbook_delta_content IF NOT EXISTS"
+    " FOR (n:AcePlaybookDelta) REQUIRE (n.user_id, n.content_version) IS UNIQUE",
+    "CREATE CONSTRAINT ace_touch_clock IF NOT EXISTS FOR (n:AceTouch) REQUIRE (n.user_id, n.clock) IS UNIQUE",
+    "CREATE CONSTRAINT ace_playbook_touch_clock IF NOT EXISTS"
+    " FOR (n:AcePlaybookTouch) REQUIRE (n.user_id, n.clock) IS UNIQUE",
+    "CREATE CONSTRAINT ace_vector_name IF NOT EXISTS"
+    " FOR (n:AceVector) REQUIRE (n.user_id, n.model, n.name) IS UNIQUE",
+    "CREATE CONSTRAINT ace_playbook_vector_name IF NOT EXISTS"
+    " FOR (n:AcePlaybookVector) REQUIRE (n.user_id, n.model, n.name) IS UNIQUE",
+)
+"""They run one at a time, each in a transaction of its own, as schema changes must."""
+
+HELD: Final = """
+OPTIONAL MATCH (n:AceSchema)
+WITH collect(n.name) AS names
+OPTIONAL MATCH (older:AceMigration)
+RETURN names, count(older) AS older
+"""
+"""The names of the schemas that the database has; schemas of before this one have steps."""
+
+RECORD: Final = "MERGE (n:AceSchema {name: $name}) ON CREATE SET n.made_at = datetime()"
+
+
+def is_made(held: Row) -> bool:
+    """Whether the schema is there, by what `HELD` returned. Raises OtherSchema."""
+    names = held["names"]
+    if held["older"] or names not in ([], [SCHEMA]):
+        raise OtherSchema(other_schema("older" if held["older"] else str(names), SCHEMA))
+    return names == [SCHEMA]
+
+
+# The connection.
+
 
 # Translates the driver's errors into those of this project; each message names the setting to check.
 #
@@ -299,8 +451,8 @@ class Neo4jConnection:
             stop=stop_after_delay(self.timeouts.connect),
             reraise=True,
         )
-        async for each in attempts:
-            with each:
+        async for trial in attempts:
+            with trial:
                 result = await attempt()
                 link.answered = True
                 return result

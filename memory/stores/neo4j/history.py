@@ -5,22 +5,52 @@ The caller holds the learner's lock where several reads must be consistent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, cast
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, LiteralString, cast
+from uuid import uuid4
 
-from ace_graph.memory.commit import History
+from ace_graph.base.errors import CommitContention, PlaybookExists
+from ace_graph.memory.catalogue import PlaybookEntry
+from ace_graph.memory.commit import History, PendingItem, commit_key
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import load_record
-from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport
+from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport, VectorChange
 from ace_graph.memory.stores.neo4j import queries as cypher
-from ace_graph.memory.stores.neo4j.catalogue import list_entries
+from ace_graph.memory.stores.neo4j.catalogue import (
+    add_proposal,
+    delete_sharing,
+    find_entry,
+    list_entries,
+    list_grants,
+    list_proposals,
+    put_grants,
+    read_entry,
+    read_sharing,
+)
 from ace_graph.memory.stores.neo4j.commit import read_locked
-from ace_graph.memory.stores.neo4j.pending import read_items
-from ace_graph.memory.stores.neo4j.queries import read_entry
-from ace_graph.memory.stores.neo4j.runner import Runner, fetch
-from ace_graph.memory.stores.neo4j.sharing import read_sharing
-from ace_graph.memory.stores.snapshot_and_log import StoredBase, load_base
-from ace_graph.memory.stores.vectors import VectorChange
+from ace_graph.memory.stores.neo4j.connection import (
+    Neo4jConnection,
+    Neo4jLink,
+    Row,
+    Runner,
+    fetch,
+    fetch_rows,
+)
+from ace_graph.memory.stores.neo4j.pending import ITEM, read_items
+from ace_graph.memory.stores.neo4j.queries import (
+    STATE,
+    Properties,
+    Reply,
+    base_properties,
+    delta_properties,
+    stamps_properties,
+    touches_properties,
+    turn_node,
+    write_entry,
+)
+from ace_graph.memory.stores.records import delta_of, history_entry_of, item_columns, item_of, moment
+from ace_graph.memory.stores.snapshot_and_log import StoredBase, StoredStamps, StoredTouches, load_base
+from ace_graph.memory.stores.whole import WholeMemory, WholeTouches, WholeTurn
 from ace_graph.memory.turn import TurnRecord
 
 _ALL = 2**31
@@ -33,8 +63,8 @@ async def read_history(run: Runner, learner_id: str, *, everything: bool = False
     """
     base_n, base = await read_base(run, learner_id)
     query = cypher.EXPORT_DELTAS if everything else cypher.DELTAS
-    rows = await fetch(run, query, uid=learner_id)
-    return History(base_n, base, tuple(map(read_entry, rows)))
+    rows = await fetch_rows(run, query, uid=learner_id)
+    return History(base_n, base, tuple(map(history_entry_of, rows)))
 
 
 async def read_turns(run: Runner, learner_id: str, limit: int = _ALL) -> tuple[TurnRecord, ...]:
@@ -65,10 +95,10 @@ async def read_base(run: Runner, learner_id: str) -> tuple[int, Playbook]:
     return n, load_base(base.checked().text)
 
 
-# The vectors of bullets in the Neo4j store (see `ace_graph.memory.stores.vectors`): a node for each.
+# The vectors of bullets in the Neo4j store (see `ace_graph.memory.stores.base`): a node for each.
 
 
-_READ: Final = """
+READ_VECTORS: Final = """
 MATCH (:AceMemoryState {user_id: $uid})-[:HAS_VECTOR]->(v:AceVector {model: $model})
 RETURN v.name AS name, v.vector AS vector
 """
@@ -89,12 +119,6 @@ RETURN true AS done
 """
 
 
-async def read_vectors(run: Runner, learner: str, model: str) -> Mapping[str, bytes]:
-    """Return the rows of a model by content hash, in one statement."""
-    rows = await fetch(run, _READ, uid=learner, model=model)
-    return {str(row["name"]): row["vector"] for row in rows if isinstance(row["vector"], bytes)}
-
-
 async def put_vectors(run: Runner, learner: str, epoch: str | None, change: VectorChange) -> bool:
     """Store and delete rows, under the learner's lock; False where the state is not of that epoch."""
     rows = [[name, row] for name, row in change.rows.items()]
@@ -102,3 +126,270 @@ async def put_vectors(run: Runner, learner: str, epoch: str | None, change: Vect
         run, _PUT, uid=learner, epoch=epoch, model=change.model, gone=list(change.gone), rows=rows
     )
     return bool(done)
+
+
+# Reading and writing everything under a key in Neo4j; see `stores.whole`. With the Cypher for all of it.
+#
+# Neo4j holds what a transaction writes, or sorts, in memory, and has little of it. So texts are read in
+# batches, and written in batches, as nodes that no other statement finds (`AceStaged`); one transaction then
+# makes them parts of the memory. What a copy that was killed has left of them, the next one deletes.
+
+
+_ATTEMPTS = 5
+_ROWS, _CHARS = 200, 1_000_000
+"""The most rows of a batch, and the most characters, unless one row has more."""
+
+STATE_ALONE: Final = f"""
+MATCH (m:AceMemoryState {{user_id: $uid}})
+OPTIONAL MATCH (l:AceLock {{user_id: $uid}})
+RETURN l.seq AS seq, m.created_at AS created_at, m.updated_at AS updated_at, {STATE}, null AS parts
+"""
+
+BASES: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_BASE]->(b:AceBase)
+RETURN [b.version, b.etag, b.checksum, b.memory_json] AS row ORDER BY b.version
+"""
+
+STAMPS: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_STAMPS]->(s:AceStamps)
+RETURN [s.mark, s.checksum, s.stamps_json] AS row
+"""
+
+TOUCHES: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_TOUCH]->(t:AceTouch)
+RETURN [t.clock, t.parent, t.mark, t.touches_json] AS row ORDER BY t.clock
+"""
+
+DELTA_KEYS: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_DELTA]->(d:AceDelta) RETURN d.key AS key ORDER BY d.seq
+"""
+
+DELTAS: Final = """
+UNWIND $keys AS key MATCH (d:AceDelta {key: key})
+RETURN key, [d.op_id, d.version, d.content, d.at, d.author, d.reason, d.source, d.report_json, d.effect_json,
+  d.effect_bytes, d.parent, d.etag, d.major, d.minor] AS row
+"""
+
+TURN_KEYS: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_TURN]->(t:AceTurn) RETURN t.key AS key ORDER BY t.seq
+"""
+
+TURNS: Final = """
+UNWIND $keys AS key MATCH (t:AceTurn {key: key})
+RETURN key, [t.op_id, t.report_json, t.record_json] AS row
+"""
+
+ITEMS: Final = f"""
+MATCH (:AceMemoryState {{user_id: $uid}})-[:HAS_PENDING]->(p:AcePending)
+RETURN {ITEM} ORDER BY p.seq, p.pending_id
+"""
+
+TAKE_OR_MAKE: Final = """
+MERGE (l:AceLock {user_id: $uid}) ON CREATE SET l.seq = 0
+SET l.seq = l.seq + 1
+RETURN l.seq AS seq
+"""
+
+DROP: Final = """
+MATCH (m:AceMemoryState {user_id: $uid})
+CALL (m) {
+  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_BASE|HAS_STAMPS|HAS_TOUCH
+    |HAS_BULLET|HAS_PENDING|HAS_VECTOR]->(part)
+  DETACH DELETE part
+}
+DETACH DELETE m
+"""
+
+CREATE_OWNED: Final = """
+MERGE (u:User {id: $uid}) ON CREATE SET u.ace_created = true
+WITH u LIMIT 1
+CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
+"""
+
+CREATE_NAMED: Final = "CREATE (m:AceMemoryState) SET m = $state"
+
+SET_SEQ: Final = "MATCH (l:AceLock {user_id: $uid}) SET l.seq = l.seq + $seq"
+
+STAGE: Final = "UNWIND $rows AS row CREATE (n:AceStaged) SET n = row"
+
+UNSTAGE: Final = """
+MATCH (n:AceStaged {user_id: $uid}) WITH n LIMIT 500 DELETE n RETURN count(*) AS gone
+"""
+
+_STAGED: Final = """
+MATCH (m:AceMemoryState {user_id: $uid})
+MATCH (n:AceStaged {user_id: $uid, part: $part})
+REMOVE n:AceStaged, n.part
+"""
+_TAKE: Final[dict[str, LiteralString]] = {
+    "bases": "SET n:AceBase CREATE (m)-[:HAS_BASE]->(n)",
+    "stamps": "SET n:AceStamps CREATE (m)-[:HAS_STAMPS]->(n)",
+    "touches": "SET n:AceTouch CREATE (m)-[:HAS_TOUCH]->(n)",
+    "deltas": "SET n:AceDelta CREATE (m)-[:HAS_DELTA]->(n)",
+    "turns": "SET n:AceTurn CREATE (m)-[:HAS_TURN]->(n)",
+    "pending": "SET n:AcePending CREATE (m)-[:HAS_PENDING]->(n)",
+}
+
+
+async def read_whole(run: Runner, key: str) -> WholeMemory | None:
+    """Return everything stored under the key; run it in one transaction.
+
+    It takes no lock, so that nothing is written to a database that is read only: where the count of the
+    lock has moved meanwhile, it reads again. Raises CommitContention.
+    """
+    for _ in range(_ATTEMPTS):
+        before = await fetch(run, STATE_ALONE, uid=key)
+        if not before:
+            return None
+        memory = await _read(run, key, dict(before[0]))
+        if await fetch(run, STATE_ALONE, uid=key) == before:
+            return memory
+    raise CommitContention(f"{key} is written all the time: stop what writes to it")
+
+
+async def _read(run: Runner, key: str, state: Row) -> WholeMemory:
+    created, updated = moment(state.pop("created_at")), moment(state.pop("updated_at"))
+    reply = Reply.model_validate(state)
+    named = run.namespace == "playbooks"
+    bases, stamps = await _lists(run, BASES, key), await _lists(run, STAMPS, key)
+    touches, turns = await _lists(run, TOUCHES, key), await _in_batches(run, TURN_KEYS, TURNS, key)
+    return WholeMemory(
+        reply.head(),
+        reply.access_json or "",
+        created,
+        updated,
+        tuple(StoredBase(*row) for row in bases),
+        next((StoredStamps(*row) for row in stamps), None),
+        tuple(WholeTouches(clock, StoredTouches(*rest)) for clock, *rest in touches),
+        tuple(map(delta_of, await _in_batches(run, DELTA_KEYS, DELTAS, key))),
+        tuple(WholeTurn(*row) for row in turns),
+        tuple(map(item_of, await fetch_rows(run, ITEMS, uid=key))),
+        await read_entry(run, key) if named else None,
+        await list_grants(run, key, _ALL, "") if named else (),
+        await list_proposals(run, key, None, _ALL, "") if named else (),
+    )
+
+
+async def _lists(run: Runner, query: LiteralString, key: str) -> list[list[Any]]:  # Any: what nodes hold
+    return [cast("list[Any]", row["row"]) for row in await fetch(run, query, uid=key)]
+
+
+async def _in_batches(
+    run: Runner, keys: LiteralString, query: LiteralString, uid: str
+) -> list[Any]:  # Any: what nodes hold
+    """Return the column `row` of what the query finds for each key, in the order of the keys."""
+    names = [str(row["key"]) for row in await fetch(run, keys, uid=uid)]
+    found = dict[str, Any]()
+    for start in range(0, len(names), _ROWS):
+        for row in await fetch(run, query, keys=names[start : start + _ROWS]):
+            found[str(row["key"])] = row["row"]
+    return [found[name] for name in names if name in found]
+
+
+async def stage(connection: Neo4jConnection, link: Neo4jLink, key: str, memory: WholeMemory) -> None:
+    """Write the parts of a memory for `put_whole`, each batch in a transaction of its own."""
+    await unstage(connection, link, key)
+    for part, rows in _nodes(key, memory).items():
+        for batch in _batches({**row, "part": part} for row in rows):
+            await connection.rows(link, STAGE, rows=batch)
+
+
+async def unstage(connection: Neo4jConnection, link: Neo4jLink, key: str) -> None:
+    """Delete what was staged and is no part of a memory."""
+    while (await connection.rows(link, UNSTAGE, uid=key))[0]["gone"] != 0:
+        pass
+
+
+def _batches(rows: Iterable[Properties]) -> Iterator[list[Properties]]:
+    batch, size = list[Properties](), 0
+    for row in rows:
+        more = sum(len(value) for value in row.values() if isinstance(value, str))
+        if batch and (len(batch) == _ROWS or size + more > _CHARS):
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += more
+    if batch:
+        yield batch
+
+
+async def put_whole(run: Runner, key: str, memory: WholeMemory, held: WholeMemory | None) -> bool:
+    """Store everything under the key in place of `held`; False where something else is stored there.
+
+    Its parts were staged. It takes the lock. Raises PlaybookExists.
+    """
+    (lock,) = await fetch(run, TAKE_OR_MAKE, uid=key)
+    if lock["seq"] is None:
+        return False  # the learner was forgotten while this waited
+    found = await read_whole(run, key)
+    if found == memory:
+        return True
+    if found != held:
+        return False
+    if memory.entry is not None:
+        await _check_name(run, memory.entry)
+        await delete_sharing(run, key)
+    await fetch(run, DROP, uid=key)
+    create = CREATE_OWNED if run.namespace == "learners" else CREATE_NAMED
+    await fetch(run, create, uid=key, state=_state(key, memory))
+    for part, statement in _TAKE.items():
+        await fetch(run, _STAGED + statement, uid=key, part=part)
+    await fetch(run, SET_SEQ, uid=key, seq=max(len(memory.deltas), len(memory.turns), len(memory.pending)))
+    if memory.entry is not None:
+        await put_grants(run, memory.grants)
+        for proposal in memory.proposals:
+            await add_proposal(run, proposal)
+    return True
+
+
+async def _check_name(run: Runner, entry: PlaybookEntry) -> None:
+    other = await find_entry(run, entry.ref)
+    if other is not None and other.playbook_id != entry.playbook_id:
+        raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name")
+
+
+def _state(key: str, memory: WholeMemory) -> Properties:
+    head = memory.head
+    version = head.version
+    return {
+        "id": str(uuid4()),
+        "user_id": key,
+        "epoch": version.epoch,
+        "version": version.n,
+        "etag": version.etag,
+        **version.label._asdict(),
+        "access_json": memory.access_json,
+        "access_clock": head.access_clock,
+        "access_mark": head.access_mark,
+        "history_base": head.marks.base,
+        "history_next": head.marks.next,
+        "content_base": head.base_n,
+        "base_bytes": head.content.base,
+        "effects_bytes": head.content.tail,
+        "stamps_bytes": head.access.base,
+        "touches_bytes": head.access.tail,
+        "keys_from": head.keys_from,
+        "created_at": memory.created_at,
+        "updated_at": memory.updated_at,
+        **({} if memory.entry is None else write_entry(memory.entry)),
+    }
+
+
+def _nodes(key: str, memory: WholeMemory) -> dict[str, list[Properties]]:
+    """Return the properties of all nodes, numbered in their order."""
+    return {
+        "bases": [base_properties(key, base) for base in memory.bases],
+        "stamps": [] if memory.stamps is None else [stamps_properties(key, memory.stamps)],
+        "touches": [touches_properties(key, touched) for touched in memory.touches],
+        "deltas": _numbered(delta_properties(key, delta) for delta in memory.deltas),
+        "turns": _numbered(turn_node(key, turn, load_record(turn.record_json)) for turn in memory.turns),
+        "pending": _numbered(_item_properties(key, item) for item in memory.pending),
+    }
+
+
+def _numbered(rows: Iterable[Properties]) -> list[Properties]:
+    return [{**row, "seq": n} for n, row in enumerate(rows, 1)]
+
+
+def _item_properties(key: str, item: PendingItem) -> Properties:
+    return {**item_columns(item), "key": commit_key(key, item.pending_id), "user_id": key}

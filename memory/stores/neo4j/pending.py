@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import LiteralString
 from zlib import crc32
 
 from ace_graph.base.errors import TrajectoryNotFound
-from ace_graph.memory.commit import Amend, Pending, PendingCounts, PendingItem, bounded_error, commit_key
+from ace_graph.memory.commit import Amend, Pending, PendingItem, commit_key
 from ace_graph.memory.serialization import load_record
-from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink
+from ace_graph.memory.stores.neo4j.connection import (
+    Neo4jConnection,
+    Neo4jLink,
+    Row,
+    Runner,
+    fetch,
+    fetch_rows,
+)
 from ace_graph.memory.stores.neo4j.queries import Properties, turn_properties
-from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
+from ace_graph.memory.stores.records import item_of, new_item
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
@@ -139,18 +146,7 @@ def new_items(learner: str, pending: Pending | PendingItem | None, now: datetime
     """Return the properties of the node for new work, none without new work."""
     if pending is None or isinstance(pending, PendingItem):
         return []
-    moment = now.timestamp()
-    return [
-        {
-            **pending.model_dump(),
-            "key": commit_key(learner, pending.pending_id),
-            "user_id": learner,
-            "state": "pending",
-            "attempts": 0,
-            "created_at": moment,
-            "free_at": moment,
-        }
-    ]
+    return [{**new_item(learner, pending, now), "key": commit_key(learner, pending.pending_id)}]
 
 
 async def claim_next(
@@ -175,7 +171,7 @@ async def claim_next(
             owner=request.owner,
         )
         if rows:
-            return item_of(rows[0])
+            return item_of(tuple(rows[0].values()))
     return None
 
 
@@ -191,44 +187,13 @@ async def complete(run: Runner, learner: str, item: PendingItem) -> bool:
     return await _changed(run, COMPLETE, key=commit_key(learner, item.pending_id))
 
 
-async def renew_lease(run: Runner, item: PendingItem, until: datetime) -> bool:
-    """Extend the lease if the caller still holds it."""
-    key = commit_key(item.learner_id, item.pending_id)
-    return await _changed(run, RENEW, key=key, lease=item.lease, until=until.timestamp())
-
-
-async def release(run: Runner, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-    """Release the item with the error, or make it a dead letter."""
-    return await _changed(
-        run,
-        RELEASE,
-        key=commit_key(item.learner_id, item.pending_id),
-        lease=item.lease,
-        state="dead" if retry_at is None else "pending",
-        error=bounded_error(error),
-        attempts=item.attempts,
-        until=(retry_at or item.free_at).timestamp(),
-    )
-
-
-async def retry_dead(run: Runner, learner: str, pending_id: str, now: datetime) -> bool:
-    """Make a dead letter pending again."""
-    return await _changed(run, RETRY, key=commit_key(learner, pending_id), now=now.timestamp())
-
-
 async def read_items(
     run: Runner, learner: str | None, dead: bool | None, limit: int
 ) -> tuple[PendingItem, ...]:
     """Return the items in the order of the queue."""
     states = ["pending", "dead"] if dead is None else ["dead" if dead else "pending"]
-    rows = await fetch(run, LIST, uid=learner, states=states, limit=limit)
+    rows = await fetch_rows(run, LIST, uid=learner, states=states, limit=limit)
     return tuple(map(item_of, rows))
-
-
-async def count_items(run: Runner) -> PendingCounts:
-    """Return how many items there are of each kind."""
-    found = {str(row["state"]): int(str(row["items"])) for row in await fetch(run, COUNT)}
-    return PendingCounts(found.get("pending", 0), found.get("dead", 0))
 
 
 async def amend_turn(run: Runner, learner: str, amend: Amend) -> TurnRecord | None:
@@ -257,9 +222,3 @@ async def find_turns(
 
 async def _changed(run: Runner, query: LiteralString, **parameters: object) -> bool:
     return bool(await fetch(run, query, **parameters))
-
-
-def item_of(row: Row) -> PendingItem:
-    """Return the pending item in a row of `ITEM`."""
-    times = {name: datetime.fromtimestamp(float(str(row[name])), UTC) for name in ("created_at", "free_at")}
-    return PendingItem.model_validate({**row, **times})

@@ -12,21 +12,19 @@ A transaction that waited for a lock node which `forget` deleted sees it without
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Annotated, Any, TypeVar, cast
 from uuid import uuid4
 
-from neo4j.time import DateTime
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ace_graph.base.errors import IncompleteState
 from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef
-from ace_graph.memory.commit import CommitPlan, HistoryEntry, commit_key
+from ace_graph.memory.commit import commit_key
 from ace_graph.memory.delta.effect import Report
-from ace_graph.memory.serialization import dump_record, dump_report, load_effect, load_report
+from ace_graph.memory.serialization import dump_record, load_report
 from ace_graph.memory.snapshot import Label, Snapshot, Version
-from ace_graph.memory.stores.neo4j.runner import Row
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.commit_queue import SerializedPlan
+from ace_graph.memory.stores.records import delta_columns, entry_columns
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,
@@ -39,6 +37,7 @@ from ace_graph.memory.stores.snapshot_and_log import (
     StoredState,
     StoredTouches,
 )
+from ace_graph.memory.stores.whole import WholeDelta, WholeTouches, WholeTurn
 from ace_graph.memory.turn import TurnRecord
 
 STATE = """
@@ -303,11 +302,6 @@ _NOT_PROPERTIES = {
 }
 
 
-def native(moment: object) -> object:
-    """Return a moment as a Python datetime."""
-    return moment.to_native() if isinstance(moment, DateTime) else moment
-
-
 def _parts_of(row: object, kind: Callable[..., T]) -> T | None:
     return None if row is None else kind(*cast("list[Any]", row))  # Any: what a node holds, as it was written
 
@@ -462,56 +456,36 @@ def write_state(serialized: SerializedPlan, learner_id: str, *, create: bool) ->
 
 def write_use(serialized: SerializedPlan, learner_id: str) -> Properties:
     """Return the nodes of touches, or the stamps where the access part starts anew."""
-    plan = serialized.plan
-    if plan.touches is None:
+    if serialized.touched is None:
         return {"touches": [], "stamps": [stamps_properties(learner_id, serialized.stamps)]}
-    touches = {
-        "user_id": learner_id,
-        "clock": plan.snapshot.access.access_clock,
-        "parent": plan.parent_mark,
-        "mark": plan.snapshot.access.mark,
-        "touches_json": serialized.touches_json,
-        "touches_bytes": serialized.touches_bytes,
-    }
-    return {"touches": [touches], "stamps": []}
+    return {"touches": [touches_properties(learner_id, serialized.touched)], "stamps": []}
 
 
-def write_delta(serialized: SerializedPlan, learner_id: str) -> Properties:
-    """Return the properties of the delta's node; `content_version` only where it changed the content."""
-    plan = serialized.plan
-    effect, version = plan.effect, plan.snapshot.version
-    link: Properties = {}
-    if plan.content_changed:
-        link = {"content_version": version.n, "parent": plan.parent.etag, "etag": version.etag}
-        link["effect_bytes"] = serialized.effect_bytes
+def touches_properties(learner_id: str, touched: WholeTouches) -> Properties:
+    """Return the properties of the node of touches."""
+    text = touched.touches.text
     return {
-        "key": commit_key(learner_id, effect.op_id),
         "user_id": learner_id,
-        "op_id": effect.op_id,
-        "version": version.n,
-        "content": plan.content_changed,
-        "at": effect.now,
-        "author": effect.author,
-        "reason": effect.reason,
-        "source": effect.source,
-        "report_json": serialized.report_json,
-        "effect_json": serialized.effect_json,
-        **version.label._asdict(),
-        **link,
+        "clock": touched.clock,
+        "parent": touched.touches.parent,
+        "mark": touched.touches.mark,
+        "touches_json": text,
+        "touches_bytes": len(text.encode("utf-8", "surrogatepass")),
     }
+
+
+def delta_properties(learner_id: str, delta: WholeDelta) -> Properties:
+    """Return the properties of a delta's node; `content_version` only where it changed the content."""
+    stored = delta_columns(delta)
+    stored["content"] = stored.pop("content_changed")
+    if delta.content_changed and delta.etag:
+        stored["content_version"] = delta.n
+    return {**stored, "at": delta.at, "key": commit_key(learner_id, delta.op_id), "user_id": learner_id}
 
 
 def write_entry(entry: PlaybookEntry) -> Properties:
     """Return the entry of a new playbook as properties of its state; `owner_name` is unique."""
-    return {
-        "owner": entry.owner or "",
-        "name": entry.name,
-        "name_key": entry.name_key,
-        "owner_name": owner_name(entry.ref),
-        "description": entry.description,
-        "scope": entry.scope,
-        "visibility": entry.visibility,
-    }
+    return {**entry_columns(entry), "owner_name": owner_name(entry.ref)}
 
 
 def owner_name(ref: PlaybookRef) -> str:
@@ -520,14 +494,13 @@ def owner_name(ref: PlaybookRef) -> str:
     return f"{len(owner)}:{owner}:{ref.key}"
 
 
-def write_turn(plan: CommitPlan, learner_id: str, record: TurnRecord) -> Properties:
-    """Return the properties of a new turn's node."""
-    effect = plan.effect
-    return turn_properties(record) | {
-        "key": commit_key(learner_id, effect.op_id),
+def turn_node(learner_id: str, turn: WholeTurn, record: TurnRecord) -> Properties:
+    """Return the properties of a turn's node; the record's text stays as it was stored."""
+    return {
+        **turn_properties(record),
+        **turn._asdict(),
+        "key": commit_key(learner_id, turn.op_id),
         "user_id": learner_id,
-        "op_id": effect.op_id,
-        "report_json": dump_report(effect.report),
     }
 
 
@@ -536,29 +509,3 @@ def turn_properties(record: TurnRecord) -> Properties:
     searched = record.model_dump(exclude=_NOT_PROPERTIES)
     lists = {"injected": list(record.injected), "cited": list(record.cited)}
     return searched | lists | {"has_steps": bool(record.steps), "record_json": dump_record(record)}
-
-
-class _DeltaRow(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    n: int
-    op_id: str
-    at: Annotated[datetime, BeforeValidator(native)]
-    author: str
-    reason: str
-    source: str
-    report_json: str
-    effect_json: str | None
-    major: int | None = None
-    minor: int | None = None
-
-
-def read_entry(row: Row) -> HistoryEntry:
-    """Return the history entry of a delta's row. Raises CorruptPayload."""
-    delta = _DeltaRow.model_validate(row)
-    effect = None if delta.effect_json is None else load_effect(delta.effect_json)
-    report = load_report(delta.report_json)
-    label = Label(delta.major or 0, delta.minor or 0)
-    return HistoryEntry(
-        delta.n, delta.op_id, delta.at, delta.author, delta.reason, delta.source, report, effect, label
-    )

@@ -11,10 +11,10 @@ op id makes that safe, even when the reply to a commit was lost.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from typing import Self, TypeVar, cast
+from typing import Any, LiteralString, Self, TypeVar, cast
 
 from neo4j.exceptions import ConstraintError
 
@@ -22,6 +22,7 @@ from ace_graph.base.errors import IncompleteState, PlaybookExists, StoreError
 from ace_graph.base.off_loop import off_loop
 from ace_graph.base.portal import portal
 from ace_graph.base.retention import Cutoffs
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue import (
     AttachedPlaybook,
     Loaded,
@@ -37,26 +38,31 @@ from ace_graph.memory.commit import (
     NewToken,
     PendingCounts,
     PendingItem,
+    bounded_error,
     check_expected,
+    commit_key,
 )
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.record_retention import START, Cleaned, CleaningPlace
 from ace_graph.memory.rights import PlaybookAccess, Right, not_found
-from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject
+from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject, team_key
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
     TIMEOUT,
     LearnerExport,
     LearnerSummary,
+    StoredVersion,
     StoreSizes,
     Timeouts,
+    VectorChange,
     checked_learner_id,
     random_token,
 )
-from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
-from ace_graph.memory.stores.neo4j import cleaning, sharing
+from ace_graph.memory.stores.cleaning import Batch
+from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace, SerializedPlan
+from ace_graph.memory.stores.neo4j import catalogue, cleaning
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.catalogue import (
@@ -64,33 +70,40 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     AttachedRow,
     check_right,
     delete_owned,
+    delete_sharing,
     find_entry,
+    forget_member,
     keep_contents,
     list_entries,
-    list_owners,
     list_shared,
     read_content_at,
     read_entry,
     read_versions,
-    set_fields,
     wanted_rows,
 )
 from ace_graph.memory.stores.neo4j.commit import commit_once, fold, lock, read_locked
-from ace_graph.memory.stores.neo4j.connection import Login, Neo4jConnection, Neo4jLink
+from ace_graph.memory.stores.neo4j.connection import (
+    Login,
+    Neo4jConnection,
+    Neo4jLink,
+    Row,
+    Runner,
+    fetch,
+    fetch_rows,
+)
 from ace_graph.memory.stores.neo4j.history import (
+    READ_VECTORS,
     put_vectors,
+    put_whole,
     read_export,
     read_history,
     read_turns,
-    read_vectors,
+    read_whole,
+    stage,
+    unstage,
 )
-from ace_graph.memory.stores.neo4j.queries import Reply, known_parameter
-from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
-from ace_graph.memory.stores.neo4j.sharing import delete_sharing, forget_member
-from ace_graph.memory.stores.neo4j.whole import put_whole, read_whole, stage, unstage
-from ace_graph.memory.stores.playbooks import StoredVersion
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
-from ace_graph.memory.stores.vectors import VectorChange
+from ace_graph.memory.stores.neo4j.queries import Properties, Reply, known_parameter
+from ace_graph.memory.stores.records import proposal_columns, summary_of
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -119,14 +132,14 @@ class Neo4jNamespace(CommittingNamespace):
         return await self._on_portal(lambda link: self._read(link, learner, held))
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
-        """Change a turn's record; see `PendingStore.amend`."""
+        """Change a turn's record; see `KeyedStore.amend`."""
         learner = checked_learner_id(learner_id)
         return await self._locked(learner, lambda work: pending_items.amend_turn(work, learner, amend))
 
     async def find_turns(
         self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
     ) -> tuple[TurnRecord, ...]:
-        """Return the turns that match; see `PendingStore.find_turns`."""
+        """Return the turns that match; see `KeyedStore.find_turns`."""
         learner = checked_learner_id(learner_id)
         most, start = max(0, limit), max(0, skip)
         return await self._in_session(lambda run: pending_items.find_turns(run, learner, wanted, most, start))
@@ -134,38 +147,52 @@ class Neo4jNamespace(CommittingNamespace):
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
     ) -> PendingItem | None:
-        """Lease the next item; see `PendingStore.claim`."""
+        """Lease the next item; see `KeyedStore.claim`."""
         request = pending_items.ClaimRequest(owner, now, seconds, learner_id, self._new_token())
         return await self._write(lambda link: pending_items.claim_next(self.connection, link, request))
 
     async def renew(self, item: PendingItem, until: datetime) -> bool:
-        """Extend the lease; see `PendingStore.renew`."""
-        return await self._locked(item.learner_id, lambda work: pending_items.renew_lease(work, item, until))
+        """Extend the lease; see `KeyedStore.renew`."""
+        return await self._change_leased(item, pending_items.RENEW, until=until.timestamp())
 
     async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-        """Release the item with the error; see `PendingStore.fail`."""
-        return await self._locked(
-            item.learner_id, lambda work: pending_items.release(work, item, error, retry_at)
+        """Release the item with the error; see `KeyedStore.fail`."""
+        return await self._change_leased(
+            item,
+            pending_items.RELEASE,
+            state="dead" if retry_at is None else "pending",
+            error=bounded_error(error),
+            attempts=item.attempts,
+            until=(retry_at or item.free_at).timestamp(),
         )
 
+    async def _change_leased(self, item: PendingItem, query: LiteralString, **changed: object) -> bool:
+        """Change an item; False where the caller does not hold its lease any more."""
+        held = {"key": commit_key(item.learner_id, item.pending_id), "lease": item.lease}
+        return await self._changed(item.learner_id, query, **held, **changed)
+
+    async def _changed(self, key: str, query: LiteralString, /, **parameters: object) -> bool:
+        """Run a statement under the lock of a key; whether it found what it changes."""
+        return bool(await self._locked(key, lambda run: fetch(run, query, **parameters)))
+
     async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
-        """Make a dead letter pending again; see `PendingStore.retry`."""
+        """Make a dead letter pending again; see `KeyedStore.retry`."""
         learner = checked_learner_id(learner_id)
-        return await self._locked(
-            learner, lambda work: pending_items.retry_dead(work, learner, pending_id, now)
-        )
+        key = commit_key(learner, pending_id)
+        return await self._changed(learner, pending_items.RETRY, key=key, now=now.timestamp())
 
     async def list_pending(
         self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
     ) -> tuple[PendingItem, ...]:
-        """Return the items in order; see `PendingStore.list_pending`."""
+        """Return the items in order; see `KeyedStore.list_pending`."""
         return await self._in_session(
             lambda run: pending_items.read_items(run, learner_id, dead, max(0, limit))
         )
 
     async def count_pending(self) -> PendingCounts:
-        """Return how many items there are; see `PendingStore.count_pending`."""
-        return await self._in_session(pending_items.count_items)
+        """Return how many items there are; see `KeyedStore.count_pending`."""
+        found: dict[str, int] = dict(await self._rows(pending_items.COUNT))
+        return PendingCounts(found.get("pending", 0), found.get("dead", 0))
 
     async def history(self, learner_id: str) -> History:
         """Return the content changes whose effect is kept; see `Store.history`."""
@@ -173,11 +200,11 @@ class Neo4jNamespace(CommittingNamespace):
         return await self._locked(learner, lambda run: read_history(run, learner))
 
     async def versions(self, key: str) -> tuple[StoredVersion, ...]:
-        """Return all versions, the oldest first; see `VersionedStore.versions`."""
+        """Return all versions, the oldest first; see `ContentStore.versions`."""
         return await self._locked(key, lambda run: read_versions(run, key))
 
     async def content_at(self, key: str, n: int) -> Playbook | None:
-        """Return the content of a version; see `VersionedStore.content_at`."""
+        """Return the content of a version; see `ContentStore.content_at`."""
         return await self._locked(key, lambda run: read_content_at(run, key, n))
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
@@ -233,24 +260,32 @@ class Neo4jNamespace(CommittingNamespace):
         most: int = 200,
         dry_run: bool = False,
     ) -> Cleaned:
-        """Clean one batch, under the learner's lock; see `CleanableStore.clean`."""
-        batch = cleaning.CleaningCall(checked_learner_id(learner_id), cutoffs, place, max(1, most), dry_run)
-        return await self._write(lambda link: cleaning.clean_batch(self.connection, link, batch))
+        """Clean one batch, under the learner's lock; see `KeyedStore.clean`."""
+        batch = Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most))
+        return await self._write(
+            lambda link: cleaning.clean_batch(self.connection, link, batch, dry_run=dry_run)
+        )
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
-        """Return whether the caller should clean now; see `CleanableStore.begin_cleaning`."""
-        return await self._write(lambda link: cleaning.begin_cleaning(self.connection, link, now, every))
+        """Return whether the caller should clean now; see `KeyedStore.begin_cleaning`.
+
+        If so, its start is recorded. A clock set back blocks no cleaning.
+        """
+        asked: dict[str, object] = {"now": now.timestamp(), "every": every}
+        return bool(await self._write(lambda link: self.connection.rows(link, cleaning.BEGIN, **asked)))
 
     async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
-        """Return learners in the order of their ids; see `CleanableStore.learners`."""
-        return await self._in_session(lambda run: cleaning.list_learners(run, max(0, limit), after))
+        """Return learners in the order of their ids; see `KeyedStore.learners`."""
+        rows = await self._rows(cleaning.LEARNERS, limit=max(0, limit), after=after)
+        return tuple(map(summary_of, rows))
 
     async def sizes(self) -> StoreSizes:
-        """Return how much is stored; see `CleanableStore.sizes`."""
-        return await self._in_session(cleaning.read_sizes)
+        """Return how much is stored; see `KeyedStore.sizes`."""
+        ((learners, turns, deltas, pending),) = await self._rows(cleaning.SIZES)
+        return StoreSizes(learners, turns, deltas, pending)
 
     async def whole(self, key: str) -> WholeMemory | None:
-        """Return everything stored under the key; see `WholeStore.whole`."""
+        """Return everything stored under the key; see `KeyedStore.whole`."""
         learner = checked_learner_id(key)
 
         async def read(link: Neo4jLink) -> WholeMemory | None:
@@ -260,7 +295,7 @@ class Neo4jNamespace(CommittingNamespace):
         return await portal().run(self.connection.work(read, seconds=COPY_SECONDS))
 
     async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
-        """Store everything under the key; see `WholeStore.put_whole`."""
+        """Store everything under the key; see `KeyedStore.put_whole`."""
         learner = checked_learner_id(key)
 
         async def put(link: Neo4jLink) -> bool:
@@ -274,12 +309,12 @@ class Neo4jNamespace(CommittingNamespace):
         return await portal().run(self.connection.work(put, seconds=COPY_SECONDS), shielded=True)
 
     async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
-        """Return the rows of a model; see `VectorStore.vectors`."""
+        """Return the rows of a model; see `KeyedStore.vectors`."""
         learner = checked_learner_id(learner_id)
-        return await self._in_session(lambda run: read_vectors(run, learner, model))
+        return dict(await self._rows(READ_VECTORS, uid=learner, model=model))
 
     async def put_vectors(self, learner_id: str, epoch: str | None, change: VectorChange) -> bool:
-        """Store and delete rows; see `VectorStore.put_vectors`."""
+        """Store and delete rows; see `KeyedStore.put_vectors`."""
         learner = checked_learner_id(learner_id)
         return await self._locked(
             learner, lambda work: put_vectors(work, learner, epoch, change), Right.WRITE
@@ -302,6 +337,13 @@ class Neo4jNamespace(CommittingNamespace):
         return await portal().run(
             self.connection.work(attempt, seconds=self.connection.timeouts.write), shielded=True
         )
+
+    async def _rows(self, query: LiteralString, **parameters: object) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement, as tuples in the order of its columns."""
+        return await self._in_session(lambda run: fetch_rows(run, query, **parameters))
+
+    async def _names(self, query: LiteralString, **parameters: object) -> tuple[str, ...]:
+        return tuple(name for (name,) in await self._rows(query, **parameters))
 
     async def _in_session(self, job: Callable[[Runner], Awaitable[T]]) -> T:
         async def read(link: Neo4jLink) -> T:
@@ -377,7 +419,7 @@ class Neo4jNamespace(CommittingNamespace):
 
 
 class Neo4jStore(Neo4jNamespace):
-    """A `NamingStore` (see `ace_graph.memory.stores.playbooks`) on Neo4j 5.26 or newer, any edition."""
+    """A `Store` (see `ace_graph.memory.stores.base`) on Neo4j 5.26 or newer, any edition."""
 
     def __init__(
         self,
@@ -407,38 +449,43 @@ class Neo4jStore(Neo4jNamespace):
     async def load_attached(
         self, learner_id: str, wanted: Sequence[WantedPlaybook], known: Snapshot | None = None
     ) -> Loaded:
-        """Return the newest snapshot and the named playbooks; see `NamingStore.load_attached`."""
+        """Return the newest snapshot and the named playbooks; see `Store.load_attached`."""
         learner, held = checked_learner_id(learner_id), known or Snapshot()
         return await self._on_portal(lambda link: self._load_attached(link, learner, wanted, held))
 
     async def teams_of(self, user: str) -> tuple[str, ...]:
-        """Return the teams that a user is in; see `NamingStore.teams_of`."""
-        return await self._in_session(lambda run: sharing.teams_of(run, user))
+        """Return the teams that a user is in; see `Store.teams_of`."""
+        return await self._in_session(lambda run: catalogue.teams_of(run, user))
 
     async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
-        """Return teams in order; see `NamingStore.teams`."""
-        return await self._in_session(lambda run: sharing.list_teams(run, max(0, limit), after))
+        """Return teams in order; see `Store.teams`."""
+        return await self._names(catalogue.TEAMS, limit=max(0, limit), after=after)
 
     async def teams_like(self, team: str) -> tuple[str, ...]:
-        """Return the teams that could be taken for this one; see `NamingStore.teams_like`."""
-        return await self._in_session(lambda run: sharing.teams_like(run, team))
+        """Return the teams that could be taken for this one; see `Store.teams_like`."""
+        return await self._names(catalogue.TEAMS_LIKE, key=team_key(team), team=team)
 
     async def members(self, team: str, limit: int = 100, after: str = "") -> tuple[str, ...]:
-        """Return members of a team in order; see `NamingStore.members`."""
-        return await self._in_session(lambda run: sharing.list_members(run, team, max(0, limit), after))
+        """Return members of a team in order; see `Store.members`."""
+        return await self._names(catalogue.MEMBERS, team=team, limit=max(0, limit), after=after)
 
     async def add_members(self, team: str, members: Collection[str]) -> int:
-        """Add members to a team; see `NamingStore.add_members`."""
-        return await self._in_session(lambda run: sharing.move_members(run, team, members, joining=True))
+        """Add members to a team; see `Store.add_members`."""
+        return await self._move(catalogue.ADD, team, members)
 
     async def remove_members(self, team: str, members: Collection[str]) -> int:
-        """Remove members of a team; see `NamingStore.remove_members`."""
-        return await self._in_session(lambda run: sharing.move_members(run, team, members, joining=False))
+        """Remove members of a team; see `Store.remove_members`."""
+        return await self._move(catalogue.REMOVE, team, members)
+
+    async def _move(self, query: LiteralString, team: str, members: Collection[str]) -> int:
+        """Add members to a team, or remove them; return how many have moved."""
+        rows = await self._rows(query, team=team, members=sorted(members), key=team_key(team))
+        return rows[0][0] if rows else 0
 
     async def proposals_by(self, user: str, limit: int = 100, after: str = "") -> tuple[Proposal, ...]:
-        """Return what a user has proposed; see `NamingStore.proposals_by`."""
+        """Return what a user has proposed; see `Store.proposals_by`."""
         return await self._in_session(
-            lambda run: sharing.proposals_by(run.of("playbooks"), user, max(0, limit), after)
+            lambda run: catalogue.proposals_by(run.of("playbooks"), user, max(0, limit), after)
         )
 
     async def describe(self) -> str:
@@ -462,8 +509,8 @@ class Neo4jStore(Neo4jNamespace):
             wanted=wanted_rows(wanted),
         )
         attached: list[AttachedPlaybook | None] = [None] * len(wanted)
-        for each in map(AttachedRow.model_validate, cast("list[Row]", row.pop("attached"))):
-            attached[each.place] = await self._attached(each)
+        for playbook in map(AttachedRow.model_validate, cast("list[Row]", row.pop("attached"))):
+            attached[playbook.place] = await self._attached(playbook)
         snapshot = await self._whole(link, learner, known, Reply.model_validate(row))
         return Loaded(snapshot, tuple(attached))
 
@@ -474,7 +521,7 @@ class Neo4jStore(Neo4jNamespace):
                 return row.attached()
             except IncompleteState:
                 pass
-        subjects = [str(each.grant().subject) for each in row.grants]
+        subjects = [str(grant.subject) for grant in row.grants]
         return await self.playbooks.read_again(row, subjects)
 
 
@@ -529,19 +576,21 @@ class Neo4jPlaybooks(Neo4jNamespace):
         """Return grants of a playbook; see `PlaybookStore.grants`."""
         return await self._locked(
             playbook_id,
-            lambda run: sharing.list_grants(run, playbook_id, max(0, limit), after),
+            lambda run: catalogue.list_grants(run, playbook_id, max(0, limit), after),
             Right.OWN,
         )
 
     async def owners(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
         """Return who owns named playbooks; see `PlaybookStore.owners`."""
-        return await self._in_session(lambda run: list_owners(run, max(0, limit), after))
+        return await self._names(catalogue.OWNERS, limit=max(0, limit), after=after)
 
     async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
         """Store another description and scope; see `PlaybookStore.set_fields`."""
-        return await self._locked(
-            playbook_id, lambda run: set_fields(run, playbook_id, description, scope), Right.OWN
+        fields: dict[str, object] = {"uid": playbook_id, "description": description, "scope": scope}
+        rows = await self._locked(
+            playbook_id, lambda run: fetch(run, catalogue.SET_FIELDS, **fields), Right.OWN
         )
+        return bool(rows)
 
     async def put_grant(self, grant: Grant) -> None:
         """Store a grant; see `PlaybookStore.put_grant`."""
@@ -549,15 +598,18 @@ class Neo4jPlaybooks(Neo4jNamespace):
         async def put(run: Runner) -> None:
             if await read_entry(run, grant.playbook_id) is None:
                 raise not_found(grant.playbook_id)
-            await sharing.put_grants(run, (grant,))
+            await catalogue.put_grants(run, (grant,))
 
         await self._locked(grant.playbook_id, put, Right.OWN)
 
     async def drop_grant(self, playbook_id: str, subject: Subject) -> bool:
         """Delete a grant; see `PlaybookStore.drop_grant`."""
-        return await self._locked(
-            playbook_id, lambda run: sharing.drop_grant(run, playbook_id, subject), Right.OWN
+        (row,) = await self._locked(
+            playbook_id,
+            lambda run: fetch(run, catalogue.DROP, uid=playbook_id, subject=str(subject)),
+            Right.OWN,
         )
+        return row["gone"] != 0
 
     async def shared_with(
         self, subjects: Sequence[str], limit: int = 100, after: str = ""
@@ -571,7 +623,7 @@ class Neo4jPlaybooks(Neo4jNamespace):
         async def put(run: Runner) -> None:
             if await read_entry(run, proposal.playbook_id) is None:
                 raise not_found(proposal.playbook_id)
-            await sharing.add_proposal(run, proposal)
+            await catalogue.add_proposal(run, proposal)
 
         await self._locked(proposal.playbook_id, put, Right.PROPOSE)
 
@@ -580,16 +632,18 @@ class Neo4jPlaybooks(Neo4jNamespace):
     ) -> tuple[Proposal, ...]:
         """Return proposals for a playbook; see `PlaybookStore.proposals`."""
         return await self._in_session(
-            lambda run: sharing.list_proposals(run, playbook_id, state, max(0, limit), after)
+            lambda run: catalogue.list_proposals(run, playbook_id, state, max(0, limit), after)
         )
 
     async def decide(self, proposal: Proposal, held: ProposalState) -> bool:
         """Store a decision; see `PlaybookStore.decide`."""
-        return await self._locked(
+        decided = proposal_columns(proposal)
+        (row,) = await self._locked(
             proposal.playbook_id,
-            lambda run: sharing.decide_proposal(run, proposal, held),
+            lambda run: fetch(run, catalogue.DECIDE, proposal=decided, held=held),
             Right.WRITE,
         )
+        return row["decided"] != 0
 
     async def read_again(self, row: AttachedRow, subjects: Sequence[str]) -> AttachedPlaybook | None:
         """Return a playbook and its grants to the subjects, read under its lock; None where it is gone."""
@@ -598,7 +652,7 @@ class Neo4jPlaybooks(Neo4jNamespace):
             found = await read_locked(run, row.playbook_id)
             if found.absent:
                 return None
-            grants = await sharing.read_grants(run, row.playbook_id, subjects)
+            grants = await catalogue.read_grants(run, row.playbook_id, subjects)
             owner = row.owner or None
             return AttachedPlaybook(row.playbook_id, row.name, found.version, found.playbook, owner, grants)
 
@@ -607,3 +661,59 @@ class Neo4jPlaybooks(Neo4jNamespace):
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Drop the other versions; see `PlaybookStore.keep_contents`."""
         await self._locked(playbook_id, lambda run: keep_contents(run, playbook_id, base, contents))
+
+
+# A learner's bullets as nodes, to view in Neo4j Browser. Made on demand, never in a turn.
+#
+# A projection is a copy of the playbook at one moment, which nothing in this project reads; the next one
+# replaces it, and `forget` deletes it.
+
+
+async def project(store: Neo4jStore, learner_id: str) -> int:
+    """Replace the learner's `(:AceMemoryState)-[:HAS_BULLET]->(:AceBullet)` by the bullets as they are now.
+
+    Each is connected with the trajectories behind it, `(:AceBullet)-[:LEARNED_FROM]->(:AceTurn)`.
+
+    Returns their number. For an absent learner it is 0, and nothing is created. Raises what the store raises.
+    """
+    learner = checked_learner_id(learner_id)
+
+    async def write(link: Neo4jLink) -> int:
+        async with store.connection.transaction(link) as transaction:
+            snapshot = await read_locked(transaction, learner)
+            bullets = _properties(learner, snapshot.playbook.bullets())
+            await fetch(transaction, cypher.PROJECT, uid=learner, bullets=bullets)
+            return len(bullets)
+
+    return await portal().run(
+        store.connection.work(write, seconds=store.connection.timeouts.write), shielded=True
+    )
+
+
+def _properties(learner: str, bullets: Iterable[Bullet]) -> list[Properties]:
+    taken: set[str] = set()
+    return [_node(learner, bullet, taken) for bullet in bullets]
+
+
+def _node(learner: str, bullet: Bullet, taken: set[str]) -> Properties:
+    """Return the properties of a bullet's node, whose `hash_key` is unique in the database.
+
+    A playbook may hold a text more than once (with another type or topic); from the second one on the
+    bullet's id is part of the key.
+    """
+    hash_key = f"{learner}:{bullet.content_hash}"
+    if hash_key in taken:
+        hash_key = f"{hash_key}:{bullet.id}"
+    taken.add(hash_key)
+    names = ("tags", "keywords", "sources", "consolidated_from", "vouched", "examples", "source_words")
+    lists = {name: list(getattr(bullet, name)) for name in names}
+    stated = bullet.stated
+    return {
+        **bullet.model_dump(exclude={*lists, "stated"}),
+        **({"stated_confidence": stated.confidence, "stated_count": stated.count} if stated else {}),
+        **lists,
+        "key": f"{learner}:{bullet.id}",
+        "user_id": learner,
+        "hash": bullet.content_hash,
+        "hash_key": hash_key,
+    }

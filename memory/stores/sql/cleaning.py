@@ -6,96 +6,17 @@ taken; under it only what came after is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple, cast
-
-from ace_graph.base.retention import Cutoffs
-from ace_graph.memory.record_retention import Cleaned, CleaningPlace, Fate, References, fate, named_turns
-from ace_graph.memory.serialization import dump_record, load_record
+from ace_graph.memory.record_retention import Cleaned, named_turns
+from ace_graph.memory.serialization import dump_record
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
-from ace_graph.memory.stores.records import summary_of
+from ace_graph.memory.stores.base import StoreSizes
+from ace_graph.memory.stores.cleaning import Batch, OldTurn
 from ace_graph.memory.stores.sql.database import Tables
 from ace_graph.memory.stores.sql.state import lock, read_head, read_snapshot
 from ace_graph.memory.trajectory import without_steps
-from ace_graph.memory.turn import TurnRecord
-
-# One batch of a cleaning in the SQL stores: what is asked for, the rows read, and what becomes of them.
-
-
-@dataclass(frozen=True)
-class Batch:
-    """One call of clean."""
-
-    learner: str
-    cutoffs: Cutoffs
-    place: CleaningPlace
-    most: int
-
-    @property
-    def before(self) -> datetime | None:
-        """Only older rows are read."""
-        return self.cutoffs.steps if self.place.part == "steps" else self.cutoffs.records
-
-    def values(self, base: int = 0) -> dict[str, object]:
-        """Return the values of the statements; `base` is the oldest version of the history."""
-        place, before = self.place, self.before
-        return {
-            "learner": self.learner,
-            "before": None if before is None else before.isoformat(),
-            "at": "" if place.at is None else place.at.isoformat(),
-            "seq": place.seq,
-            "failures": self.cutoffs.keep_failures,
-            "base": base,
-            "most": self.most,
-        }
-
-
-class OldTurn(NamedTuple):
-    """A row of the batch: its number, the record, what becomes of it, and the time that it is ordered by."""
-
-    seq: int
-    turn: TurnRecord
-    fate: Fate
-    at: str
-
-
-def with_fate(
-    rows: Iterable[tuple[object, ...]], named: frozenset[str], cutoffs: Cutoffs
-) -> Iterator[OldTurn]:
-    """Yield the turns of rows: number, record, whether work waits for it, whether it has parts, time."""
-    for seq, text, waits, has_parts, at in rows:
-        turn = load_record(str(text))
-        ids = frozenset((turn.turn_id,))
-        references = References(ids if waits else frozenset(), ids if has_parts else named)
-        yield OldTurn(cast("int", seq), turn, fate(turn, references, cutoffs), str(at))
-
-
-def next_part(place: CleaningPlace) -> CleaningPlace | None:
-    """Return where a cleaning goes on after this part."""
-    following: dict[str, CleaningPlace] = {"steps": CleaningPlace("turns"), "turns": CleaningPlace("deltas")}
-    return following.get(place.part)
-
-
-def next_place(batch: Batch, old: list[OldTurn]) -> CleaningPlace | None:
-    """Return where a cleaning goes on after these rows of a batch."""
-    if len(old) < batch.most:
-        return next_part(batch.place)
-    return CleaningPlace(batch.place.part, datetime.fromisoformat(old[-1].at), old[-1].seq)
-
-
-def cleaned(batch: Batch, old: list[OldTurn]) -> Cleaned:
-    """Return what a batch of turns deletes. Turns that go as a whole are counted by the part for them."""
-    ends, following = [each.fate for each in old], next_place(batch, old)
-    if batch.place.part == "turns":
-        return Cleaned(turns=ends.count("goes"), next=following)
-    return Cleaned(steps=ends.count("loses steps"), unreflected=ends.count("unreflected"), next=following)
-
 
 _COLUMNS = (
-    "t.seq, t.record_json, "
+    "t.seq, t.seq, t.record_json, "
     "EXISTS (SELECT 1 FROM ace_pending p WHERE p.user_id = t.user_id AND p.turn_id = t.turn_id), "
     "EXISTS (SELECT 1 FROM ace_turns c WHERE c.user_id = t.user_id AND c.parent_id = t.turn_id)"
 )
@@ -120,10 +41,24 @@ FROM ace_deltas WHERE user_id = :learner AND at < :before AND (NOT content_chang
 """
 
 
+def _values(batch: Batch, base: int = 0) -> dict[str, object]:
+    """Return the values of the statements; `base` is the oldest version of the history."""
+    place, before = batch.place, batch.before
+    return {
+        "learner": batch.learner,
+        "before": None if before is None else before.isoformat(),
+        "at": "" if place.at is None else place.at.isoformat(),
+        "seq": place.seq,
+        "failures": batch.cutoffs.keep_failures,
+        "base": base,
+        "most": batch.most,
+    }
+
+
 async def clean_batch(tables: Tables, batch: Batch) -> Cleaned:
     """Read one batch of rows and delete what is too old. Without any rows, no lock is taken."""
     if not await _is_anything_old(tables, batch):
-        return Cleaned(next=next_part(batch.place))
+        return Cleaned(next=batch.following)
     known = await _snapshot_for(tables, batch, None)
     async with tables.writing():
         head = (await lock(tables, batch.learner)).head
@@ -132,7 +67,7 @@ async def clean_batch(tables: Tables, batch: Batch) -> Cleaned:
         else:
             old = await _old_turns(tables, batch, known)
             await _delete_or_empty(tables, batch, old)
-            done = cleaned(batch, old)
+            done = batch.cleaned(old)
         if batch.cutoffs.records is not None and (done.turns or done.deltas):
             await tables.change(
                 "UPDATE ace_learners SET keys_from = CASE WHEN keys_from > :moment THEN keys_from "
@@ -145,12 +80,12 @@ async def clean_batch(tables: Tables, batch: Batch) -> Cleaned:
 async def count_batch(tables: Tables, batch: Batch) -> Cleaned:
     """Read the same rows and count what would be deleted; run it in one read transaction."""
     if not await _is_anything_old(tables, batch):
-        return Cleaned(next=next_part(batch.place))
+        return Cleaned(next=batch.following)
     if batch.place.part == "deltas":
         base = (await read_head(tables, batch.learner)).marks.base
-        row = await tables.row(f"SELECT count(*) {_OLD_DELTAS}", batch.values(base))
+        row = await tables.row(f"SELECT count(*) {_OLD_DELTAS}", _values(batch, base))
         return Cleaned(deltas=row[0] if row else 0)
-    return cleaned(batch, await _old_turns(tables, batch, None))
+    return batch.cleaned(await _old_turns(tables, batch, None))
 
 
 async def _is_anything_old(tables: Tables, batch: Batch) -> bool:
@@ -158,9 +93,9 @@ async def _is_anything_old(tables: Tables, batch: Batch) -> bool:
         return False
     if batch.place.part == "deltas":
         base = (await read_head(tables, batch.learner)).marks.base
-        query, values = f"SELECT 1 {_OLD_DELTAS} LIMIT 1", batch.values(base)
+        query, values = f"SELECT 1 {_OLD_DELTAS} LIMIT 1", _values(batch, base)
     else:
-        query, values = _OLD[batch.place.part], {**batch.values(), "most": 1}
+        query, values = _OLD[batch.place.part], {**_values(batch), "most": 1}
     return await tables.row(query, values) is not None
 
 
@@ -171,9 +106,8 @@ async def _snapshot_for(tables: Tables, batch: Batch, known: Snapshot | None) ->
 
 async def _old_turns(tables: Tables, batch: Batch, known: Snapshot | None) -> list[OldTurn]:
     """The rows of this batch with their fate."""
-    rows = await tables.rows(_OLD[batch.place.part], batch.values())
-    named = named_turns(await _snapshot_for(tables, batch, known))
-    return list(with_fate(rows, named, batch.cutoffs))
+    rows = await tables.rows(_OLD[batch.place.part], _values(batch))
+    return batch.with_fates(rows, named_turns(await _snapshot_for(tables, batch, known)))
 
 
 async def _delete_or_empty(tables: Tables, batch: Batch, old: list[OldTurn]) -> None:
@@ -198,30 +132,8 @@ async def _delete_deltas(tables: Tables, batch: Batch, base: int) -> Cleaned:
         "DELETE FROM ace_deltas WHERE user_id = :learner AND op_id IN "  # noqa: S608  constants
         f"(SELECT op_id {_OLD_DELTAS} ORDER BY version, seq LIMIT :most)"
     )
-    deleted = await tables.change(statement, batch.values(base))
+    deleted = await tables.change(statement, _values(batch, base))
     return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
-
-
-async def begin_cleaning(tables: Tables, now: datetime, every: float) -> bool:
-    """Return whether a cleaning is due; if so, record its start. A clock set back blocks no cleaning."""
-    row = await tables.row(
-        "INSERT INTO ace_memory_duties AS d (name, began_at) VALUES ('cleaning', :now) "
-        "ON CONFLICT (name) DO UPDATE SET began_at = excluded.began_at "
-        "WHERE abs(excluded.began_at - d.began_at) >= :every RETURNING name",
-        {"now": now.timestamp(), "every": every},
-    )
-    return row is not None
-
-
-async def list_learners(tables: Tables, limit: int, after: str) -> tuple[LearnerSummary, ...]:
-    """Return learners in the order of their ids."""
-    rows = await tables.rows(
-        "SELECT user_id, version, created_at, updated_at, (SELECT coalesce(t.completed_at, t.started_at) "
-        "FROM ace_turns t WHERE t.user_id = l.user_id AND NOT t.deleted ORDER BY t.seq DESC LIMIT 1) "
-        "FROM ace_learners l WHERE user_id > ? ORDER BY user_id LIMIT ?",
-        (after, limit),
-    )
-    return tuple(map(summary_of, rows))
 
 
 async def read_sizes(tables: Tables) -> StoreSizes:

@@ -1,6 +1,10 @@
-"""What the SQL store does in one transaction of several statements: commit, forget, export."""
+"""What the SQL store does in one transaction of several statements: commit, forget, export, copy."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
 
 from ace_graph.memory.commit import (
     Amend,
@@ -12,28 +16,61 @@ from ace_graph.memory.commit import (
     check_not_forgotten,
 )
 from ace_graph.memory.rights import Right
+from ace_graph.memory.serialization import load_record
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport
-from ace_graph.memory.stores.commit_queue import CommitRequest
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
-from ace_graph.memory.stores.snapshot_and_log import StateHead
+from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
+from ace_graph.memory.stores.records import (
+    DELTA_COLUMNS,
+    ITEM_COLUMNS,
+    columns,
+    delta_columns,
+    delta_of,
+    item_columns,
+    item_of,
+    record_columns,
+    turn_columns,
+)
+from ace_graph.memory.stores.snapshot_and_log import StateHead, StoredBase, StoredStamps, StoredTouches
 from ace_graph.memory.stores.sql.catalogue import (
     add_entry,
-    check_right,
-    list_entries,
-    owned_ids,
-    read_entry,
-)
-from ace_graph.memory.stores.sql.database import ALL, Tables
-from ace_graph.memory.stores.sql.history import read_history, read_report, read_turns, unknown_turns
-from ace_graph.memory.stores.sql.pending import amend_turn, complete_item, read_items, write_pending
-from ace_graph.memory.stores.sql.sharing import (
     add_grants,
+    add_proposal,
+    check_right,
     delete_sharing,
     forget_member,
+    list_entries,
+    list_grants,
+    list_proposals,
+    owned_ids,
+    read_entry,
     read_sharing,
 )
-from ace_graph.memory.stores.sql.state import delete_rows, lock, read_head, read_snapshot, write
+from ace_graph.memory.stores.sql.database import ALL, Row, Tables
+from ace_graph.memory.stores.sql.history import (
+    amend_turn,
+    complete_item,
+    read_history,
+    read_items,
+    read_report,
+    read_turns,
+    unknown_turns,
+    write_pending,
+)
+from ace_graph.memory.stores.sql.state import (
+    BASE_COLUMNS,
+    HEAD_COLUMNS,
+    STAMPS_COLUMNS,
+    TOUCHES_COLUMNS,
+    delete_rows,
+    head_of,
+    head_row,
+    lock,
+    read_head,
+    read_snapshot,
+    write,
+)
+from ace_graph.memory.stores.whole import WholeMemory, WholeTouches, WholeTurn
 
 
 async def read_start(
@@ -154,3 +191,90 @@ async def read_export(tables: Tables, key: str) -> LearnerExport:
         tuple([PlaybookExport(entry, await read_export(named, entry.playbook_id)) for entry in owned]),
         await read_sharing(tables, key) if is_learner else SharingExport(),
     )
+
+
+# Reading and writing everything under a key; see `stores.whole`.
+#
+# Reading needs one transaction that reads the same state; the writer has locked the key's row, where there is
+# one.
+
+
+_STATE = f"access_json, created_at, updated_at, {HEAD_COLUMNS}"
+
+
+async def read_whole(tables: Tables, key: str) -> WholeMemory | None:
+    """Return everything stored under the key."""
+
+    async def rows(columns: str, table: str, order: str = "user_id") -> list[Row]:
+        statement = f"SELECT {columns} FROM {table} WHERE user_id = ? ORDER BY {order}"  # noqa: S608  constants
+        return await tables.rows(statement, (key,))
+
+    states = await rows(_STATE, "ace_learners")
+    if not states:
+        return None
+    ((access_json, created, updated, *head),) = states
+    stamps = await rows(STAMPS_COLUMNS, "ace_stamps")
+    memory = WholeMemory(
+        head_of(tuple(head)),
+        access_json,
+        datetime.fromisoformat(created),
+        datetime.fromisoformat(updated),
+        tuple(StoredBase(*row) for row in await rows(BASE_COLUMNS, "ace_bases", "version")),
+        StoredStamps(*stamps[0]) if stamps else None,
+        tuple(
+            WholeTouches(clock, StoredTouches(*touches))
+            for clock, *touches in await rows(TOUCHES_COLUMNS, "ace_touches", "clock")
+        ),
+        tuple(map(delta_of, await rows(DELTA_COLUMNS, "ace_deltas", "seq"))),
+        tuple(WholeTurn(*row) for row in await rows("op_id, report_json, record_json", "ace_turns", "seq")),
+        tuple(map(item_of, await rows(ITEM_COLUMNS, "ace_pending", "seq, pending_id"))),
+    )
+    if tables.namespace != "playbooks":
+        return memory
+    return replace(
+        memory,
+        entry=await read_entry(tables, key),
+        grants=await list_grants(tables, key, ALL, ""),
+        proposals=await list_proposals(tables, key, None, ALL, ""),
+    )
+
+
+async def put_whole(tables: Tables, key: str, memory: WholeMemory, held: WholeMemory | None) -> bool:
+    """Store everything under the key in place of `held`; False where something else is stored there."""
+    found = await read_whole(tables, key)
+    if found == memory:
+        return True
+    if found != held:
+        return False
+    if tables.namespace == "playbooks":
+        await tables.change("DELETE FROM ace_named_catalogue WHERE playbook_id = ?", (key,))
+        await delete_sharing(tables, key)
+    await delete_rows(tables, key)
+    seq = max(len(memory.deltas), len(memory.turns), len(memory.pending), 1)
+    times = memory.created_at.isoformat(), memory.updated_at.isoformat()
+    state = columns(f"{_STATE}, seq", (memory.access_json, *times, *head_row(memory.head), seq))
+    if not await tables.insert("ace_learners", {"user_id": key, **state}, "ON CONFLICT DO NOTHING"):
+        return False  # another process began it meanwhile
+
+    async def put(table: str, rows: Iterable[dict[str, object]]) -> None:
+        await tables.insert_all(table, [{"user_id": key, **row} for row in rows])
+
+    await put("ace_bases", (columns(BASE_COLUMNS, base) for base in memory.bases))
+    if memory.stamps is not None:
+        await put("ace_stamps", (columns(STAMPS_COLUMNS, memory.stamps),))
+    await put("ace_touches", (columns(TOUCHES_COLUMNS, (n, *touches)) for n, touches in memory.touches))
+    await put("ace_deltas", ({"seq": n, **delta_columns(delta)} for n, delta in enumerate(memory.deltas, 1)))
+    await put("ace_turns", ({"seq": n, **turn_row(turn)} for n, turn in enumerate(memory.turns, 1)))
+    await put("ace_pending", ({"seq": n, **item_columns(item)} for n, item in enumerate(memory.pending, 1)))
+    if memory.entry is not None:
+        await add_entry(tables, memory.entry)
+        await add_grants(tables, memory.grants)
+        for proposal in memory.proposals:
+            await add_proposal(tables, proposal)
+    return True
+
+
+def turn_row(turn: WholeTurn) -> dict[str, object]:
+    """Return the columns of a turn, but for its key; the record's text stays as it was stored."""
+    record = load_record(turn.record_json)
+    return {**turn_columns(record), **record_columns(record), **turn._asdict()}

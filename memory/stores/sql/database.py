@@ -19,8 +19,7 @@ from functools import cache
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from ace_graph.base.off_loop import Steps
-from ace_graph.memory.stores.commit_queue import CommitQueue, CommitRequest
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.commit_queue import CommitQueue, CommitRequest, SerializedPlan
 
 T = TypeVar("T")
 Namespace = Literal["learners", "playbooks"]

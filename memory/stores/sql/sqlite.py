@@ -384,7 +384,7 @@ class SQLiteDatabase(Database):
 
 
 class SQLiteStore(SQLStore):
-    """A `NamingStore` (see `stores.playbooks`) in the file at `path`; without one, in memory.
+    """A `Store` (see `ace_graph.memory.stores.base`) in the file at `path`; without one, in memory.
 
     The constructor does no I/O. The first call creates the file, readable by its owner only, and with
     `make_folder` its folder. A call waits at most `lock_timeout` seconds, counted from its submission, for

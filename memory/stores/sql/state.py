@@ -1,7 +1,7 @@
 """States in SQL: reading all of one, or of several, in one statement, and writing a plan onto one.
 
-`stores.base_and_tail` says what a state is made of. What it decides about reading is decided in the statement
-here, because all of a state must come from one snapshot of the database.
+`stores.snapshot_and_log` says what a state is made of. What it decides about reading is decided in the
+statement here, because all of a state must come from one snapshot of the database.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from ace_graph.base.off_loop import off_loop
 from ace_graph.memory.catalogue import AttachedPlaybook, Loaded, WantedPlaybook
 from ace_graph.memory.sharing import Grant
 from ace_graph.memory.snapshot import Label, Snapshot, Version
-from ace_graph.memory.stores.records import grant_of
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.commit_queue import SerializedPlan
+from ace_graph.memory.stores.records import columns, delta_columns, grant_of, turn_columns
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,
+    CompactionMarks,
     Folding,
+    Sizes,
     StateHead,
     StoredBase,
     StoredEffect,
@@ -30,18 +32,88 @@ from ace_graph.memory.stores.snapshot_and_log import (
     check_chain,
     check_touches,
 )
-from ace_graph.memory.stores.sql.columns import (
-    BASE_COLUMNS,
-    HEAD_COLUMNS,
-    STAMPS_COLUMNS,
-    delta_row,
-    head_of,
-    state_row,
-    touches_row,
-    turn_row,
-)
 from ace_graph.memory.stores.sql.database import Row, Tables, of_playbooks
 from ace_graph.memory.stores.sql.schema import OF_LEARNERS
+from ace_graph.memory.stores.whole import WholeTouches
+from ace_graph.memory.turn import TurnRecord
+
+HEAD_COLUMNS = (
+    "epoch, version, etag, major, minor, access_clock, access_mark, base_version, next_base_version, "
+    "content_base, base_bytes, effects_bytes, stamps_bytes, touches_bytes, keys_from"
+)
+BASE_COLUMNS = "version, etag, checksum, memory_json"
+STAMPS_COLUMNS = "mark, checksum, stamps_json"
+TOUCHES_COLUMNS = "clock, parent, mark, touches_json"
+
+
+def head_of(row: Row) -> StateHead:
+    """Return the small part of a state in the columns `HEAD_COLUMNS`."""
+    epoch, n, etag, major, minor, clock, mark, base, next_base, base_n, *sizes, keys_from = row
+    version, marks = Version(epoch, n, etag, Label(major, minor)), CompactionMarks(base, next_base)
+    return StateHead(version, clock, mark, marks, base_n, Sizes(*sizes[:2]), Sizes(*sizes[2:]), keys_from)
+
+
+def head_row(head: StateHead) -> Row:
+    """Return the columns `HEAD_COLUMNS` of a state."""
+    version, marks = head.version, head.marks
+    state = (version.epoch, version.n, version.etag, *version.label, head.access_clock, head.access_mark)
+    return (*state, marks.base, marks.next, head.base_n, *head.content, *head.access, head.keys_from)
+
+
+def moved_columns(serialized: SerializedPlan) -> dict[str, object]:
+    """Return the columns of a state that every commit changes, whatever it folds."""
+    snapshot = serialized.plan.snapshot
+    version = snapshot.version
+    return {
+        "access_json": serialized.access_json,
+        "access_clock": snapshot.access.access_clock,
+        "access_mark": snapshot.access.mark,
+        "version": version.n,
+        "etag": version.etag,
+        "major": version.label.major,
+        "minor": version.label.minor,
+        "updated_at": serialized.plan.effect.now.isoformat(),
+    }
+
+
+def state_row(serialized: SerializedPlan, head: StateHead, folds: Folding) -> dict[str, object]:
+    """Return the columns of a state that a commit onto this head changes."""
+    content, access = serialized.sizes_after(head, folds)
+    return {
+        **moved_columns(serialized),
+        "base_version": folds.marks.base,
+        "next_base_version": folds.marks.next,
+        "content_base": serialized.plan.snapshot.version.n if folds.content else head.base_n,
+        "base_bytes": content.base,
+        "effects_bytes": content.tail,
+        "stamps_bytes": access.base,
+        "touches_bytes": access.tail,
+    }
+
+
+def touches_row(learner: str, touched: WholeTouches) -> dict[str, object]:
+    """Return the columns of the touches of a commit."""
+    return {"user_id": learner, **columns(TOUCHES_COLUMNS, (touched.clock, *touched.touches))}
+
+
+def delta_row(learner: str, serialized: SerializedPlan) -> dict[str, object]:
+    """Return the columns of the delta of a commit."""
+    return {"user_id": learner, **delta_columns(serialized.delta)}
+
+
+def turn_row(learner: str, serialized: SerializedPlan, record: TurnRecord) -> dict[str, object]:
+    """Return the columns of the turn of a commit."""
+    return {
+        "user_id": learner,
+        "op_id": serialized.plan.effect.op_id,
+        "report_json": serialized.report_json,
+        **turn_columns(record),
+        **serialized.record_columns,
+    }
+
+
+# Reading.
+
 
 # `start` is the known version where its effects lead on (`effects_from`, `reads_less`), else NULL; `follows`
 # says the same of the touches after the known access part (`follow`). CROSS JOIN: SQLite keeps this order.
@@ -179,7 +251,7 @@ async def read_attached(
 ) -> Loaded:
     """Return a learner's snapshot and named playbooks, read in one statement; see `read_snapshot`."""
     parts = await _read_parts(tables, key, known or Snapshot(), wanted)
-    attached = tuple(_attached(parts.get(place), each) for place, each in enumerate(wanted))
+    attached = tuple(_attached(parts.get(place), asked) for place, asked in enumerate(wanted))
     try:
         return Loaded(_snapshot(parts.get(-1), known or Snapshot()), attached)
     except IncompleteState:  # what is known may be of another history: a backup was restored
@@ -233,10 +305,10 @@ async def _read_parts(
         "clock": access.access_clock if version.epoch is not None else -1,
         "mark": access.mark,
     }
-    for place, each in enumerate(wanted):
-        values[f"owner_{place}"], values[f"name_{place}"] = each.ref.owner or "", each.ref.key
-        values[f"epoch_{place}"], values[f"etag_{place}"] = each.known.epoch, each.known.etag
-        values[f"subjects_{place}"] = list(each.subjects)
+    for place, asked in enumerate(wanted):
+        values[f"owner_{place}"], values[f"name_{place}"] = asked.ref.owner or "", asked.ref.key
+        values[f"epoch_{place}"], values[f"etag_{place}"] = asked.known.epoch, asked.known.etag
+        values[f"subjects_{place}"] = list(asked.subjects)
     statement = _load_attached(len(wanted)) if wanted else _LOAD
     parts: dict[int, _Parts] = {}
     for place, kind, n, checksum, *texts in await tables.rows(statement, values):
@@ -291,8 +363,8 @@ async def write(tables: Tables, learner: str, serialized: SerializedPlan, locked
         await _fold_content(tables, learner, serialized, head, folds)
     if folds.access:
         await _fold_access(tables, learner, serialized, head)
-    elif serialized.plan.touches is not None:
-        await tables.insert("ace_touches", touches_row(learner, serialized))
+    elif serialized.touched is not None:
+        await tables.insert("ace_touches", touches_row(learner, serialized.touched))
     if serialized.record is not None:
         await tables.insert("ace_turns", {**turn_row(learner, serialized, serialized.record), "seq": seq})
     if serialized.in_history:

@@ -17,29 +17,45 @@ from ace_graph.base.errors import CommitContention
 from ace_graph.base.portal import portal
 from ace_graph.base.retention import Cutoffs
 from ace_graph.memory.catalogue import Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
-from ace_graph.memory.commit import Amend, Commit, History, NewToken, PendingCounts, PendingItem
+from ace_graph.memory.commit import (
+    Amend,
+    Commit,
+    History,
+    NewToken,
+    PendingCounts,
+    PendingItem,
+    bounded_error,
+)
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.record_retention import START, Cleaned, CleaningPlace
 from ace_graph.memory.rights import PlaybookAccess, Right
-from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject
+from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject, team_key
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
     LearnerExport,
     LearnerSummary,
+    StoredVersion,
     StoreSizes,
+    VectorChange,
     checked_learner_id,
     random_token,
 )
-from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
-from ace_graph.memory.stores.playbooks import StoredVersion
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
-from ace_graph.memory.stores.sql import catalogue, cleaning, sharing
-from ace_graph.memory.stores.sql import pending as pending_items
-from ace_graph.memory.stores.sql.cleaning import Batch
-from ace_graph.memory.stores.sql.commit import delete_all, read_export, read_start, write_commit
-from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Tables
+from ace_graph.memory.stores.cleaning import Batch
+from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace, SerializedPlan
+from ace_graph.memory.stores.records import summary_of
+from ace_graph.memory.stores.sql import catalogue, cleaning
+from ace_graph.memory.stores.sql import history as pending_items
+from ace_graph.memory.stores.sql.commit import (
+    delete_all,
+    put_whole,
+    read_export,
+    read_start,
+    read_whole,
+    write_commit,
+)
+from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Row, Tables
 from ace_graph.memory.stores.sql.history import (
     keep_contents,
     put_vectors,
@@ -47,12 +63,9 @@ from ace_graph.memory.stores.sql.history import (
     read_description,
     read_history,
     read_turns,
-    read_vectors,
     read_versions,
 )
 from ace_graph.memory.stores.sql.state import lock, read_attached, read_snapshot
-from ace_graph.memory.stores.sql.whole import put_whole, read_whole
-from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -84,14 +97,14 @@ class SQLNamespace(CommittingNamespace):
         return await self._statement(lambda tables: read_snapshot(tables, learner, known))
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
-        """Change a turn's record; see `PendingStore.amend`."""
+        """Change a turn's record; see `KeyedStore.amend`."""
         learner = checked_learner_id(learner_id)
         return await self._locked(learner, lambda work: pending_items.amend_turn(work, learner, amend))
 
     async def find_turns(
         self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
     ) -> tuple[TurnRecord, ...]:
-        """Return the turns that match; see `PendingStore.find_turns`."""
+        """Return the turns that match; see `KeyedStore.find_turns`."""
         learner, most, start = checked_learner_id(learner_id), max(0, limit), max(0, skip)
         return await self._statement(
             lambda tables: pending_items.find_turns(tables, learner, wanted, most, start)
@@ -100,36 +113,51 @@ class SQLNamespace(CommittingNamespace):
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
     ) -> PendingItem | None:
-        """Lease the next item; see `PendingStore.claim`."""
+        """Lease the next item; see `KeyedStore.claim`."""
         token = self._new_token()
         return await self._write(
             lambda tables: pending_items.claim_next(tables, owner, now, seconds, learner_id, token)
         )
 
     async def renew(self, item: PendingItem, until: datetime) -> bool:
-        """Extend the lease; see `PendingStore.renew`."""
-        return await self._write(lambda tables: pending_items.renew_lease(tables, item, until))
+        """Extend the lease; see `KeyedStore.renew`."""
+        return await self._change_leased(item, "free_at = ?", until.timestamp())
 
     async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-        """Release the item with the error; see `PendingStore.fail`."""
-        return await self._write(lambda tables: pending_items.release(tables, item, error, retry_at))
+        """Release the item with the error; see `KeyedStore.fail`."""
+        state, free_at = "dead" if retry_at is None else "pending", (retry_at or item.free_at).timestamp()
+        what = "state = ?, error = ?, free_at = ?, attempts = ?, lease = NULL"
+        return await self._change_leased(item, what, state, bounded_error(error), free_at, item.attempts)
+
+    async def _change_leased(self, item: PendingItem, what: str, *values: object) -> bool:
+        """Change an item; False where the caller does not hold its lease any more."""
+        statement = f"UPDATE ace_pending SET {what} WHERE user_id = ? AND pending_id = ? AND lease = ?"  # noqa: S608  `what` is ours
+        held = (item.learner_id, item.pending_id, item.lease)
+        return await self._write(lambda tables: tables.change(statement, (*values, *held))) > 0
 
     async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
-        """Make a dead letter pending again; see `PendingStore.retry`."""
+        """Make a dead letter pending again; see `KeyedStore.retry`."""
         learner = checked_learner_id(learner_id)
-        return await self._write(lambda tables: pending_items.retry_dead(tables, learner, pending_id, now))
+        statement = (
+            "UPDATE ace_pending SET state = 'pending', attempts = 0, free_at = ?, lease = NULL "
+            "WHERE user_id = ? AND pending_id = ? AND state = 'dead'"
+        )
+        values = (now.timestamp(), learner, pending_id)
+        return await self._write(lambda tables: tables.change(statement, values)) > 0
 
     async def list_pending(
         self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
     ) -> tuple[PendingItem, ...]:
-        """Return the items in order; see `PendingStore.list_pending`."""
+        """Return the items in order; see `KeyedStore.list_pending`."""
         return await self._statement(
             lambda tables: pending_items.read_items(tables, learner_id, dead, max(0, limit))
         )
 
     async def count_pending(self) -> PendingCounts:
-        """Return how many items there are; see `PendingStore.count_pending`."""
-        return await self._statement(pending_items.count_items)
+        """Return how many items there are; see `KeyedStore.count_pending`."""
+        rows = await self._rows("SELECT state, count(*) FROM ace_pending GROUP BY state")
+        found: dict[str, int] = dict(rows)
+        return PendingCounts(found.get("pending", 0), found.get("dead", 0))
 
     async def history(self, learner_id: str) -> History:
         """Return the content changes whose effect is kept; see `Store.history`."""
@@ -137,11 +165,11 @@ class SQLNamespace(CommittingNamespace):
         return await self._read(lambda tables: read_history(tables, learner, everything=False))
 
     async def versions(self, key: str) -> tuple[StoredVersion, ...]:
-        """Return all versions, the oldest first; see `VersionedStore.versions`."""
+        """Return all versions, the oldest first; see `ContentStore.versions`."""
         return await self._read(lambda tables: read_versions(tables, key))
 
     async def content_at(self, key: str, n: int) -> Playbook | None:
-        """Return the content of a version; see `VersionedStore.content_at`."""
+        """Return the content of a version; see `ContentStore.content_at`."""
         return await self._read(lambda tables: read_content_at(tables, key, n))
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
@@ -176,32 +204,48 @@ class SQLNamespace(CommittingNamespace):
         most: int = 200,
         dry_run: bool = False,
     ) -> Cleaned:
-        """Clean one batch; see `CleanableStore.clean`."""
+        """Clean one batch; see `KeyedStore.clean`."""
         batch = Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most))
         if dry_run:
             return await self._read(lambda tables: cleaning.count_batch(tables, batch))
         return await self._run(lambda tables: cleaning.clean_batch(tables, batch), writes=True)
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
-        """Return whether the caller should clean now; see `CleanableStore.begin_cleaning`."""
-        return await self._write(lambda tables: cleaning.begin_cleaning(tables, now, every))
+        """Return whether the caller should clean now; see `KeyedStore.begin_cleaning`.
+
+        If so, its start is recorded. A clock set back blocks no cleaning.
+        """
+        statement = (
+            "INSERT INTO ace_memory_duties AS d (name, began_at) VALUES ('cleaning', :now) "
+            "ON CONFLICT (name) DO UPDATE SET began_at = excluded.began_at "
+            "WHERE abs(excluded.began_at - d.began_at) >= :every RETURNING name"
+        )
+        values = {"now": now.timestamp(), "every": every}
+        return await self._write(lambda tables: tables.row(statement, values)) is not None
 
     async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
-        """Return learners in the order of their ids; see `CleanableStore.learners`."""
-        return await self._statement(lambda tables: cleaning.list_learners(tables, max(0, limit), after))
+        """Return learners in the order of their ids; see `KeyedStore.learners`."""
+        rows = await self._rows(
+            "SELECT user_id, version, created_at, updated_at, "
+            "(SELECT coalesce(t.completed_at, t.started_at) FROM ace_turns t "
+            "WHERE t.user_id = l.user_id AND NOT t.deleted ORDER BY t.seq DESC LIMIT 1) "
+            "FROM ace_learners l WHERE user_id > ? ORDER BY user_id LIMIT ?",
+            *(after, max(0, limit)),
+        )
+        return tuple(map(summary_of, rows))
 
     async def sizes(self) -> StoreSizes:
-        """Return how much is stored; see `CleanableStore.sizes`."""
+        """Return how much is stored; see `KeyedStore.sizes`."""
         return await self._statement(cleaning.read_sizes)
 
     async def whole(self, key: str) -> WholeMemory | None:
-        """Return everything stored under the key; see `WholeStore.whole`."""
+        """Return everything stored under the key; see `KeyedStore.whole`."""
         return await self._read(
             lambda tables: read_whole(tables, checked_learner_id(key)), seconds=COPY_SECONDS
         )
 
     async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
-        """Store everything under the key; see `WholeStore.put_whole`."""
+        """Store everything under the key; see `KeyedStore.put_whole`."""
         learner = checked_learner_id(key)
 
         return await self._locked(
@@ -209,12 +253,13 @@ class SQLNamespace(CommittingNamespace):
         )
 
     async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
-        """Return the rows of a model; see `VectorStore.vectors`."""
+        """Return the rows of a model; see `KeyedStore.vectors`."""
         learner = checked_learner_id(learner_id)
-        return await self._statement(lambda tables: read_vectors(tables, learner, model))
+        statement = "SELECT name, vector FROM ace_vectors WHERE user_id = ? AND model = ?"
+        return {name: bytes(vector) for name, vector in await self._rows(statement, learner, model)}
 
     async def put_vectors(self, learner_id: str, epoch: str | None, change: VectorChange) -> bool:
-        """Store and delete rows; see `VectorStore.put_vectors`."""
+        """Store and delete rows; see `KeyedStore.put_vectors`."""
         learner = checked_learner_id(learner_id)
         return await self._locked(learner, lambda work: put_vectors(work, learner, epoch, change))
 
@@ -231,6 +276,10 @@ class SQLNamespace(CommittingNamespace):
     async def _statement(self, job: Job[T]) -> T:
         """Run a job of one statement, which is its own transaction; a caller who asks needs the right."""
         return await (self._run(job) if self._asked is None else self._read(job))
+
+    async def _rows(self, statement: str, *values: object) -> list[Row]:
+        """Return the rows of one statement."""
+        return await self._statement(lambda tables: tables.rows(statement, values))
 
     async def _read(self, job: Job[T], needed: Right = Right.READ, seconds: float | None = None) -> T:
         """Run a job whose statements read the same state, the caller's right included."""
@@ -317,7 +366,7 @@ class SQLNamespace(CommittingNamespace):
 
 
 class SQLStore(SQLNamespace):
-    """A `NamingStore` (see `ace_graph.memory.stores.playbooks`) on a database."""
+    """A `Store` (see `ace_graph.memory.stores.base`) on a database."""
 
     @property
     def playbooks(self) -> SQLPlaybooks:
@@ -327,37 +376,49 @@ class SQLStore(SQLNamespace):
     async def load_attached(
         self, learner_id: str, wanted: Sequence[WantedPlaybook], known: Snapshot | None = None
     ) -> Loaded:
-        """Return the newest snapshot and the named playbooks; see `NamingStore.load_attached`."""
+        """Return the newest snapshot and the named playbooks; see `Store.load_attached`."""
         learner = checked_learner_id(learner_id)
         return await self._statement(lambda tables: read_attached(tables, learner, known, wanted))
 
     async def teams_of(self, user: str) -> tuple[str, ...]:
-        """Return the teams that a user is in; see `NamingStore.teams_of`."""
-        return await self._statement(lambda tables: sharing.teams_of(tables, user))
+        """Return the teams that a user is in; see `Store.teams_of`."""
+        return await self._statement(lambda tables: catalogue.teams_of(tables, user))
 
     async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
-        """Return teams in order; see `NamingStore.teams`."""
-        return await self._statement(lambda tables: sharing.list_teams(tables, max(0, limit), after))
+        """Return teams in order; see `Store.teams`."""
+        statement = "SELECT DISTINCT team_id FROM ace_team_members WHERE team_id > ? ORDER BY team_id LIMIT ?"
+        return tuple(team for (team,) in await self._rows(statement, after, max(0, limit)))
 
     async def teams_like(self, team: str) -> tuple[str, ...]:
-        """Return the teams that could be taken for this one; see `NamingStore.teams_like`."""
-        return await self._statement(lambda tables: sharing.teams_like(tables, team))
+        """Return the teams that could be taken for this one; see `Store.teams_like`."""
+        statement = "SELECT DISTINCT team_id FROM ace_team_members WHERE team_key = ? AND team_id <> ?"
+        return tuple(other for (other,) in await self._rows(statement, team_key(team), team))
 
     async def members(self, team: str, limit: int = 100, after: str = "") -> tuple[str, ...]:
-        """Return members of a team in order; see `NamingStore.members`."""
-        return await self._statement(lambda tables: sharing.list_members(tables, team, max(0, limit), after))
+        """Return members of a team in order; see `Store.members`."""
+        statement = (
+            "SELECT member FROM ace_team_members WHERE team_id = ? AND member > ? ORDER BY member LIMIT ?"
+        )
+        return tuple(member for (member,) in await self._rows(statement, team, after, max(0, limit)))
 
     async def add_members(self, team: str, members: Collection[str]) -> int:
-        """Add members to a team; see `NamingStore.add_members`."""
-        return await self._write(lambda tables: sharing.add_members(tables, team, members))
+        """Add members to a team; see `Store.add_members`."""
+        statement = (
+            "INSERT INTO ace_team_members (team_id, member, team_key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+        )
+        rows = [(team, member, team_key(team)) for member in sorted(set(members))]
+        return await self._write(lambda tables: tables.change_each(statement, rows))
 
     async def remove_members(self, team: str, members: Collection[str]) -> int:
-        """Remove members of a team; see `NamingStore.remove_members`."""
-        return await self._write(lambda tables: sharing.remove_members(tables, team, members))
+        """Remove members of a team; see `Store.remove_members`."""
+        statement = "DELETE FROM ace_team_members WHERE team_id = ? AND member = ANY(?)"
+        return await self._write(lambda tables: tables.change(statement, (team, list(members))))
 
     async def proposals_by(self, user: str, limit: int = 100, after: str = "") -> tuple[Proposal, ...]:
-        """Return what a user has proposed; see `NamingStore.proposals_by`."""
-        return await self._statement(lambda tables: sharing.proposals_by(tables, user, max(0, limit), after))
+        """Return what a user has proposed; see `Store.proposals_by`."""
+        return await self._statement(
+            lambda tables: catalogue.proposals_by(tables, user, max(0, limit), after)
+        )
 
     async def describe(self) -> str:
         """Return the versions of the database and of the schema, and the number of learners."""
@@ -403,18 +464,22 @@ class SQLPlaybooks(SQLNamespace):
 
     async def owners(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
         """Return who owns named playbooks; see `PlaybookStore.owners`."""
-        return await self._statement(lambda tables: catalogue.list_owners(tables, max(0, limit), after))
+        statement = "SELECT DISTINCT owner FROM ace_named_catalogue WHERE owner > ? ORDER BY owner LIMIT ?"
+        return tuple(owner for (owner,) in await self._rows(statement, after, max(0, limit)))
 
     async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
         """Store another description and scope; see `PlaybookStore.set_fields`."""
-        return await self._locked(
-            playbook_id, lambda work: catalogue.set_fields(work, playbook_id, description, scope), Right.OWN
+        statement = (
+            "UPDATE ace_named_catalogue SET description = coalesce(?, description), "
+            "scope = coalesce(?, scope) WHERE playbook_id = ?"
         )
+        values = (description, scope, playbook_id)
+        return await self._locked(playbook_id, lambda work: work.change(statement, values), Right.OWN) > 0
 
     async def grants(self, playbook_id: str, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
         """Return grants of a playbook; see `PlaybookStore.grants`."""
         return await self._read(
-            lambda tables: sharing.list_grants(tables, playbook_id, max(0, limit), after), Right.OWN
+            lambda tables: catalogue.list_grants(tables, playbook_id, max(0, limit), after), Right.OWN
         )
 
     async def put_grant(self, grant: Grant) -> None:
@@ -423,9 +488,9 @@ class SQLPlaybooks(SQLNamespace):
 
     async def drop_grant(self, playbook_id: str, subject: Subject) -> bool:
         """Delete a grant; see `PlaybookStore.drop_grant`."""
-        return await self._locked(
-            playbook_id, lambda work: sharing.drop_grant(work, playbook_id, subject), Right.OWN
-        )
+        statement = "DELETE FROM ace_grants WHERE playbook_id = ? AND subject = ?"
+        values = (playbook_id, str(subject))
+        return await self._locked(playbook_id, lambda work: work.change(statement, values), Right.OWN) > 0
 
     async def shared_with(
         self, subjects: Sequence[str], limit: int = 100, after: str = ""
@@ -444,14 +509,20 @@ class SQLPlaybooks(SQLNamespace):
     ) -> tuple[Proposal, ...]:
         """Return proposals for a playbook; see `PlaybookStore.proposals`."""
         return await self._statement(
-            lambda tables: sharing.list_proposals(tables, playbook_id, state, max(0, limit), after)
+            lambda tables: catalogue.list_proposals(tables, playbook_id, state, max(0, limit), after)
         )
 
     async def decide(self, proposal: Proposal, held: ProposalState) -> bool:
         """Store a decision; see `PlaybookStore.decide`."""
-        return await self._locked(
-            proposal.playbook_id, lambda work: sharing.decide_proposal(work, proposal, held)
+        key, statement = (
+            proposal.playbook_id,
+            (
+                "UPDATE ace_proposals SET state = ?, proposal_json = ? "
+                "WHERE playbook_id = ? AND proposal_id = ? AND state = ?"
+            ),
         )
+        values = (proposal.state, proposal.model_dump_json(), key, proposal.proposal_id, held)
+        return await self._locked(key, lambda work: work.change(statement, values)) > 0
 
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Drop the other versions; see `PlaybookStore.keep_contents`."""

@@ -15,7 +15,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import plan
 from ace_graph.memory.delta.operations import Delta, Judge, Merge, Operation, Remove, Tag, Touch, Update
 from ace_graph.memory.stores.base import random_token
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.commit_queue import SerializedPlan
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROOMY = Policy(max_bullets=10_000)

@@ -18,7 +18,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_access, dump_playbook, load_effect
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores import snapshot_and_log as base_and_tail
-from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.commit_queue import SerializedPlan
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,

@@ -13,7 +13,7 @@ from ace_graph.base.errors import ChangeRefused, TrajectoryNotFound, UnknownKind
 from ace_graph.memory.commit import Amend
 from ace_graph.memory.delta.operations import Merge
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import trajectories_behind
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.trajectory import with_reflections
@@ -32,12 +32,12 @@ TEXTS = {
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[PendingStore]:
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
     async with SQLiteStore(tmp_path / "ace.db") as opened:
         yield opened
 
 
-async def test_one_of_each_kind_is_stored_and_listed_alone(store: PendingStore) -> None:
+async def test_one_of_each_kind_is_stored_and_listed_alone(store: Store) -> None:
     ids = {kind: await remember(store, "ada", text, kind=kind) for kind, text in TEXTS.items()}
     run = await start_trajectory(store, "ada", "Fetch the invoices", agent="crawler")
     await complete_trajectory(store, "ada", run, "success")
@@ -52,7 +52,7 @@ async def test_one_of_each_kind_is_stored_and_listed_alone(store: PendingStore) 
     assert (found.kind, found.content, found.at) == ("reflection", "Pages are numbered from 1", NOON)
 
 
-async def test_a_memory_says_when_it_was_stored(store: PendingStore) -> None:
+async def test_a_memory_says_when_it_was_stored(store: Store) -> None:
     await remember(store, "ada", TEXTS["fact"], importance=0.7, clock=lambda: NOON)
     (found,) = await memories(store, "ada", "fact")
     assert (found.at, found.importance) == (NOON, 0.7)
@@ -73,7 +73,7 @@ async def test_a_memory_says_when_it_was_stored(store: PendingStore) -> None:
     ids=str,
 )
 async def test_what_is_wrong_stores_nothing(
-    store: PendingStore,
+    store: Store,
     wrong: dict[str, Any],  # Any: arguments of remember
     error: type[Exception],
 ) -> None:
@@ -84,7 +84,7 @@ async def test_what_is_wrong_stores_nothing(
     assert await store.load("ada") == Snapshot()
 
 
-async def test_one_read_leads_from_a_bullet_to_its_runs(store: PendingStore) -> None:
+async def test_one_read_leads_from_a_bullet_to_its_runs(store: Store) -> None:
     runs = [await start_trajectory(store, "ada", f"Fetch page {n}", agent="crawler") for n in range(3)]
     for run in runs[:2]:
         await remember(store, "ada", TEXTS["strategy"], kind="strategy", examples=(run,))

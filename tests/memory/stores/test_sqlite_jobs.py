@@ -12,7 +12,7 @@ import pytest
 from ace_graph.memory.delta.operations import Add, Reset
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores import serialized_plan
+from ace_graph.memory.stores import commit_queue as serialized_plan
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore, SQLiteThread
 from ace_graph.testing.conformance.writing import adding, new_learner, record, rewriting
 from benchmarks.corpus import bullets

@@ -9,7 +9,7 @@ import pytest
 
 from ace_graph.base.errors import LearnerForgotten
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.neo4j.projection import project
+from ace_graph.memory.stores.neo4j.store import project
 from ace_graph.testing.conformance.writing import adding, record, write
 from ace_graph.testing.invariants import check
 from tests.memory.stores.neo4j.subject import Neo4jSubject

@@ -11,7 +11,7 @@ import pytest
 
 from ace_graph.base.errors import OtherSchema, StoreAuthError
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.neo4j.schema import SCHEMA, STATEMENTS
+from ace_graph.memory.stores.neo4j.connection import SCHEMA, STATEMENTS
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
 from ace_graph.testing.conformance.writing import adding, contents, write
 from ace_graph.testing.invariants import check

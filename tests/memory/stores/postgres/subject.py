@@ -14,8 +14,12 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base import Timeouts, random_token
 from ace_graph.memory.stores.snapshot_and_log import base_checksum
 from ace_graph.memory.stores.sql.database import Namespace, Row, Values, of_playbooks
-from ace_graph.memory.stores.sql.postgres import PostgresDatabase, PostgresStore, PostgresTables
-from ace_graph.memory.stores.sql.postgres_errors import checked_address
+from ace_graph.memory.stores.sql.postgres import (
+    PostgresDatabase,
+    PostgresStore,
+    PostgresTables,
+    checked_address,
+)
 from ace_graph.memory.stores.sql.store import SQLNamespace, SQLPlaybooks
 from ace_graph.testing.conformance import Traffic
 from tests.plugins.sizes import PATIENT
