@@ -1,6 +1,6 @@
 """The learner's next message as evidence about the turn before: "that's wrong, it is 5/6".
 
-Found by the rules in this file, and in other languages than English by the tables (feedback_forms.py). Never
+Found by the rules in this file, and in other languages than English by the tables. Never
 feedback: a question, a quotation, a story about somebody else, and a "no" or a value that answers what the
 assistant had asked. A plain "thanks" judges nothing, and "no, it should be in decimals" only asks for a form.
 

@@ -16,10 +16,10 @@ from datetime import datetime
 from uuid import uuid4
 
 from ace_graph.agent.resources import Resources
-from ace_graph.base.clock import utc_now
+from ace_graph.base.clock import Sleep, utc_now
 from ace_graph.base.errors import UsageError
 from ace_graph.learning.curator import judge_bullets
-from ace_graph.learning.lease import RetryPolicy, Sleep
+from ace_graph.learning.pending import RetryPolicy
 from ace_graph.learning.tasks import PendingWork, task_of
 from ace_graph.learning.trajectories import get_trajectory
 from ace_graph.learning.worker import PendingOutcome, drain_until

@@ -28,12 +28,12 @@ from ace_graph.agent.models import close_model, make_model
 from ace_graph.agent.resources import Resources, build_resources, random_id
 from ace_graph.agent.runtime import logger
 from ace_graph.agent.state import Learning
+from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import ConfigurationError, StoreError
 from ace_graph.base.executors import Work
 from ace_graph.base.settings import Settings
 from ace_graph.base.telemetry import shown_learner
-from ace_graph.learning.lease import RetryPolicy, Sleep
-from ace_graph.learning.pending import ItemOutcome, process_item, subject
+from ace_graph.learning.pending import ItemOutcome, RetryPolicy, process_item, subject
 from ace_graph.memory.commit import PendingItem
 from ace_graph.memory.stores.base import PendingStore, Store, checked_learner_id, keeps_pending
 from ace_graph.memory.stores.cache import SnapshotCache

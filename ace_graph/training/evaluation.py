@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ace_graph.memory.playbook import Playbook
-from ace_graph.training.datasets import RowFile
+from ace_graph.training.adapters import write_whole
 from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep, Cost, Epoch
 from ace_graph.training.options import AdaptationOptions
-from ace_graph.training.run_folder import write_whole
 from ace_graph.training.runner import AdaptationRun, FrozenAgent
-from ace_graph.training.samples import Environment, Sample
+from ace_graph.training.samples import Environment, RowFile, Sample
 from ace_graph.training.statistics import Paired, paired, paired_gain, share_interval
 
 

@@ -11,8 +11,8 @@ import pytest
 from ace_graph.agent.context import ACEContext
 from ace_graph.base.errors import EnvironmentFailed, RunFolderError, UsageError
 from ace_graph.testing import ScriptedModel
+from ace_graph.training.adapters import describe, digest_of, open_journal
 from ace_graph.training.options import AdaptationOptions
-from ace_graph.training.run_folder import describe, digest_of, open_journal
 from ace_graph.training.runner import new_step
 from ace_graph.training.samples import Outcome, Sample, judge
 
