@@ -20,12 +20,12 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
 from ace_graph.agent.models import close_model, make_model
-from ace_graph.agent.resources import Resources, build_resources, random_id
+from ace_graph.agent.resources import ResourceOptions, Resources, build_resources, random_id
 from ace_graph.agent.runtime import logger
 from ace_graph.agent.state import Learning
 from ace_graph.base.clock import Sleep
@@ -121,27 +121,10 @@ _MAX_BACKOFF_STEPS = 16
 """More troubles in a row make no wait longer."""
 
 
-def learning_resources(
-    *,
-    model: BaseChatModel | str | None = None,
-    store: Store | str | None = None,
-    prompts_dir: Path | str | None = None,
-    clock: Callable[[], datetime] | None = None,
-    new_id: Callable[[], str] | None = None,
-    snapshots: SnapshotCache | None = None,
-    settings: Settings | None = None,
-) -> tuple[Resources, PendingStore]:
+def learning_resources(**given: Unpack[ResourceOptions]) -> tuple[Resources, PendingStore]:
     """Return what learning from pending work needs. Raises ConfigurationError that names what to set."""
-    resources = build_resources(
-        settings=settings,
-        model=model,
-        store=store,
-        prompts_dir=prompts_dir,
-        learning="inline",
-        clock=clock,
-        new_id=new_id,
-        snapshots=snapshots,
-    )
+    given["learning"] = "inline"
+    resources = build_resources(**given)
     if not keeps_pending(resources.store):
         raise ConfigurationError(
             f"the store {resources.store.name} keeps no pending work: use SQLite, Neo4j, PostgreSQL or memory"

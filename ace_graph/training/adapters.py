@@ -33,8 +33,8 @@ from ace_graph.training.journal import (
     Epoch,
     FileJournal,
     Journal,
-    MemoryJournal,
     steps_of,
+    unusable,
 )
 from ace_graph.training.options import AdaptationOptions, Transcripts, last_of, preceding, with_model
 from ace_graph.training.runner import AdaptationRun, AdaptationStore, FrozenAgent, Trainer, measure_controls
@@ -85,7 +85,7 @@ def open_journal(out: Path | None, description: RunDescription, *, resume: bool)
     Raises UsageError when there is a run already, or when the one there is another; RunFolderError.
     """
     if out is None:
-        return MemoryJournal()
+        return Journal()
     whole = {"version": version("ace-graph"), **description}
     _make_folder(out)
     plan = out / "run.json"
@@ -117,9 +117,7 @@ def write_whole(path: Path, text: str) -> None:
         new.replace(path)
     except OSError as error:
         new.unlink(missing_ok=True)
-        raise RunFolderError(
-            f"{path}: {error.strerror}: make it writable or make room, and resume the run"
-        ) from error
+        raise unusable(path, error) from error
 
 
 def digest_of(samples: Sequence[Sample]) -> str:

@@ -148,11 +148,17 @@ def memory_tools(store: Store) -> list[BaseTool]:
     return reads
 
 
-async def _playbook(runtime: Runtime, store: Store) -> Playbook | None:
-    """Return the playbook of the run's learner, None where there is no learner. Raises StoreError."""
+def _memory(runtime: Runtime) -> Memory | None:
+    """Return the memory that the turn has loaded, None where the state of the run has none."""
     state = cast("object", runtime.state)
     memory = cast("dict[str, object]", state).get("memory") if isinstance(state, dict) else None
-    if isinstance(memory, Memory) and memory.snapshot is not None:
+    return memory if isinstance(memory, Memory) else None
+
+
+async def _playbook(runtime: Runtime, store: Store) -> Playbook | None:
+    """Return the playbook of the run's learner, None where there is no learner. Raises StoreError."""
+    memory = _memory(runtime)
+    if memory is not None and memory.snapshot is not None:
         return memory.snapshot.playbook
     learner_id = _learner_id(runtime)
     return None if learner_id is None else (await store.load(learner_id)).playbook
@@ -245,9 +251,8 @@ def playbook_tools() -> list[BaseTool]:
 
 def _read_only(runtime: Runtime) -> Playbook | None:
     """Return what the run reads beside the learner's memory."""
-    state = cast("object", runtime.state)
-    memory = cast("dict[str, object]", state).get("memory") if isinstance(state, dict) else None
-    return memory.read_only if isinstance(memory, Memory) else None
+    memory = _memory(runtime)
+    return memory.read_only if memory is not None else None
 
 
 def _attached(runtime: Runtime) -> list[Bullet]:
