@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ace_graph.agent.context import ACEContext
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Plan, PlannerUpdate, Turn
-from ace_graph.agent.tools.playbook_tools import PLAYBOOK_TOOLS
+from ace_graph.agent.tools.memory_tools import PLAYBOOK_TOOLS
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.window import adaptive_size

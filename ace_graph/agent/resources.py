@@ -25,8 +25,7 @@ from ace_graph.agent.embeddings.static_vectors import INSTALL, find_static_vecto
 from ace_graph.agent.models import choose_model, make_model
 from ace_graph.agent.models.reply import Schemas
 from ace_graph.agent.tools.calculator import calculator
-from ace_graph.agent.tools.memory_tools import memory_tools
-from ace_graph.agent.tools.playbook_tools import playbook_tools
+from ace_graph.agent.tools.memory_tools import memory_tools, playbook_tools
 from ace_graph.agent.tools.web_search import web_search
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ConfigurationError, FormatError, ModelNotConfigured, NewerFormat

@@ -160,15 +160,8 @@ class PlaybookRetriever(BaseRetriever):
 
 
 def _document(bullet: Bullet) -> Document:
-    metadata = {
-        "section": bullet.section,
-        "kind": kind_of(bullet),
-        "avoid": bullet.polarity == "anti_pattern",
-        "topic": bullet.topic,
-        "helpful": bullet.helpful,
-        "harmful": bullet.harmful,
-        "updated_at": bullet.updated_at.isoformat(),
-    }
+    metadata = {**_value(bullet), "updated_at": bullet.updated_at.isoformat()}
+    del metadata["content"]
     return Document(id=bullet.id, page_content=bullet.advice, metadata=metadata)
 
 
@@ -237,7 +230,10 @@ class PlaybookStoreView(BaseStore):
             ]
         else:
             rows = [(bullet, None) for bullet in held.playbook.bullets() if bullet.status == "active"]
-        items = [_search_item(bullet, score) for bullet, score in rows]
+        items = [
+            SearchItem(NAMESPACE, bullet.id, _value(bullet), bullet.created_at, bullet.updated_at, score)
+            for bullet, score in rows
+        ]
         wanted = (op.filter or {}).items()
         kept = [each for each in items if all(each.value.get(name) == value for name, value in wanted)]
         return kept[op.offset : op.offset + op.limit]
@@ -263,10 +259,6 @@ def _item(bullet: Bullet) -> Item:
         created_at=bullet.created_at,
         updated_at=bullet.updated_at,
     )
-
-
-def _search_item(bullet: Bullet, score: float | None) -> SearchItem:
-    return SearchItem(NAMESPACE, bullet.id, _value(bullet), bullet.created_at, bullet.updated_at, score)
 
 
 # Why a turn with a question would be shown each bullet of a playbook, or not: one search, explained.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Protocol
+
+Sleep = Callable[[float], Awaitable[None]]
+"""Waits so many seconds, as `asyncio.sleep` does; tests pass one that does not."""
 
 
 def utc_now() -> datetime:

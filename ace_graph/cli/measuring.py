@@ -39,7 +39,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.handle import open_playbook
 from ace_graph.playbooks.versions import VersionOutcome, version_from
-from ace_graph.training.datasets import RowFile, Task, task_named
+from ace_graph.training.adapters import OfflineAdapter, OnlineAdapter
 from ace_graph.training.evaluation import (
     Comparison,
     Prices,
@@ -51,11 +51,9 @@ from ace_graph.training.evaluation import (
     write_results,
 )
 from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep
-from ace_graph.training.offline import OfflineAdapter
-from ace_graph.training.online import OnlineAdapter
 from ace_graph.training.options import AdaptationOptions
 from ace_graph.training.options import Progress as AdaptationProgress
-from ace_graph.training.samples import Environment, Outcome, Sample
+from ace_graph.training.samples import Environment, Outcome, RowFile, Sample, Task, task_named
 from ace_graph.training.statistics import paired, paired_gain, share_interval
 
 Run = Callable[[AdaptationOptions], Awaitable[AdaptationResult]]

@@ -10,13 +10,9 @@ from functools import cache
 from ace_graph.agent.tools.calculator import calculate, parse_result
 from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.memory.languages.forms import any_of
-from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, phrases
+from ace_graph.memory.languages.tables import SPACELESS, languages, phrases
 from ace_graph.memory.numbers import normalize, parse_number
 
-_LEAD = re.compile(
-    r"(?:and|so|ok|okay|please|now|what is|what's|whats|how much is|calculate|compute|evaluate|work out"
-    r"|solve)\b[ ,:]{0,3}"
-)
 _TIMES = re.compile(r"(?<=[\d) ])x(?=[\d( ])")
 _IN_WORDS = (
     (" multiplied by ", "*"),
@@ -78,10 +74,9 @@ def _asking() -> tuple[re.Pattern[str], tuple[str, ...]]:
     """What stands before a calculation, with a space behind it in languages with spaces, and after it."""
     spaced, apart, after = list[str](), list[str](), list[str]()
     for language in languages("feedback"):
-        if language != FIRST:
-            found = phrases(language, "feedback", "sum_before")
-            (apart if language in SPACELESS else spaced).extend(found)
-            after += phrases(language, "feedback", "sum_after")
+        found = phrases(language, "feedback", "sum_before")
+        (apart if language in SPACELESS else spaced).extend(found)
+        after += phrases(language, "feedback", "sum_after")
     before = rf"(?:{any_of(spaced)})[ ,:]{{1,3}}|(?:{any_of(apart)})[ ,:，：]{{0,3}}"
     pattern = re.compile(f"¿?(?:{before})")
     return pattern, tuple(sorted(after, key=len, reverse=True))
@@ -96,8 +91,7 @@ def _spelled(sentence: str) -> str | None:
 def _written(sentence: str) -> str | None:
     if len(sentence) > _MAX_CHARS:
         return None
-    calculation = sentence.casefold()
-    calculation = _without_question(calculation[skip(_LEAD, calculation) :]).rstrip(_MARKS)
+    calculation = _without_question(sentence.casefold()).rstrip(_MARKS)
     for words, sign in _IN_WORDS:
         calculation = calculation.replace(words, f" {sign} ")
     calculation = _TIMES.sub("*", calculation)

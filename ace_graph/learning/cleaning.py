@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
 
+from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, CommitContention, CorruptPayload, NewerFormat
 from ace_graph.base.retention import Cutoffs, Retention
 from ace_graph.base.settings import Settings
-from ace_graph.learning.lease import Sleep
 from ace_graph.memory.commit import Amend
 from ace_graph.memory.record_retention import START, Cleaned
 from ace_graph.memory.stores.base import KeyedStore, Store

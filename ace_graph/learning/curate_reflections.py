@@ -180,11 +180,10 @@ async def _adds(
         made = [add.model_copy(update=behind) for add in made]
         adds += made if unattributed.isdisjoint(each.reflection.runs) else for_review(made)
     gone = await unknown_examples(store, owner, adds)
-    return [_without_examples(add, gone) for add in adds]
-
-
-def _without_examples(add: Add, gone: Collection[str]) -> Add:
-    return add.model_copy(update={"examples": tuple(name for name in add.examples if name not in gone)})
+    return [
+        add.model_copy(update={"examples": tuple(name for name in add.examples if name not in gone)})
+        for add in adds
+    ]
 
 
 def _news(adds: Sequence[Add], base: Snapshot, policy: Policy, now: datetime) -> Steps[list[Add]]:

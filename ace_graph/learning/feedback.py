@@ -1,6 +1,6 @@
 """The learner's next message as evidence about the turn before: "that's wrong, it is 5/6".
 
-Found by the rules in this file, and in other languages than English by the tables (feedback_forms.py). Never
+Found by the forms in the tables of the languages. Never
 feedback: a question, a quotation, a story about somebody else, and a "no" or a value that answers what the
 assistant had asked. A plain "thanks" judges nothing, and "no, it should be in decimals" only asks for a form.
 
@@ -25,11 +25,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from ace_graph.agent.evidence import matches_ground_truth
 from ace_graph.base.prompts import Prompts, data_block
 from ace_graph.learning.calculations import calculation_in, value_of
-from ace_graph.learning.statements.sentences import Sentence, sentences, skip
+from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.memory.evidence import SCORES, Evidence, EvidenceSource, Verdict
 from ace_graph.memory.languages.detection import likely_languages
 from ace_graph.memory.languages.forms import any_of, form_pattern, form_wished
-from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, phrases, words
+from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
 from ace_graph.memory.numbers import Numeral, normalize, numerals
 from ace_graph.memory.playbook import Vote
 from ace_graph.memory.snapshot import Access
@@ -39,7 +39,7 @@ from ace_graph.memory.turn import RecentTurn, TurnFeedback, answer_hash
 #
 # A form concerns the beginning of a sentence, and its end or the end of its clause: "das ist richtig
 # schwer" is no praise. A praise that something is objected to in the same sentence ("..., aber ...") is
-# none either. English has its rules in feedback.py.
+# none either.
 
 
 _FILE = "feedback"
@@ -129,10 +129,8 @@ def other_value() -> re.Pattern[str]:
 def patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern that is made of the tables."""
     yield other_value()
-    yield _objection(FIRST)
     for language in languages(_FILE):
-        if language != FIRST:
-            yield from _forms(language)
+        yield from _forms(language)
 
 
 def _says_value(said: str, at: int, language: str) -> bool:
@@ -167,6 +165,7 @@ def _tails(language: str) -> tuple[str, ...]:
 @cache
 def _forms(language: str) -> _Forms:
     signs = {
+        "!": f"(?= ?(?:{_ENDS}))",
         "@": f"(?:{_alternatives(language, 'that')})",
         "~": f"(?:(?:{any_of(words(language, _FILE, 'very'))}){_space(language)}){{0,3}}",
     }
@@ -204,18 +203,22 @@ def _before(language: str, name: str) -> re.Pattern[str]:
     listed = any_of(phrases(language, _FILE, name))
     edge = "" if language in SPACELESS else r"\b"
     alone = name != "no" or not _denies_within(language)
-    marks = "[ ,.!…。！，、-]{0,5}" if alone else " ?[,.!…。！，、-][ ,.!…-]{0,3}"
+    marks = "[ ,.!:;…。！，、-]{0,5}" if alone else " ?[,.!:;…。！，、-][ ,.!:;…-]{0,3}"
     return re.compile(f"(?:{listed}){edge}{marks}", re.IGNORECASE)
 
 
 def _denies_within(language: str) -> bool:
     """Whether a language says "no" and "not" in one word: "no, es 5" is no "no es 5"."""
-    denying = {line.partition("=")[0] for line in phrases(language, "statements", "denials")}
+    denying = {
+        line.partition("=")[0] for line in table(language, "statements").get("denials", "").splitlines()
+    }
     return language in SPACELESS or not denying.isdisjoint(phrases(language, _FILE, "no"))
 
 
 def _end(language: str) -> str:
     """The pattern of what follows a judgement: the end of its clause, or a word that goes on about it."""
+    if "goes_on" in table(language, _FILE):
+        return r"\b"
     joining = words(language, _FILE, "but") | words(language, _FILE, "because")
     listed = any_of((*joining, *phrases(language, _FILE, "thanks")))
     edge = "" if language in SPACELESS else r"\b"
@@ -231,78 +234,6 @@ _QUESTION = ("?", "？", "吗", "么")
 _SENTENCES_READ = 2
 _WORDS_TELLING = 5
 """Rules read how a sentence begins, so as many of its words tell its language."""
-_FILLER = re.compile(
-    r"(?:hm{1,9}|um{1,9}|uh|oh|well|ok|okay|sorry|hey|wait|but|and|actually|yes|yeah|ah|hi)\b[ ,.!…-]*",
-    re.IGNORECASE,
-)
-_NO = re.compile(r"(?:no|nope)[ ,.!:;-]+", re.IGNORECASE)
-_THANKS = re.compile(
-    r"(?:thanks|thank you|great|perfect|super|nice|cool|wow|awesome)(?: so much| a lot)?[ ,.!:;-]+",
-    re.IGNORECASE,
-)
-_THAT = (
-    r"(?:that(?:'?s| is| was)?|this(?: is| was)?|it(?:'?s| is| was)"
-    r"|your (?:last )?(?:answer|result|solution)(?: is| was)?|you(?:'re| are| were)?)"
-)
-_VERY = (
-    r"(?:still |completely |totally |just |plain |simply |also |all |(?:not )?quite |very |so |exactly ){0,5}"
-)
-_SHOULD = r"should (?:be|have been)"
-_WRONG = re.compile(
-    rf"{_THAT} {_VERY}(?:wrong|incorrect|false|mistaken"
-    r"|not (?:right|correct|true|what i (?:asked|meant|wanted)))\b"
-    r"|(?:wrong|incorrect|nope|not (?:right|correct|quite))\b(?! (?:way|place|order|side|question))",
-    re.IGNORECASE,
-)
-_FAILED = re.compile(
-    r"(?:that|this|it) (?:did ?n[o']t|does ?n[o']t|didnt|doesnt|isn'?t|wasn'?t) "
-    r"(?:work|help|right|correct|true)\b"
-    r"|(?:that|this) (?:failed|makes no sense)\b"
-    r"|you (?:made|have) (?:a |an )?(?:mistake|error)\b"
-    r"|you got (?:it|that) wrong\b"
-    r"|there(?:'s| is) (?:a |an )?(?:mistake|error) in (?:your|that|the)\b",
-    re.IGNORECASE,
-)
-_BUT = re.compile(
-    rf"the (?:right |correct )?(?:answer|result) (?:is|{_SHOULD}) \S"
-    rf"|it(?:'?s| is| {_SHOULD}| must be) \S"
-    rf"|that {_SHOULD} \S",
-    re.IGNORECASE,
-)
-"""What makes a "no" before it feedback: the value that is said to be right."""
-_SHOULD_BE = re.compile(
-    rf"the (?:right|correct|real) (?:answer|result|value) (?:is|was|{_SHOULD}) \S"
-    rf"|(?:it|that|the answer) {_SHOULD} \S",
-    re.IGNORECASE,
-)
-_AGAIN = re.compile(
-    r"you (?:already|just) (?:told|said|explained|showed|gave)\b"
-    r"|(?:you said|i know) that already\b"
-    r"|i already know (?:that|this)\b",
-    re.IGNORECASE,
-)
-_RIGHT = re.compile(
-    rf"{_THAT} {_VERY}(?:right|correct|true|it|what i (?:needed|wanted|meant)|perfect)\b"
-    r"|(?:that|this|it) (?:really |finally |totally |just )?"
-    r"(?:worked|works|helped|helps|makes sense now|did it|did the trick|solved it)\b"
-    r"|(?:correct|exactly|right)(?= ?(?:[.!,]|$))"
-    r"|(?:now )?i (?:finally |really )?(?:get|got|understand|understood) it(?: now)?(?= ?(?:[.!,]|$))",
-    re.IGNORECASE,
-)
-_CORRECTION = re.compile(
-    r"\b(?:(?:the )?(?:right |correct |real )?(?:answer|result|value)|it|that|this)"
-    rf"(?:'?s| is| was| {_SHOULD}| must be)(?: actually| really)? "
-    r"(?!(?:still |completely |totally |just ){0,5}(?:wrong|incorrect|false|not|mistaken|right|correct)\b)"
-    r"(?=\S)",
-    re.IGNORECASE,
-)
-_DOUBT = re.compile(
-    r"(?:(?:are|r) (?:you|u) (?:really |quite |very |100 ?% |absolutely )?(?:sure|certain|right)"
-    r"|(?:is|was) (?:that|this|it|the answer) (?:really |actually )?(?:right|correct|true|wrong)"
-    r"|(?:that|this|it)(?:'?s| is) (?:really )?(?:right|correct|true|wrong)|really|you sure|sure|for real)"
-    r"(?: about (?:that|this|it))?[ ?!.]*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -328,10 +259,7 @@ def read_feedback(message: str, previous_answer: str) -> Feedback | None:
             continue
         around = read_sentences[position : position + 2]
         text = " ".join(each.text for each in around)[:MAX_CORRECTION_CHARS]
-        verdict = _verdict(sentence.masked, answers_a_question=asked)
-        if verdict is not None:
-            return Feedback(verdict, text, _correction(around) if verdict == "failure" else None)
-        for language in _other_languages(sentence.masked):
+        for language in _spoken(sentence.masked):
             verdict = verdict_of(sentence.masked, language, answers_a_question=asked)
             if verdict is not None:
                 given = (correction_in(each.text, each.masked, language) for each in around)
@@ -340,38 +268,11 @@ def read_feedback(message: str, previous_answer: str) -> Feedback | None:
     return None
 
 
-def _other_languages(sentence: str) -> Iterator[str]:
-    """The languages that a sentence may be in whose feedback is in tables."""
+def _spoken(sentence: str) -> Iterator[str]:
+    """Yield the languages that a sentence may be in and that have a table of feedback, English first."""
     begin = " ".join(sentence[:MAX_CORRECTION_CHARS].split()[:_WORDS_TELLING])
-    listed = languages("feedback")
-    return (each for each in likely_languages(begin) if each != FIRST and each in listed)
-
-
-def _verdict(sentence: str, *, answers_a_question: bool) -> Verdict | None:
-    if form_wished(sentence) is not None:
-        return None
-    begin = skip(_FILLER, sentence)
-    after_no = skip(_NO, sentence, begin)
-    if any(_WRONG.match(sentence, at) for at in (begin, after_no)):
-        return "failure"
-    if _FAILED.match(sentence, begin) or _SHOULD_BE.match(sentence, begin):
-        return "failure"
-    if after_no > begin and _BUT.match(sentence, after_no) and not answers_a_question:
-        return "failure"
-    if _AGAIN.match(sentence, begin):
-        return "partial"
-    praise = _RIGHT.match(sentence, skip(_THANKS, sentence, begin))
-    return "success" if praise is not None and not objects(sentence[praise.end() :], FIRST) else None
-
-
-def _correction(around: list[Sentence]) -> str | None:
-    for sentence in around:
-        found = _CORRECTION.search(sentence.masked[:MAX_CORRECTION_CHARS])
-        value = sentence.text[found.end() : MAX_CORRECTION_CHARS] if found else ""
-        value = value.strip("\"'`“”«» ").rstrip(".!;, \"'`”»")
-        if value:
-            return value
-    return None
+    found = dict.fromkeys((FIRST, *likely_languages(begin)))
+    return (language for language in found if language in languages(_FILE))
 
 
 @dataclass(frozen=True)
@@ -416,9 +317,7 @@ class JudgedTurn:
 def doubts(message: str) -> bool:
     """Whether a message only asks if the answer before is right; that is no evidence on it."""
     words = message.strip()[:MAX_CORRECTION_CHARS]
-    if "?" in words and _DOUBT.fullmatch(words, skip(_FILLER, words)) is not None:
-        return True
-    return words.endswith(_QUESTION) and any(asks_if_right(words, each) for each in _other_languages(words))
+    return words.endswith(_QUESTION) and any(asks_if_right(words, language) for language in _spoken(words))
 
 
 def last_exchange(messages: Sequence[BaseMessage]) -> JudgedExchange | None:
@@ -544,7 +443,7 @@ def corrects_form(earlier: JudgedTurn) -> bool:
     return matches_ground_truth(other_value().sub("", earlier.answer), str(claimed.value))
 
 
-def told_check(check: ObjectionCheck | None, prompts: Prompts) -> str:
+def render_check(check: ObjectionCheck | None, prompts: Prompts) -> str:
     """Return the part of the solver's prompt that says what was checked, '' where nothing was."""
     if check is None:
         return ""

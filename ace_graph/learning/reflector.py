@@ -157,7 +157,13 @@ async def reflect(
             break
         messages += [
             AIMessage(reply.value.model_dump_json(exclude={"dropped"})),
-            HumanMessage(_next_round(retry, run)),
+            HumanMessage(
+                run.resources.prompts.render(
+                    "reflect_again",
+                    new_answer=data_block("new_answer", retry.answer),
+                    new_evidence=data_block("new_evidence", _evidence(retry.evidence) or "(none)"),
+                )
+            ),
         ]
     if found is None:
         raise LearningError(f"the reflector gave no usable reply: {problem}")
@@ -246,14 +252,6 @@ async def _retry(found: ReflectionResult, answer_again: AnswerAgain, run: Run) -
     except Exception:
         logger.exception("[ACE Reflector] could not answer again, the lessons are kept")
     return None
-
-
-def _next_round(retry: Retry, run: Run) -> str:
-    return run.resources.prompts.render(
-        "reflect_again",
-        new_answer=data_block("new_answer", retry.answer),
-        new_evidence=data_block("new_evidence", _evidence(retry.evidence) or "(none)"),
-    )
 
 
 def _prompt(subject: FinishedTurn, evidence: Sequence[Evidence], snapshot: Snapshot, run: Run) -> str:

@@ -29,8 +29,7 @@ from ace_graph.learning.feedback import (
 from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.reflector import FinishedTurn, Revision, worth_reflecting
-from ace_graph.learning.statements.clearing import Clearing
-from ace_graph.learning.statements.reading import reading_of
+from ace_graph.learning.statements.reading import Clearing, reading_of
 from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Operation, Reset, Touch
 from ace_graph.memory.evidence import Evidence

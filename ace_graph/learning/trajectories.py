@@ -173,7 +173,7 @@ async def complete_trajectory(
         evidence = _evidence(status, completion, turn.agent)
         outcome = _outcome(status, completion, evidence)
         ended = completed(turn, outcome, now, Tracing())  # with all its steps
-    votes = _votes(ended, evidence) if completion.curates else ()
+    votes = votes_of(ended, evidence) if completion.curates else ()
     pending = _pending(ended, completion, evidence) if completion.learns else None
     base = await store.load(learner_id)
     amend = Amend(trajectory_id, lambda stored: completed(stored, outcome, now, kept))
@@ -240,7 +240,8 @@ def _outcome(status: TurnStatus, completion: Completion, evidence: tuple[Evidenc
     )
 
 
-def _votes(turn: TurnRecord, evidence: Sequence[Evidence]) -> tuple[Operation, ...]:
+def votes_of(turn: TurnRecord, evidence: Sequence[Evidence]) -> tuple[Operation, ...]:
+    """Return the votes of evidence on the bullets that a trajectory was given or cites."""
     injected = tuple(dict.fromkeys((*turn.injected, *turn.cited)))
     return tuple(judge_bullets(turn.turn_id, evidence, injected=injected, cited=turn.cited))
 

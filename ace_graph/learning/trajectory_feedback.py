@@ -16,15 +16,14 @@ from datetime import datetime
 from uuid import uuid4
 
 from ace_graph.agent.resources import Resources
-from ace_graph.base.clock import utc_now
+from ace_graph.base.clock import Sleep, utc_now
 from ace_graph.base.errors import UsageError
-from ace_graph.learning.curator import judge_bullets
-from ace_graph.learning.lease import RetryPolicy, Sleep
+from ace_graph.learning.pending import RetryPolicy
 from ace_graph.learning.tasks import PendingWork, task_of
-from ace_graph.learning.trajectories import get_trajectory
+from ace_graph.learning.trajectories import get_trajectory, votes_of
 from ace_graph.learning.worker import PendingOutcome, drain_until
 from ace_graph.memory.commit import Amend, Commit, Pending, operation_id
-from ace_graph.memory.delta.operations import Delta, Judge
+from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.evidence import SCORES, Evidence, Verdict
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import ScoreRule, effective_score, with_feedback
@@ -79,7 +78,7 @@ async def give_feedback(
     delta = Delta(
         op_id=op_id or str(uuid4()),
         now=now,
-        operations=tuple(_votes(turn, evidence)),
+        operations=votes_of(turn, [evidence]),
         author=AUTHOR,
         reason=f"{kind}: {verdict}",
         source=trajectory_id,
@@ -123,11 +122,6 @@ async def queue_reflection(learner_id: str, trajectory_id: str, store: Store, no
     delta = Delta(op_id=str(uuid4()), now=now, operations=(), author=AUTHOR, source=trajectory_id)
     await store.commit(learner_id, delta, await store.load(learner_id), None, pending)
     return pending.pending_id
-
-
-def _votes(turn: TurnRecord, evidence: Evidence) -> list[Judge]:
-    injected = tuple(dict.fromkeys((*turn.injected, *turn.cited)))
-    return judge_bullets(turn.turn_id, [evidence], injected=injected, cited=turn.cited)
 
 
 def _again(turn: TurnRecord, evidence: Evidence, moved: float, now: datetime) -> Pending | None:

@@ -20,20 +20,20 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
 from ace_graph.agent.models import close_model, make_model
-from ace_graph.agent.resources import Resources, build_resources, random_id
+from ace_graph.agent.resources import ResourceOptions, Resources, build_resources, random_id
 from ace_graph.agent.runtime import logger
 from ace_graph.agent.state import Learning
+from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import ConfigurationError, StoreError
 from ace_graph.base.executors import Work
 from ace_graph.base.settings import Settings
 from ace_graph.base.telemetry import shown_learner
-from ace_graph.learning.lease import RetryPolicy, Sleep
-from ace_graph.learning.pending import ItemOutcome, process_item, subject
+from ace_graph.learning.pending import ItemOutcome, RetryPolicy, process_item, subject
 from ace_graph.memory.commit import PendingItem
 from ace_graph.memory.stores.base import Store, checked_learner_id, complete, missing_methods
 from ace_graph.memory.stores.cache import SnapshotCache
@@ -121,27 +121,10 @@ _MAX_BACKOFF_STEPS = 16
 """More troubles in a row make no wait longer."""
 
 
-def learning_resources(
-    *,
-    model: BaseChatModel | str | None = None,
-    store: Store | str | None = None,
-    prompts_dir: Path | str | None = None,
-    clock: Callable[[], datetime] | None = None,
-    new_id: Callable[[], str] | None = None,
-    snapshots: SnapshotCache | None = None,
-    settings: Settings | None = None,
-) -> tuple[Resources, Store]:
+def learning_resources(**given: Unpack[ResourceOptions]) -> tuple[Resources, Store]:
     """Return what learning from pending work needs. Raises ConfigurationError that names what to set."""
-    resources = build_resources(
-        settings=settings,
-        model=model,
-        store=store,
-        prompts_dir=prompts_dir,
-        learning="inline",
-        clock=clock,
-        new_id=new_id,
-        snapshots=snapshots,
-    )
+    given["learning"] = "inline"
+    resources = build_resources(**given)
     return resources, complete(resources.store, "learning from pending work")
 
 

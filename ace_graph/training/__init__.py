@@ -6,13 +6,22 @@ from ace_graph.training import OfflineAdapter, OnlineAdapter, Sample
 from __future__ import annotations
 
 from ace_graph.memory.playbook import Interval
-from ace_graph.training.datasets import TASKS, RowFile, Task, score_finer, score_formula, score_qa, task_named
+from ace_graph.training.adapters import OfflineAdapter, OnlineAdapter
 from ace_graph.training.evaluation import Comparison, Prices, Side, compare, report, write_results
 from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep, Epoch
-from ace_graph.training.offline import OfflineAdapter
-from ace_graph.training.online import OnlineAdapter
 from ace_graph.training.options import AdaptationOptions, Progress
-from ace_graph.training.samples import Environment, Outcome, Sample
+from ace_graph.training.samples import (
+    TASKS,
+    Environment,
+    Outcome,
+    RowFile,
+    Sample,
+    Task,
+    score_finer,
+    score_formula,
+    score_qa,
+    task_named,
+)
 from ace_graph.training.statistics import Gain, Paired, mcnemar, paired, paired_gain, share_interval, wilson
 
 __all__ = [

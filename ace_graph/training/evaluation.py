@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ace_graph.memory.playbook import Playbook
-from ace_graph.training.datasets import RowFile
-from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep, Cost, Epoch
+from ace_graph.training.adapters import write_whole
+from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep, Cost, Epoch, Journal
 from ace_graph.training.options import AdaptationOptions
-from ace_graph.training.run_folder import write_whole
 from ace_graph.training.runner import AdaptationRun, FrozenAgent
-from ace_graph.training.samples import Environment, Sample
+from ace_graph.training.samples import Environment, RowFile, Sample
 from ace_graph.training.statistics import Paired, paired, paired_gain, share_interval
 
 
@@ -41,31 +40,17 @@ class Comparison:
         return paired(self.measured[0].pairs(self.measured[1]))
 
 
-class _FirstSteps:
+class _FirstSteps(Journal):
     """A journal that keeps the first samples' steps only."""
 
     def __init__(self, kept: int) -> None:
+        super().__init__()
         self._kept = kept
         self.by_index: dict[tuple[str, int], AdaptationStep] = {}
-
-    def recorded(self, phase: str, epoch: int) -> Iterator[AdaptationStep]:
-        return iter(())
 
     def append(self, step: AdaptationStep) -> None:
         if step.index < self._kept:
             self.by_index[step.phase, step.index] = step
-
-    def mark(self) -> None:
-        return None
-
-    def rewind(self) -> None:
-        return None
-
-    def steps(self) -> Iterator[AdaptationStep]:
-        return iter(tuple(self.by_index.values()))
-
-    def close(self) -> None:
-        return None
 
 
 async def compare(

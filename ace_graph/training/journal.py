@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal, Protocol
+from typing import Annotated, BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -100,58 +100,19 @@ class AdaptationStep(_Line):
     commit: Committed | None = None
 
 
-class Journal(Protocol):
-    """Where a run's steps are kept."""
-
-    def recorded(self, phase: str, epoch: int) -> Iterator[AdaptationStep]:
-        """Yield the next steps of an earlier run, as long as they belong to this phase."""
-        ...
-
-    def append(self, step: AdaptationStep) -> None:
-        """Add a step. Raises RunFolderError when it can't be kept; then nothing was added."""
-        ...
-
-    def mark(self) -> None:
-        """Make this the point to which `rewind` goes back."""
-        ...
-
-    def rewind(self) -> None:
-        """Drop the steps since the last mark."""
-        ...
-
-    def steps(self) -> Iterator[AdaptationStep]:
-        """Yield every step so far."""
-        ...
-
-    def close(self) -> None:
-        """Close the file, if there is one."""
-        ...
-
-
-def steps_of(journal: Journal, phase: str, epoch: int) -> Iterator[AdaptationStep]:
-    """Yield the steps of one phase, which stand together in a journal."""
-    begun = False
-    for step in journal.steps():
-        if (step.phase, step.epoch) == (phase, epoch):
-            begun = True
-            yield step
-        elif begun:
-            return
-
-
-class MemoryJournal:
-    """A journal in memory, lost with the process."""
+class Journal:
+    """Where a run's steps are kept: here in memory, lost with the process; FileJournal keeps them."""
 
     def __init__(self) -> None:
         self._steps: list[AdaptationStep] = []
         self._marked = 0
 
     def recorded(self, phase: str, epoch: int) -> Iterator[AdaptationStep]:
-        """Yield nothing: there was no earlier run."""
+        """Yield the next steps of an earlier run, as long as they belong to this phase."""
         return iter(())
 
     def append(self, step: AdaptationStep) -> None:
-        """Add a step."""
+        """Add a step. Raises RunFolderError when it can't be kept; then nothing was added."""
         self._steps.append(step)
 
     def mark(self) -> None:
@@ -167,10 +128,21 @@ class MemoryJournal:
         return iter(tuple(self._steps))
 
     def close(self) -> None:
-        """Do nothing."""
+        """Flush the file to the disk and close it, if there is one."""
 
 
-class FileJournal:
+def steps_of(journal: Journal, phase: str, epoch: int) -> Iterator[AdaptationStep]:
+    """Yield the steps of one phase, which stand together in a journal."""
+    begun = False
+    for step in journal.steps():
+        if (step.phase, step.epoch) == (phase, epoch):
+            begun = True
+            yield step
+        elif begun:
+            return
+
+
+class FileJournal(Journal):
     """The journal in a file, which only one run may have open at a time."""
 
     def __init__(self, path: Path) -> None:
@@ -182,7 +154,7 @@ class FileJournal:
             self._end = self._marked = _cut_torn_line(self._file)
             self._old = path.open("rb")
         except OSError as error:
-            raise _unusable(path, error) from error
+            raise unusable(path, error) from error
         try:
             self._next = self._read()
         except RunFolderError:
@@ -190,13 +162,11 @@ class FileJournal:
             raise
 
     def recorded(self, phase: str, epoch: int) -> Iterator[AdaptationStep]:
-        """Yield the next steps of an earlier run, as long as they belong to this phase."""
         while self._next is not None and (self._next.phase, self._next.epoch) == (phase, epoch):
             step, self._next = self._next, self._read()
             yield step
 
     def append(self, step: AdaptationStep) -> None:
-        """Add a step's line, whole or not at all. Raises RunFolderError."""
         if self._next is not None:
             raise RunFolderError(
                 f"{self._path} goes on with a step of {self._next.phase!r} that this run would not do: "
@@ -209,26 +179,22 @@ class FileJournal:
                 left = left[os.write(self._file, left) :]
         except OSError as error:
             os.ftruncate(self._file, self._end)
-            raise _unusable(self._path, error) from error
+            raise unusable(self._path, error) from error
         self._end += len(line)
 
     def mark(self) -> None:
-        """Make this the point to which `rewind` goes back."""
         self._marked = self._end
 
     def rewind(self) -> None:
-        """Drop the steps since the last mark."""
         os.ftruncate(self._file, self._marked)
         self._end = self._marked
 
     def steps(self) -> Iterator[AdaptationStep]:
-        """Yield every step so far, read from the file."""
         with self._path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 yield _step(line, number, self._path)
 
     def close(self) -> None:
-        """Flush the file to the disk and close it."""
         if self._old is not None:
             self._old.close()
             self._old = None
@@ -280,7 +246,8 @@ def _cut_torn_line(file: int) -> int:
     return end
 
 
-def _unusable(path: Path, error: OSError) -> RunFolderError:
+def unusable(path: Path, error: OSError) -> RunFolderError:
+    """Return the error that says what to do about a file of a run that can't be written."""
     return RunFolderError(f"{path}: {error.strerror}: make it writable or make room, and resume the run")
 
 

@@ -16,9 +16,9 @@ worth to write lessons instead of keeping the last transcripts.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Self, cast
 
 from langchain_core.messages import HumanMessage
@@ -144,20 +144,41 @@ def input_for(sample: Sample, mode: str) -> ACEInput:
     return given
 
 
-def new_step(
-    sample: Sample, phase: str, epoch: int, number: int, index: int, seconds: float
-) -> AdaptationStep:
+@dataclass(frozen=True)
+class StepPosition:
+    """Where in a run a step is: phase and epoch, its number in them, the sample's position in the data."""
+
+    phase: str
+    epoch: int
+    number: int
+    index: int
+
+
+def new_step(sample: Sample, at: StepPosition, seconds: float) -> AdaptationStep:
     """Return a step with its position and sample; the answer is still to be filled in."""
     return AdaptationStep(
-        phase=phase,
-        epoch=epoch,
-        number=number,
-        index=index,
+        **asdict(at),
         sample=sample.id,
         target=sample.target,
         units=sample.units,
         seconds=max(0.0, seconds),
     )
+
+
+def judged_step(step: AdaptationStep, answer: str, outcome: Outcome, out: ACEOutput) -> AdaptationStep:
+    """Return the step with its answer, how that was judged, the bullets shown and cited, and the cost."""
+    result = out.get("result")
+    fields = {
+        "answer": answer[:MAX_ANSWER_CHARS],
+        "right": outcome.right,
+        "correct": outcome.right >= step.units,
+        "verdict": outcome.verdict(step.units),
+        "feedback": outcome.feedback[:MAX_FEEDBACK_CHARS] or None,
+        "injected": tuple(result["injected"]) if result else (),
+        "cited": tuple(result["bullet_ids"]) if result else (),
+        "usage": used(out),
+    }
+    return step.model_copy(update=fields)
 
 
 def used(out: ACEOutput) -> dict[str, Cost]:
@@ -170,15 +191,13 @@ _BARE_PROMPT = "Answer the question."
 
 @dataclass(frozen=True)
 class SampleRun:
-    """A sample to answer, and where in a run that is; `index` is its place in the data, from 0.
+    """A sample to answer, and where in a run that is.
 
     `transcripts` are shown with the question, None in all phases but that of the control.
     """
 
     sample: Sample
-    phase: str
-    epoch: int
-    index: int
+    at: StepPosition
     transcripts: Transcripts | None = None
 
 
@@ -225,18 +244,19 @@ class _Answering:
 
     async def step(self, asked: SampleRun) -> Answered:
         """Answer one sample. Raises EnvironmentFailed."""
-        sample, phase, epoch, index = asked.sample, asked.phase, asked.epoch, asked.index
-        began = time.perf_counter()
+        sample, began = asked.sample, time.perf_counter()
         try:
-            out = await self._graph.ainvoke(self._input_for(asked), context=self._context)
+            out = cast("ACEOutput", await self._graph.ainvoke(self._input_for(asked), context=self._context))
         except ModelError as error:
-            step = new_step(sample, phase, epoch, index + 1, index, time.perf_counter() - began)
             failed = {"failed": True, "error": str(error), "bullets": self._bullets}
+            step = new_step(sample, asked.at, time.perf_counter() - began)
             return step.model_copy(update=failed), error
-        step = new_step(sample, phase, epoch, index + 1, index, 0)
-        if asked.transcripts is not None:
-            step = step.model_copy(update={"transcripts": asked.transcripts.samples})
-        return await self._answered(step, sample, out, began), None
+        answer = out["messages"][-1].text
+        outcome = await judge(self._environment, sample, answer)
+        step = judged_step(new_step(sample, asked.at, time.perf_counter() - began), answer, outcome, out)
+        shown = asked.transcripts.samples if asked.transcripts is not None else None
+        given = {"attempts": 1, "bullets": self._bullets, "transcripts": shown}
+        return step.model_copy(update=given), None
 
     def _input_for(self, asked: SampleRun) -> ACEInput:
         """Return the question, and the transcripts as its context: where bullets stand, as data."""
@@ -244,27 +264,6 @@ class _Answering:
         if asked.transcripts is not None and asked.transcripts.text:
             given["additional_context"] = asked.transcripts.text
         return given
-
-    async def _answered(
-        self, step: AdaptationStep, sample: Sample, out: Mapping[str, object], began: float
-    ) -> AdaptationStep:
-        given = cast("ACEOutput", out)
-        answer, result = given["messages"][-1].text, given.get("result")
-        outcome = await judge(self._environment, sample, answer)
-        fields = {
-            "seconds": time.perf_counter() - began,
-            "answer": answer[:MAX_ANSWER_CHARS],
-            "right": outcome.right,
-            "correct": outcome.right >= sample.units,
-            "verdict": outcome.verdict(sample.units),
-            "feedback": outcome.feedback[:MAX_FEEDBACK_CHARS] or None,
-            "attempts": 1,
-            "injected": tuple(result["injected"]) if result else (),
-            "cited": tuple(result["bullet_ids"]) if result else (),
-            "bullets": self._bullets,
-            "usage": used(given),
-        }
-        return step.model_copy(update=fields)
 
 
 def model_without_agent(environment: Environment, options: AdaptationOptions) -> FrozenAgent:
@@ -279,16 +278,6 @@ def model_without_agent(environment: Environment, options: AdaptationOptions) ->
 #
 # The environment is the graph's evaluator; its outcome is evidence of the ground truth where the sample has
 # a target, else evidence of a tool. The first answer counts; a revision may come after it.
-
-
-@dataclass(frozen=True)
-class StepPosition:
-    """Where in a run a step is: phase and epoch, its number in them, the sample's position in the data."""
-
-    phase: str
-    epoch: int
-    number: int
-    index: int
 
 
 class _StepEvaluator:
@@ -387,35 +376,23 @@ class Trainer:
         except ModelError as error:
             seconds = time.perf_counter() - began
             failed = {"failed": True, "error": str(error), "bullets": len(self.memory.playbook)}
-            return _step(sample, position, seconds).model_copy(update=failed), error
+            return new_step(sample, position, seconds).model_copy(update=failed), error
         if self._evaluator.problem is not None:
             raise self._evaluator.problem
-        return self._finished(_step(sample, position, time.perf_counter() - began), out), None
+        return self._finished(new_step(sample, position, time.perf_counter() - began), out), None
 
     def _finished(self, step: AdaptationStep, out: ACEOutput) -> AdaptationStep:
         answer, outcome = self._evaluator.first or ("", Outcome(0))
         result, learning = out.get("result"), out.get("learning")
-        return step.model_copy(
+        return judged_step(step, answer, outcome, out).model_copy(
             update={
-                "answer": answer[:MAX_ANSWER_CHARS],
-                "right": outcome.right,
-                "correct": outcome.right >= step.units,
-                "verdict": outcome.verdict(step.units),
-                "feedback": outcome.feedback[:MAX_FEEDBACK_CHARS] or None,
                 "attempts": self._evaluator.attempts,
-                "injected": tuple(result["injected"]) if result else (),
-                "cited": tuple(result["bullet_ids"]) if result else (),
                 "withheld": bool(result and result["withheld"]),
                 "learned": _learned(learning) if learning else None,
                 "bullets": len(self.memory.playbook),
-                "usage": used(out),
                 "commit": self.memory.take_commit(),
             }
         )
-
-
-def _step(sample: Sample, position: StepPosition, seconds: float) -> AdaptationStep:
-    return new_step(sample, position.phase, position.epoch, position.number, position.index, seconds)
 
 
 def _learned(learning: Learning) -> BulletChanges:
@@ -550,7 +527,7 @@ class AdaptationRun:
                     continue
                 if self._must_stop():
                     return
-                yield SampleRun(samples[index], phase, epoch, index, transcripts)
+                yield SampleRun(samples[index], StepPosition(phase, epoch, index + 1, index), transcripts)
 
         if begun < len(samples):
             job, take = replace(frozen, options=frozen.options.for_nodes()), self._taking(measured)

@@ -1,4 +1,4 @@
-"""Samples to learn from, and the environment that judges answers to them.
+"""Samples to learn from, the environment that judges answers to them, and files of samples.
 
 An environment is any Python function of a sample and an answer, sync or async. It returns how much of the
 answer is right, with feedback if it likes, or a bool.
@@ -6,12 +6,19 @@ answer is right, with feedback if it likes, or a bool.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
-from collections.abc import Awaitable, Callable
+import json
+import re
+from array import array
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast, overload
 
-from ace_graph.agent.evidence import Form
-from ace_graph.base.errors import EnvironmentFailed
+from ace_graph.agent.evidence import Form, matches_ground_truth
+from ace_graph.base.errors import DatasetError, EnvironmentFailed, UsageError
+from ace_graph.base.prompts import preview
 from ace_graph.memory.evidence import Verdict
 
 
@@ -67,3 +74,226 @@ async def judge(environment: Environment, sample: Sample, answer: str) -> Outcom
             f"with 0 to {sample.units} units right"
         )
     return outcome
+
+
+# A JSONL file of tasks, `{"context": ..., "target": ..., "form": ...}` a line, as a sequence of samples.
+#
+# The file is read once to find its rows, and a row again when it is asked: 16 bytes a row are held, however
+# large the file. A line that can't be used is left out and reported, never guessed at.
+
+
+# The kinds of tasks that `--task` names: how they are scored, and what their accuracy is counted in.
+#
+# How an answer to each kind of task is scored. Nothing in an answer is ever executed.
+#
+#     formula   one number: commas dropped, compared as floats; what is no number is compared as text
+#     finer     labels between commas, in order: lower case, each position counts by itself
+#     qa        the general comparison of an answer in words or numbers with the right one
+#
+# Sources: the first two are those of the ACE paper's finance tasks (arXiv 2510.04618).
+
+
+_WRONG_FORM = " in its form only: the value is right, but the task asks for another form of the number"
+
+
+def score_formula(sample: Sample, answer: str) -> Outcome:
+    """Return 1 right for an equal number, or an equal text where one of the two is no number."""
+    given, true = (text.replace(",", "").strip() for text in (answer, sample.target or ""))
+    try:
+        return _scored(float(given) == float(true), answer)
+    except ValueError:
+        return _scored(given == true, answer, " (it must be a number alone)")
+
+
+def score_finer(sample: Sample, answer: str) -> Outcome:
+    """Return how many labels stand where the target has them.
+
+    A prediction with fewer labels than the target is filled up with wrong ones, a longer one is cut.
+    """
+    true, given = labels_of(sample.target or ""), labels_of(answer)
+    wrong = [n for n, label in enumerate(true, 1) if given[n - 1 : n] != [label]]
+    if not wrong:
+        return Outcome(len(true), "every label matches the ground truth")
+    places = ", ".join(map(str, wrong))
+    return Outcome(len(true) - len(wrong), f"of {len(true)} labels these are wrong, by place: {places}")
+
+
+def score_qa(sample: Sample, answer: str) -> Outcome:
+    """Return 1 right where the answer gives the true value, in the form that the sample asks for.
+
+    See `matches_ground_truth`.
+    """
+    target = sample.target or ""
+    right = matches_ground_truth(answer, target, sample.form)
+    return _scored(right, answer, _WRONG_FORM if not right and matches_ground_truth(answer, target) else "")
+
+
+def labels_of(text: str) -> list[str]:
+    """Return the labels between commas, in lower case."""
+    return [label.strip().lower() for label in text.split(",")]
+
+
+def _scored(right: bool, answer: str, hint: str = "") -> Outcome:
+    if right:
+        return Outcome(1, "the answer matches the ground truth")
+    return Outcome(0, f"the answer {preview(answer, 80)!r} differs from the ground truth{hint}")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kind of task. `units` says how many parts of a target are counted; `unit` is what one is called."""
+
+    name: str
+    score: Environment
+    units: Callable[[str], int] = lambda _target: 1
+    unit: str = "answer"
+
+
+TASKS: Mapping[str, Task] = {
+    "formula": Task("formula", score_formula),
+    "finer": Task("finer", score_finer, lambda target: len(labels_of(target)), "label"),
+    "qa": Task("qa", score_qa),
+}
+
+
+def task_named(name: str) -> Task:
+    """Return the task. Raises UsageError naming those there are."""
+    if name not in TASKS:
+        raise UsageError(f"{name[:40]!r} is no task: use one of {', '.join(TASKS)}")
+    return TASKS[name]
+
+
+MAX_LINE_BYTES = 10_000_000
+MAX_TARGET_CHARS = 10_000
+_SHOWN = 20
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SHAPE = '{"context": "...", "target": "..."}'
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A line that can't be used, and why."""
+
+    line: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.why}"
+
+
+class _Unusable(Exception):
+    """What is wrong with a line."""
+
+
+class RowFile(Sequence[Sample]):
+    """The rows of `path` that can be used, at most `limit` of them, in the order of the file.
+
+    `skipped` counts the lines that can't be; `problems` are the first 20 of them. With `targets` false rows
+    need none. Raises DatasetError where no row can be used, or the file can't be read; it must not change
+    while it is used.
+    """
+
+    def __init__(self, path: Path, task: Task, limit: int | None = None, *, targets: bool = True) -> None:
+        self.path = path
+        self.skipped = 0
+        self.problems: list[Problem] = []
+        self._task, self._targets = task, targets
+        self._offsets = array("q")
+        self._lines = array("q")
+        digest = hashlib.sha256()
+        try:
+            with path.open("rb") as file:
+                self._find(file, limit, digest.update)
+        except OSError as error:
+            raise DatasetError(f"{path}: {error.strerror}: check the path") from error
+        self.digest = digest.hexdigest()
+        if not len(self):
+            found = "; ".join(map(str, self.problems[:3])) or "it is empty"
+            raise DatasetError(f"{path} has no row that can be used ({found}): a row is {_SHAPE} on a line")
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    @overload
+    def __getitem__(self, index: int) -> Sample: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Sample]: ...
+    def __getitem__(self, index: int | slice) -> Sample | Sequence[Sample]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        with self.path.open("rb") as file:
+            file.seek(self._offsets[index])
+            return self._sample(file.readline(), self._lines[index])
+
+    def report(self) -> str | None:
+        """Return a sentence about the lines that were left out, None where there is none."""
+        if not self.skipped:
+            return None
+        first = "; ".join(map(str, self.problems[:3]))
+        more = "; ..." if self.skipped > 3 else ""
+        return f"{self.path}: {self.skipped} of {self.skipped + len(self)} rows can't be used: {first}{more}"
+
+    def _find(self, file: BinaryIO, limit: int | None, update: Callable[[bytes], object]) -> None:
+        for number, offset, line in _lines(file):
+            if limit is not None and len(self._offsets) >= limit:
+                return
+            if line is not None and not line.strip():
+                continue
+            try:
+                sample = self._sample(line, number)
+            except _Unusable as error:
+                self.skipped += 1
+                if len(self.problems) < _SHOWN:
+                    self.problems.append(Problem(number, str(error)))
+                continue
+            asked = (sample.question, sample.target, *((sample.form,) if sample.form != "any" else ()))
+            update(repr(asked).encode("utf-8", "surrogatepass"))
+            self._offsets.append(offset)
+            self._lines.append(number)
+
+    def _sample(self, line: bytes | None, number: int) -> Sample:
+        """Return the row of a line. Raises _Unusable that says what is wrong with it."""
+        fields = _fields(line)
+        question, target = fields.get("context"), fields.get("target")
+        if not isinstance(question, str) or not question.strip():
+            raise _Unusable("the context is missing" if question is None else "the context is no text")
+        if _SURROGATE.search(question):
+            raise _Unusable("the context holds a lone surrogate")
+        if not self._targets:
+            return Sample(f"line {number}", question)
+        if isinstance(target, bool) or not isinstance(target, str | int | float):
+            raise _Unusable("the target is missing" if target is None else "the target is no text or number")
+        answer = str(target)
+        if not answer.strip() or len(answer) > MAX_TARGET_CHARS:
+            raise _Unusable("the target is empty" if not answer.strip() else "the target is too long")
+        form = fields.get("form", "any")
+        if form not in ("any", "same"):
+            raise _Unusable('the form is neither "any" nor "same"')
+        return Sample(f"line {number}", question, answer, self._task.units(answer), form)
+
+
+def _fields(line: bytes | None) -> dict[str, object]:
+    if line is None:
+        raise _Unusable(f"it is longer than {MAX_LINE_BYTES // 1_000_000} MB")
+    try:
+        found: object = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise _Unusable("it is no UTF-8 text") from error
+    except (ValueError, RecursionError) as error:
+        raise _Unusable("it is no JSON") from error
+    if not isinstance(found, dict):
+        raise _Unusable("it is no JSON object")
+    return cast("dict[str, object]", found)
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None]]:
+    """Yield number, offset and bytes of each line; None for one that is too long, which is never held."""
+    number, offset = 0, 0
+    while piece := file.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        begun, whole = offset, piece
+        offset += len(piece)
+        too_long = len(piece) > MAX_LINE_BYTES
+        while too_long and not piece.endswith(b"\n") and (piece := file.readline(MAX_LINE_BYTES)):
+            offset += len(piece)
+        yield number, begun, None if too_long else whole

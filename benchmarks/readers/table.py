@@ -22,8 +22,8 @@ from ace_graph.agent.models.call import redacted
 from ace_graph.agent.models.local import ModelCall
 from ace_graph.agent.models.reply import find_json_object
 from ace_graph.agent.offline_tutor import OfflineTutor
+from ace_graph.agent.reasoning.attempt import parse_scores, parse_thoughts
 from ace_graph.agent.reasoning.streaming import AnswerParser, parse_answer
-from ace_graph.agent.reasoning.tot import parse_scores, parse_thoughts
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import Turn
 from ace_graph.agent.tools.calculator import calculate
@@ -39,9 +39,9 @@ from ace_graph.learning.feedback import Feedback, JudgedTurn, check_objection, r
 from ace_graph.learning.patterns import kinds_of
 from ace_graph.learning.reflection import LearnerFact, Reflection, copies, says_nothing
 from ace_graph.learning.reflector import worth_reflecting
-from ace_graph.learning.statements.clearing import asks_to_clear
 from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.learner_facts import learner_facts
+from ace_graph.learning.statements.reading import asks_to_clear
 from ace_graph.learning.statements.turn_source import source_text
 from ace_graph.learning.tasks import read_work
 from ace_graph.memory.bullet import Bullet, content_hash
@@ -65,7 +65,7 @@ from ace_graph.nodes.planner import plan_turn
 from ace_graph.nodes.router import choose_mode
 from ace_graph.server.errors import request_id_of
 from ace_graph.server.schemas import ChatRequest, VersionName
-from ace_graph.training.datasets import labels_of
+from ace_graph.training.samples import labels_of
 from benchmarks.readers.files import readers_of_files
 from benchmarks.readers.reader import Reader, refused
 
@@ -339,7 +339,7 @@ READERS: tuple[Reader, ...] = (
     _reader(parse_answer),
     Reader("a reply as it comes", _reply_as_it_comes),
     Reader("an answer as it comes", _answer_as_it_comes),
-    Reader("parse_scores", _parse_scores, ("ace_graph.agent.reasoning.tot",)),
+    Reader("parse_scores", _parse_scores, ("ace_graph.agent.reasoning.attempt",)),
     Reader("parse_thoughts", _parse_thoughts),
     _reader(find_json_object),
     _reader(redact),

@@ -11,9 +11,9 @@ import pytest
 from ace_graph.agent.context import ACEContext
 from ace_graph.base.errors import EnvironmentFailed, RunFolderError, UsageError
 from ace_graph.testing import ScriptedModel
+from ace_graph.training.adapters import describe, digest_of, open_journal
 from ace_graph.training.options import AdaptationOptions
-from ace_graph.training.run_folder import describe, digest_of, open_journal
-from ace_graph.training.runner import new_step
+from ace_graph.training.runner import StepPosition, new_step
 from ace_graph.training.samples import Outcome, Sample, judge
 
 SAMPLES = [Sample("s1", "1 + 1?", "2"), Sample("s2", "Name two colours", "red, blue", units=2)]
@@ -83,11 +83,11 @@ def test_a_run_is_described_in_run_json_and_resumed_by_it(tmp_path: Path) -> Non
 
 
 def test_a_step_says_which_sample_it_is_of() -> None:
-    step = new_step(SAMPLES[1], "train", 3, 7, 5, -0.5)
+    step = new_step(SAMPLES[1], StepPosition("train", 3, 7, 5), -0.5)
     told = (step.phase, step.epoch, step.number, step.index, step.sample, step.target, step.units)
     assert told == ("train", 3, 7, 5, "s2", "red, blue", 2)
     assert step.seconds == 0
-    assert new_step(SAMPLES[0], "train", 1, 1, 0, 2.5).seconds == 2.5
+    assert new_step(SAMPLES[0], StepPosition("train", 1, 1, 0), 2.5).seconds == 2.5
 
 
 @pytest.mark.parametrize(("right", "units"), [(0, 2), (1, 2), (2, 2), (-1, None), (3, None)])

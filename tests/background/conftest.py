@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 
 from ace_graph.base.settings import Settings
 from ace_graph.graph import ACEGraph, build_ace_graph
-from ace_graph.learning.lease import RetryPolicy
+from ace_graph.learning.pending import RetryPolicy
 from ace_graph.learning.worker import Worker, build_worker
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore

@@ -24,8 +24,7 @@ from typing import cast
 from ace_graph import ACEContext
 from ace_graph.base.settings import Settings
 from ace_graph.graph import build_ace_graph
-from ace_graph.learning.lease import RetryPolicy
-from ace_graph.learning.pending import process_item
+from ace_graph.learning.pending import RetryPolicy, process_item
 from ace_graph.learning.worker import build_worker, learning_resources
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore

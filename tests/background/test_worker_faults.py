@@ -11,8 +11,7 @@ from langchain_core.messages import BaseMessage
 from ace_graph import ACEContext, PendingOutcome, learn_pending
 from ace_graph.base.errors import StoreUnavailable
 from ace_graph.base.settings import Settings
-from ace_graph.learning.lease import Lease, RetryPolicy
-from ace_graph.learning.pending import ItemOutcome, process_item
+from ace_graph.learning.pending import ItemOutcome, Lease, RetryPolicy, process_item
 from ace_graph.learning.worker import learning_resources
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store

@@ -17,7 +17,7 @@ NO_READERS = {
     "ace_graph.base.telemetry": "fits a learner's id as a whole",
     "ace_graph.base.executors": "reads what the operator types",
     "ace_graph.base.off_loop": "asks for one class of characters within 1,000",
-    "ace_graph.training.datasets": "asks for one class of characters in a row of a file",
+    "ace_graph.training.samples": "asks for one class of characters in a row of a file",
     "ace_graph.server.app": "reads the operator's settings",
     "ace_graph.server.routes.trajectories": "fits a moment of fixed form as a whole",
     "ace_graph.stores": "reads the operator's settings",

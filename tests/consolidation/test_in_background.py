@@ -15,8 +15,7 @@ from ace_graph import ACEContext, build_ace_graph, playbooks
 from ace_graph.agent.context import LearningMode
 from ace_graph.base.errors import PlaybookNotFound
 from ace_graph.base.settings import Settings
-from ace_graph.learning.lease import RetryPolicy
-from ace_graph.learning.pending import ItemOutcome, process_item
+from ace_graph.learning.pending import ItemOutcome, RetryPolicy, process_item
 from ace_graph.learning.trajectory_feedback import reflect_on
 from ace_graph.learning.worker import learning_resources
 from ace_graph.memory.commit import Commit

@@ -39,6 +39,7 @@ TABLES = {
 MAY_BE_EMPTY = {"no_person", "no_value", "not_this", "question_ends", "sum_after"}
 OPTIONAL = {
     "agent_orders.toml": {"answers", "parts"},
+    "feedback.toml": {"goes_on"},
     "persons.toml": {"joint_ends"},
     "statements.toml": {
         "beside",
@@ -53,10 +54,9 @@ OPTIONAL = {
     | {"forget_ends", "remember_ends", "subordinate", "verb_last", "prefixes", "unsure_prefixes"},
 }
 ENGLISH_IN_RULES = {
-    "feedback.toml": TABLES["feedback.toml"] - {"but", "not_this", "wish", "wished"},
     "statements.toml": TABLES["statements.toml"] - {"about", "yes", "question", "asked", "likes"},
 }
-"""English has these forms in learning/feedback.py and learning/statements/rules.py."""
+"""English has these forms in learning/statements/rules.py."""
 ENGLISH_ONLY = "claims.toml"
 """A table with texts that only English has: it may hold more than what each language needs."""
 

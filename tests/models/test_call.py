@@ -12,7 +12,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import PrivateAttr
 
-from ace_graph.agent.models import NOSTREAM, Sleep, Usage, call_model, stream_model
+from ace_graph.agent.models import NOSTREAM, Usage, call_model, stream_model
+from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import ConfigurationError, ModelError
 from ace_graph.testing import BrokenStream, ScriptedModel, UnexpectedModelCall
 from tests.plugins.sizes import PATIENT

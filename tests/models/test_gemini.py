@@ -14,7 +14,6 @@ from pydantic import BaseModel, SecretStr
 
 from ace_graph.agent.models import (
     ChatRunnable,
-    Sleep,
     Usage,
     call_model,
     finish_problem,
@@ -23,6 +22,7 @@ from ace_graph.agent.models import (
     structured_call,
 )
 from ace_graph.agent.models.call import usage_of
+from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import ModelError
 from ace_graph.testing import GeminiServer
 from tests.plugins.sizes import PATIENT

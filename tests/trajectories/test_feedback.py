@@ -9,7 +9,7 @@ import pytest
 
 from ace_graph.base.errors import TrajectoryNotFound, UsageError
 from ace_graph.base.settings import Settings
-from ace_graph.learning.lease import RetryPolicy
+from ace_graph.learning.pending import RetryPolicy
 from ace_graph.learning.trajectories import Completion, complete_trajectory, get_trajectory, start_trajectory
 from ace_graph.learning.trajectory_feedback import give_feedback, reflect_on
 from ace_graph.learning.worker import build_worker, learning_resources

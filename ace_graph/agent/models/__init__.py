@@ -11,7 +11,6 @@ from ace_graph.agent.models.call import (
     NOSTREAM,
     ChatRunnable,
     OnUsage,
-    Sleep,
     Usage,
     call_model,
     redacted,
@@ -20,6 +19,7 @@ from ace_graph.agent.models.call import (
 )
 from ace_graph.agent.models.factory import ModelChoice, choose_model, close_model, make_model
 from ace_graph.agent.models.reply import Structured, find_json_object, finish_problem, joined, structured_call
+from ace_graph.base.clock import Sleep
 
 __all__ = [
     "MAX_ATTEMPTS",

@@ -32,6 +32,7 @@ from tenacity import (
 )
 
 from ace_graph.agent.state import UsageJSON
+from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, ModelError
 from ace_graph.memory.screening.secrets import redact
 
@@ -222,7 +223,6 @@ _NOT_THE_MODEL = (AceError, AssertionError)
 ChatRunnable = Runnable[LanguageModelInput, AIMessage]
 """A chat model, or one with tools or a config bound to it."""
 OnUsage = Callable[[Usage], None]
-Sleep = Callable[[float], Awaitable[None]]
 T = TypeVar("T")
 
 

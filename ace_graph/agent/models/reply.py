@@ -17,13 +17,13 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from ace_graph.agent.models.call import (
     ChatRunnable,
     OnUsage,
-    Sleep,
     call_model,
     guarded,
     secrets_of,
     usage_of,
     with_nostream,
 )
+from ace_graph.base.clock import Sleep
 from ace_graph.base.off_loop import run_off_loop
 
 CUT = "the reply was cut at the model's token limit"

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ace_graph.agent.offline_tutor.parser import Problem, find_problem, unanswered
-from ace_graph.agent.offline_tutor.pictures import draw
 from ace_graph.agent.offline_tutor.preferences import (
     find_restatement,
     format_as,
@@ -24,7 +23,7 @@ from ace_graph.agent.offline_tutor.small_talk import (
     memory_changes,
     reply_without_problem,
 )
-from ace_graph.agent.offline_tutor.solver import WorkedSolution, asked_number, explain_number, solve
+from ace_graph.agent.offline_tutor.solver import WorkedSolution, asked_number, draw, explain_number, solve
 from ace_graph.agent.offline_tutor.teaching import caution_for, followed_advice, reply_text, teaching
 from ace_graph.agent.tools.calculator import parse_result
 from ace_graph.memory.arithmetic import NoValue

@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import cache
 from typing import TypeVar
 
-from ace_graph.agent.offline_tutor.explain import format_mixed
 from ace_graph.agent.offline_tutor.prompt_reader import Item
+from ace_graph.agent.offline_tutor.solver import format_mixed
 from ace_graph.agent.offline_tutor.teaching import Voice, teaching
 from ace_graph.memory.arithmetic import format_number
 from ace_graph.memory.languages.forms import form_pattern, form_value, form_wished

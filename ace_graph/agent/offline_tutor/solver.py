@@ -1,4 +1,4 @@
-"""From a problem to its exact answer, with the steps, and where a number in them comes from."""
+"""From a problem to its exact answer, with the steps, a picture, and where a number in them comes from."""
 
 from __future__ import annotations
 
@@ -8,17 +8,133 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Literal, NamedTuple
 
-from ace_graph.agent.offline_tutor.explain import Feature, Working, format_mixed, over_common_denominator
 from ace_graph.agent.offline_tutor.parser import Compare, Compute, Convert, Factor, Problem
 from ace_graph.memory.arithmetic import (
+    Expression,
     NoValue,
     Number,
     Operation,
     Symbol,
+    apply,
     format_number,
     format_tree,
     numbers_of,
 )
+
+# Works out an expression from the inside, with lines that a learner can follow for each operation.
+
+
+Feature = Literal[
+    "common_denominator", "tops_only", "simplify", "reciprocal", "order", "percent", "splitting", "compare"
+]
+"""What the solution made use of; advice about it was followed."""
+
+
+class Working:
+    """An expression being worked out: the lines that explain it, and what they make use of.
+
+    With `decimal`, results are written as decimals where that is exact, otherwise as fractions.
+    """
+
+    def __init__(self, *, decimal: bool) -> None:
+        self._decimal = decimal
+        self.lines: list[str] = []
+        self.features: set[Feature] = set()
+
+    def evaluate(self, tree: Expression) -> Fraction:
+        """Return the value of `tree`. Raises NoValue where it has none."""
+        if isinstance(tree, Number):
+            return tree.value
+        left, right = self.evaluate(tree.left), self.evaluate(tree.right)
+        value = apply(tree.symbol, left, right)
+        if isinstance(tree.left, Number) and tree.left.is_percent:
+            self._explain(f"{tree.left.text} means {left * 100} out of 100, so {left}.", "percent")
+        whole = left.denominator == right.denominator == 1
+        fractions = not whole and not self._decimal
+        match tree.symbol:
+            case "+" | "-" if fractions:
+                self._sum_of_fractions(tree.symbol, left, right, value)
+            case "×" if fractions:
+                self._product_of_fractions(left, right, value)
+            case "÷" if fractions:
+                flipped = 1 / right
+                upside_down = f"{flipped.numerator}/{flipped.denominator}"
+                self._explain(
+                    f"Dividing by {right} is multiplying by its reciprocal {upside_down}.", "reciprocal"
+                )
+                self._product_of_fractions(left, flipped, value)
+            case "×" if whole and (split := _split(int(left), int(right))) is not None:
+                self._explain(split, "splitting")
+            case symbol:
+                if symbol == "÷" and whole and value.denominator != 1:
+                    quotient, rest = divmod(abs(int(left)), abs(int(right)))
+                    self._explain(f"{abs(left)} ÷ {abs(right)} is {quotient} with remainder {rest}.")
+                result = format_number(value, decimal=self._decimal)
+                self._explain(f"{self._signed(left)} {symbol} {self._signed(right)} = {result}.")
+        return value
+
+    def _explain(self, line: str, *features: Feature) -> None:
+        self.lines.append(line)
+        self.features.update(features)
+
+    def _sum_of_fractions(self, symbol: Symbol, left: Fraction, right: Fraction, value: Fraction) -> None:
+        common, first, second = over_common_denominator(left, right)
+        top = first + second if symbol == "+" else first - second
+        if left.denominator == right.denominator:
+            self._explain(f"Both have the denominator {common}, so it stays as it is.")
+        else:
+            both = f"{left.denominator} and {right.denominator}"
+            self._explain(f"The smallest common denominator of {both} is {common}.", "common_denominator")
+            rewritten = (
+                f"{part} = {over}/{common}"
+                for part, over in ((left, first), (right, second))
+                if part.denominator != common
+            )
+            self._explain(f"{' and '.join(rewritten)}.")
+        verb, tops = "Add" if symbol == "+" else "Subtract", f"{first} {symbol} {self._signed(second)}"
+        self._explain(f"{verb} the tops only: {tops} = {top}, which gives {top}/{common}.", "tops_only")
+        self._lowest_terms(top, common, value)
+
+    def _product_of_fractions(self, left: Fraction, right: Fraction, value: Fraction) -> None:
+        top, bottom = left.numerator * right.numerator, left.denominator * right.denominator
+        bottoms = f"{left.denominator} × {right.denominator} = {bottom}"
+        self._explain(f"Multiply the tops: {left.numerator} × {self._signed(right.numerator)} = {top}.")
+        self._explain(f"Multiply the bottoms: {bottoms}. That is {top}/{bottom}.")
+        self._lowest_terms(top, bottom, value)
+
+    def _lowest_terms(self, top: int, bottom: int, value: Fraction) -> None:
+        if bottom != value.denominator:
+            by = gcd(top, bottom)
+            self._explain(f"In lowest terms, dividing both by {by}: {top}/{bottom} = {value}.", "simplify")
+
+    def _signed(self, value: Fraction | int) -> str:
+        text = format_number(Fraction(value), decimal=self._decimal)
+        return f"({text})" if value < 0 else text
+
+
+def over_common_denominator(left: Fraction, right: Fraction) -> tuple[int, int, int]:
+    """Return the smallest common denominator of two numbers, and the numerator of each over it."""
+    common = lcm(left.denominator, right.denominator)
+    return common, int(left * common), int(right * common)
+
+
+def format_mixed(value: Fraction) -> str:
+    """Return `value` as a mixed number: 1 1/2."""
+    whole, rest = divmod(abs(value.numerator), value.denominator)
+    parts = [str(whole)] if whole or not rest else []
+    parts += [f"{rest}/{value.denominator}"] if rest else []
+    return ("-" if value < 0 else "") + " ".join(parts)
+
+
+def _split(left: int, right: int) -> str | None:
+    """12 × 5 as 10 × 5 + 2 × 5, where that helps."""
+    big, small = max(left, right), min(left, right)
+    tens, ones = big // 10 * 10, big % 10
+    if not (10 < big < 100 and 2 <= small <= 12 and ones):
+        return None
+    parts = f"{tens} × {small} = {tens * small} and {ones} × {small} = {ones * small}"
+    return f"{left} × {right}: {parts}, together {big * small}."
+
 
 Kind = Literal[
     "fraction_addition",
@@ -202,3 +318,57 @@ def _multiples(of: int, up_to: int) -> str:
     multiples = [str(of * n) for n in range(1, min(up_to // of, _MULTIPLES_SHOWN) + 1)]
     more = [f"... {up_to}"] if up_to // of > _MULTIPLES_SHOWN else []
     return ", ".join(multiples + more)
+
+
+# Pictures in plain characters: a bar for each fraction, rows of dots for small whole numbers.
+#
+# All bars of a picture have cells of one size, so that they can be compared by eye.
+
+
+_MAX_CELLS = 30
+_MAX_WHOLES = 4
+_MAX_DOTS = 20
+_MAX_SIDE = 12
+_HUNDRED = 20
+
+
+def draw(solution: WorkedSolution) -> str | None:
+    """Return a picture of `solution`, several lines without a line end, or None where none would help."""
+    numbers = solution.numbers
+    if solution.kind == "percentages":
+        share = next((number for number in numbers if 0 <= number <= 1), None)
+        return _bars([(f"{share * 100}%", share)], _HUNDRED) if share is not None else None
+    if solution.kind in ("arithmetic", "factors"):
+        return _dots(solution)
+    shown = [(str(number), number) for number in numbers]
+    if solution.symbol in ("+", "-"):
+        shown.append((f"= {solution.value}", solution.value))
+    return _bars(shown, lcm(*(number.denominator for _, number in shown))) if shown else None
+
+
+def _bars(shown: Sequence[tuple[str, Fraction]], cells: int) -> str | None:
+    """A bar of `cells` cells to the whole for each labelled number, or None when one does not fit."""
+    if cells > _MAX_CELLS or any(not 0 <= value <= _MAX_WHOLES for _, value in shown):
+        return None
+    width = max(len(label) for label, _ in shown)
+    return "\n".join(f"{label.rjust(width)} {_bar(value, max(cells, 4))}" for label, value in shown)
+
+
+def _bar(value: Fraction, cells: int) -> str:
+    filled = round(value * cells)
+    wholes = max(1, -(-filled // cells))
+    row = "#" * filled + "." * (wholes * cells - filled)
+    return "".join(f"[{row[start : start + cells]}]" for start in range(0, len(row), cells))
+
+
+def _dots(solution: WorkedSolution) -> str | None:
+    if len(solution.numbers) != 2 or any(number.denominator != 1 for number in solution.numbers):
+        return None
+    left, right = (int(number) for number in solution.numbers)
+    if solution.symbol == "×" and 1 <= left <= _MAX_SIDE and 1 <= right <= _MAX_SIDE:
+        return "\n".join(["o " * (right - 1) + "o"] * left)
+    if solution.symbol == "+" and left > 0 and right > 0 and left + right <= _MAX_DOTS:
+        return f"{'o' * left} + {'o' * right} = {'o' * (left + right)}"
+    if solution.symbol == "-" and 0 < right <= left <= _MAX_DOTS:
+        return f"{'o' * (left - right)}{'x' * right}   ({right} of {left} crossed out)"
+    return None

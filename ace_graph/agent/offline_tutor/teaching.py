@@ -11,9 +11,8 @@ from functools import cache
 
 from pydantic import BaseModel
 
-from ace_graph.agent.offline_tutor.explain import Feature, over_common_denominator
 from ace_graph.agent.offline_tutor.prompt_reader import Item
-from ace_graph.agent.offline_tutor.solver import Kind, WorkedSolution
+from ace_graph.agent.offline_tutor.solver import Feature, Kind, WorkedSolution, over_common_denominator
 from ace_graph.base.tables import groups, read_toml
 from ace_graph.memory.numbers import Form
 

@@ -20,7 +20,7 @@ from ace_graph.agent.models import ChatRunnable
 from ace_graph.agent.reasoning.prompt import Solution, SolverPrompt, solution_of
 from ace_graph.agent.reasoning.streaming import ModelSession
 from ace_graph.agent.state import Plan, ToolCallJSON
-from ace_graph.agent.tools.playbook_tools import PLAYBOOK_TOOLS
+from ace_graph.agent.tools.memory_tools import PLAYBOOK_TOOLS
 from ace_graph.base.prompts import preview
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.window import truncate_tool_results

@@ -305,7 +305,7 @@ def format_context(retrieval: Retrieval) -> str:
     Two parts, numbered lines `1. [id] [+helpful/-harmful] (slot) content`; what to avoid is marked.
     """
     parts = [
-        f"## {title}\n" + "\n".join(_line(n, scored) for n, scored in enumerate(group, 1))
+        f"## {title}\n" + "\n".join(f"{n}. {prompt_line(scored.bullet)}" for n, scored in enumerate(group, 1))
         for title, group in (
             ("About this learner", retrieval.core),
             ("Relevant Strategies", retrieval.retrieved),
@@ -313,10 +313,6 @@ def format_context(retrieval: Retrieval) -> str:
         if group
     ]
     return data_block("playbook", "\n\n".join(parts), limit=1_000_000) if parts else ""
-
-
-def _line(number: int, scored: Scored) -> str:
-    return f"{number}. {prompt_line(scored.bullet)}"
 
 
 def recent_insights(

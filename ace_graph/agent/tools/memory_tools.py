@@ -1,4 +1,4 @@
-"""Four read-only tools over the learner's own memory: list, search, by topic, lineage.
+"""Read-only tools: four over the learner's own memory, two over the playbooks attached to a run.
 
 The learner comes from the run's context, never from the model's arguments, and there is no query language, so
 that nothing a model writes can reach another learner's data. The tools use the snapshot that the turn has
@@ -8,6 +8,7 @@ loaded. Bullets in quarantine are left out.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Annotated, Any, cast
 
@@ -20,6 +21,7 @@ from ace_graph.agent.state import Memory
 from ace_graph.base.errors import StoreError
 from ace_graph.base.prompts import preview
 from ace_graph.memory.bullet import PROFILE_SLOTS, Bullet, MemoryType
+from ace_graph.memory.foreign import source_of
 from ace_graph.memory.playbook import Playbook, lineage_of
 from ace_graph.memory.search.index import idf
 from ace_graph.memory.search.tokenize import terms
@@ -146,11 +148,17 @@ def memory_tools(store: Store) -> list[BaseTool]:
     return reads
 
 
-async def _playbook(runtime: Runtime, store: Store) -> Playbook | None:
-    """Return the playbook of the run's learner, None where there is no learner. Raises StoreError."""
+def _memory(runtime: Runtime) -> Memory | None:
+    """Return the memory that the turn has loaded, None where the state of the run has none."""
     state = cast("object", runtime.state)
     memory = cast("dict[str, object]", state).get("memory") if isinstance(state, dict) else None
-    if isinstance(memory, Memory) and memory.snapshot is not None:
+    return memory if isinstance(memory, Memory) else None
+
+
+async def _playbook(runtime: Runtime, store: Store) -> Playbook | None:
+    """Return the playbook of the run's learner, None where there is no learner. Raises StoreError."""
+    memory = _memory(runtime)
+    if memory is not None and memory.snapshot is not None:
         return memory.snapshot.playbook
     learner_id = _learner_id(runtime)
     return None if learner_id is None else (await store.load(learner_id)).playbook
@@ -188,3 +196,90 @@ def _lineage(playbook: Playbook, bullet_id: str) -> str:
         f"absorbed: {', '.join(found.absorbed[:10]) or 'none'}",
     ]
     return "\n".join(parts)
+
+
+# Two read-only tools over the playbooks that are attached to a run: list them, search in them.
+#
+# Which playbooks are attached is in the run's context, never in the model's arguments, and the tools read
+# what the turn has loaded: a model can't reach any other playbook. Each call names the playbooks that it
+# has shown, for the result of the turn.
+
+
+PLAYBOOK_TOOLS = frozenset({"playbook_list", "playbook_search"})
+_NONE = "No playbook is attached to this conversation."
+_UNKNOWN = "There is no attached playbook of that name: call playbook_list without a name."
+Told = tuple[str, list[str]]
+"""What the model is told, and the names of the playbooks that it was shown bullets of."""
+
+
+# What a model passes to each tool. Schemas that LangChain makes from functions take 30 ms for every graph.
+class _ListPlaybooks(BaseModel):
+    playbook: str = ""
+    limit: Rows = 10
+
+
+class _SearchPlaybooks(BaseModel):
+    words: str
+    playbook: str = ""
+    limit: Rows = 10
+
+
+def playbook_tools() -> list[BaseTool]:
+    """Return the two tools."""
+
+    @tool(args_schema=_ListPlaybooks, response_format="content_and_artifact")
+    async def playbook_list(runtime: Runtime, playbook: str = "", limit: Rows = 10) -> Told:
+        """List the attached playbooks; with the name of one, its advice, the newest first."""
+        attached = _attached(runtime)
+        if not playbook.strip() or not attached:
+            return _names(attached), []
+        return _told(newest(Playbook.of(attached)), attached, playbook, limit)
+
+    @tool(args_schema=_SearchPlaybooks, response_format="content_and_artifact")
+    async def playbook_search(words: str, runtime: Runtime, playbook: str = "", limit: Rows = 10) -> Told:
+        """Find advice in the attached playbooks, or in one of them, by words, the best match first."""
+        attached = _attached(runtime)
+        if not attached:
+            return _NONE, []
+        return _told(matching(_read_only(runtime) or Playbook(), words), attached, playbook, limit)
+
+    made = [playbook_list, playbook_search]
+    for each in made:
+        each.metadata = {"idempotent": True}
+    return made
+
+
+def _read_only(runtime: Runtime) -> Playbook | None:
+    """Return what the run reads beside the learner's memory."""
+    memory = _memory(runtime)
+    return memory.read_only if memory is not None else None
+
+
+def _attached(runtime: Runtime) -> list[Bullet]:
+    """Return the bullets of the attached playbooks, without those of the base playbook."""
+    read_only = _read_only(runtime)
+    return [b for b in read_only.bullets() if source_of(b.id)] if read_only is not None else []
+
+
+def _names(attached: list[Bullet]) -> str:
+    counts = Counter(source_of(bullet.id) for bullet in attached)
+    lines = [f"{preview(name or '', ROW_CHARS)} ({count} bullets)" for name, count in sorted(counts.items())]
+    return "\n".join(lines) or _NONE
+
+
+def _told(ranked: list[Bullet], attached: list[Bullet], playbook: str, limit: int) -> Told:
+    """Return the first of the bullets that are from the named playbook, or from any attached one."""
+    wanted = _source_named(attached, playbook.strip())
+    if wanted is None:
+        return _UNKNOWN, []
+    found = [b for b in ranked if source_of(b.id) in wanted][:limit]
+    return rows(found, limit), sorted({source_of(b.id) or "" for b in found})
+
+
+def _source_named(attached: list[Bullet], name: str) -> frozenset[str] | None:
+    """Return the attached playbooks of a name, `owner/name` or the name alone; None where there is none."""
+    sources = frozenset(source for b in attached if (source := source_of(b.id)))
+    if not name:
+        return sources
+    asked = name.casefold()
+    return frozenset(s for s in sources if asked in (s.casefold(), s.partition("/")[2].casefold())) or None

@@ -7,11 +7,12 @@ beginning of a clause counts, so a story about somebody who said "call me Tom" s
 quotation and a negated request are never stored. What no rule covers is left to the reflector.
 
 A statement that is not stored is returned too, with the reason, so that the answer does not confirm it
-(memory_changes.py).
+(notice.py).
 """
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,54 +22,427 @@ from typing import NamedTuple
 
 from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.learning.calculations import correction_of_sum
-from ace_graph.learning.statements.clauses import EDGES, Clause, clauses, question_apart
-from ace_graph.learning.statements.corrections import corrected
-from ace_graph.learning.statements.denials import contradicted, denied, new_name
-from ace_graph.learning.statements.forget_requests import (
-    ForgetRequest,
-    Own,
-    forget_request,
-    pointed_at,
-    points_back,
-)
 from ace_graph.learning.statements.form_statements import form_statements
 from ace_graph.learning.statements.forms import (
     asks_to_take_back,
+    instead,
     is_private_wish,
     is_sensitive,
     is_sensitive_place,
     states_sensitive,
 )
-from ace_graph.learning.statements.own_voice import asks_not_to_keep, order_in, own_sentences
 from ace_graph.learning.statements.rules import (
     BESIDE,
     FACT,
+    FILLER,
+    LEAD,
     LIKES,
+    NEGATED,
     PLAIN_FACTS,
     STATEMENTS,
     STYLE,
+    Found,
     StatementRule,
     rule_of,
 )
-from ace_graph.learning.statements.sentences import MASK, Sentence
-from ace_graph.learning.statements.slots import FACTS, is_part, sparing
-from ace_graph.learning.statements.speaker import Stretch, doubt
+from ace_graph.learning.statements.sentences import MASK, Sentence, skip
+from ace_graph.learning.statements.speaker import Stretch, asks_not_to_keep, doubt, order_in, own_sentences
 from ace_graph.learning.statements.statement import (
     ATTRIBUTION,
+    FACTS,
+    FORGET,
     MAX_STATEMENTS,
     NOT_KNOWN,
     TAKEN_BACK,
+    ForgetRequest,
+    Own,
     SensitiveFacts,
     Statement,
+    forget_request,
+    is_part,
     keep,
     part_only,
+    pointed_at,
+    points_back,
+    says_more,
     sensitive_statement,
+    sparing,
 )
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Add, Remove
-from ace_graph.memory.languages.tables import FIRST
+from ace_graph.memory.languages.tables import FIRST, first_names, languages
 from ace_graph.memory.numbers import normalize, numerals
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.screening.screen import screen
+from ace_graph.memory.search.tokenize import terms
+
+# Reads what a learner denies of themselves ("I don't have dyslexia"), and which kept statement says it.
+#
+# A denial is turned into what it denies ("I have dyslexia"). A kept statement that says exactly that is
+# forgotten; one that says something like it stays, and the answer says so.
+
+
+_ALIKE = 0.6
+"""Share of a denial's words that a statement must hold to be like what is denied."""
+
+_DENIALS = tuple(
+    (re.compile(pattern, re.IGNORECASE), affirmed)
+    for pattern, affirmed in (
+        (r"i(?:'?m| am) (?:not|no longer) (?=\w)|i ain'?t (?=\w)", "I am "),
+        (
+            r"i (?:haven'?t|have not|have no|don'?t have|do not have|haven'?t got|have not got) (?:any )?",
+            "I have ",
+        ),
+        (
+            r"i (?:don'?t|do not|no longer) "
+            r"(?=(?:live|like|love|speak|play|study|prefer|need|want|use|go to|wear)\b)",
+            "I ",
+        ),
+        (r"my name(?: is not| isn'?t|'?s not| is no longer) (?=\w)", "my name is "),
+        (r"(?:do not|don'?t) call me (?=\w)", "call me "),
+        (r"(?:it'?s|it is|that'?s|that is) (?:not true|wrong|false) that (?=\w)", ""),
+    )
+)
+_ANY_MORE = re.compile(r" (?:any ?more|any longer|at all|now)$", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|no|never|\w{2,6}n['’]?t)\b", re.IGNORECASE)
+_BY_ITSELF = frozenset(
+    (
+        "call",
+        "name",
+        "live",
+        "like",
+        "love",
+        "speak",
+        "play",
+        "studi",
+        "prefer",
+        "need",
+        "want",
+        "use",
+        "wear",
+    )
+) | {"year", "old"}
+"""Terms that say nothing of who or what: "I don't like this"."""
+_NEW_NAME = re.compile(r"(?:[Ii](?:'?m| am)|[Ii]t(?:'?s| is)) (?:now )?([^\W\d_a-z][\w'’-]{0,40})(?: now)?")
+
+
+def denied(words: str) -> str | None:
+    """Return what a clause denies, as if it were said; None where it denies nothing."""
+    said = _ANY_MORE.sub("", words)
+    found = ((pattern.match(said), affirmed) for pattern, affirmed in _DENIALS)
+    return next((affirmed + said[match.end() :] for match, affirmed in found if match is not None), None)
+
+
+def contradicted(claim: str, own: Own) -> tuple[Bullet, bool] | None:
+    """Return the learner's statement that says `claim`, and whether it says exactly that; None for none."""
+    said, rule = set(terms(claim)), rule_of(claim)
+    slot, telling = rule[0].slot if rule is not None else None, said - _BY_ITSELF
+    near: Bullet | None = None
+    for bullet, known in own.bullets():
+        if not telling or _NEGATION.search(bullet.content):
+            continue
+        if known == said:
+            return bullet, True
+        if slot is not None and slot == bullet.slot and telling & known:
+            return bullet, not says_more(bullet.content.removeprefix(ATTRIBUTION))
+        if len(said & known) / len(said) >= _ALIKE and telling & known:
+            near = near or bullet
+    return (near, False) if near is not None else None
+
+
+def new_name(words: str) -> str | None:
+    """Return the name in a clause that follows the denial of another one ("..., I'm Max"), None for none."""
+    found = _NEW_NAME.fullmatch(words)
+    return found[1] if found is not None else None
+
+
+# Splits a sentence into clauses that each say one thing: "call me Mia and I have dyslexia" has two.
+#
+# A sentence is split at "and", "but" or a comma where the rest begins a statement of its own, always behind
+# a name, and before a reason that is sensitive ("short answers please because I have ADHD"). What goes on
+# without "I" ("I'm 12 and live in Rome") is completed with it. "Remember that my sister and I share a room"
+# stays whole, because "my sister" alone says nothing. What a clause asks for is decided below.
+#
+# A question that is joined to a statement or a request ("forget my name and what is 2+2?") is a part of its
+# own, with a question mark or without, and at times without a joint ("I prefer pictures how do I add 1/2").
+
+
+_JOINT = re.compile(r",? (?:and|but|then|also) |, | [-–—] ", re.IGNORECASE)
+_REASON = re.compile(r",? (?:because|since|as) ", re.IGNORECASE)
+_BEGINS_REASON = re.compile(r"(?:because|since|as) (?=i\b)", re.IGNORECASE)
+_CLAUSE_JOINT = re.compile(f"{_REASON.pattern}|{_JOINT.pattern}", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"(?:(?:and|then|also|so|now|please)\b,? ){0,3}"
+    r"(?:(?:what|who|whom|whose|when|where|which|why|how)(?:'?s|'?re)?"
+    r"|is|are|was|were|do|does|did|can|could|will|would|should|shall|may) \S+ \S",
+    re.IGNORECASE,
+)
+"""How a question of three words or more begins; a shorter one ("am I?") belongs to what is before it."""
+_PRONOUN = r"(?:i|you|we|he|she|it|they|there|this|that|these|those)"
+_SURELY_ASKS = re.compile(
+    r"(?:(?:and|then|also|so|now|please|but)\b,? ){0,3}(?:"
+    rf"(?:(?:what|who|where|when|why|how|which) (?:\w{{1,20}} )?)?"
+    rf"(?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall|may) {_PRONOUN}\b \S"
+    r"|how (?:much|many) \S|any ideas? (?:what|how|why|where|which) \S"
+    r"|(?:explain|tell)(?: to)? me (?:what|how|why|who|where|when) \S)",
+    re.IGNORECASE,
+)
+"""How a question begins that needs no mark to be one: its verb stands before a pronoun."""
+_MAY_ASK = re.compile(
+    r"(?:(?:and|then|also|so|now|please|but)\b,? ){0,3}(?:"
+    r"(?:what|who|where|when|why|how|which)(?:'?s| is| are| was| were| do| does| did| can| should| about) \S"
+    r"|(?:what|which) \w{1,20} (?:is|are|does|do) \S|how to \S|why not \S"
+    r"|(?:is|are|does|did|can|could|will|should) (?:my|your|the|an?|\d\S*) \S)",
+    re.IGNORECASE,
+)
+"""How a question may begin, or what somebody mixes up: "what is above and what is below"."""
+_WH = re.compile(r"\b(?:what|who|where|when|why|how|which|whether|if)\b", re.IGNORECASE)
+_UNJOINED = re.compile(
+    r" (?:how are (?:you|things)"
+    r"|(?:what|which) \w{1,20} (?:is|are|do|does|can|should) (?:i|it|you|we|there)"
+    r"|(?:how|why|what|where) (?:do|does|did|can|could|should|would|will|am) (?:i|you|we)"
+    r"|(?:can|could|would|will) you(?: please)? (?:help|tell|explain|show|solve|give|calculate))\b",
+    re.IGNORECASE,
+)
+_EMBEDS = re.compile(
+    r"\b(?:know|see|understand|learn|explain|show|tell|ask|forget|forgetting|remember|find|like|prefer|and|or|but"
+    r"|than|that|to|of|on|about|for|with|when|me|if|by|at|in|is|are|keep|from)\Z",
+    re.IGNORECASE,
+)
+"""What stands before a question that belongs to the words before it: "I prefer to see how you do it"."""
+_POLITE = re.compile(r"(?:\w+,? )?(?:can|could|would) you ", re.IGNORECASE)
+_SUBJECT = re.compile(r"(?:i|we|you|they)\b", re.IGNORECASE)
+_VERB = re.compile(
+    r" (?:am|are|can|can't|had|has|have|is|likes?|lives?|needs?|plays?|prefers?|starts?|wants?|was|were) ",
+    re.IGNORECASE,
+)
+_DONT_FORGET = re.compile(r"don'?t forget|do not forget", re.IGNORECASE)
+_SHORTENED = re.compile(
+    r"(?:now )?(?:am|live|work|study|play|speak|love|like|go to|have|suffer from|believe in|come from"
+    r"|was diagnosed) \S",
+    re.IGNORECASE,
+)
+"""How a plain fact goes on that does not name the learner again: "I'm 12 and live in Rome"."""
+_SHORTENED_CHARS = 80
+_GOES_ON = frozenset({"name", "age", "grade", "home"})
+_COURTESY = frozenset({"please", "thanks", "thank you", "ok", "okay", "bye"})
+_NOT_NAMED = "not "
+"""How a clause begins that says only which name is wrong: "I'm called Max, not Mia"."""
+EDGES = ".!;,:。！ "
+"""What is taken off the end of a clause."""
+
+
+class Clause(NamedTuple):
+    """A clause without the fillers before it; `masked` as in a sentence.
+
+    `cut`: its end was not read. `rest`: it stands behind a name. `unsure`: a request in it may be none, since
+    it stands in a question, or its verb belongs to somebody ("I get nervous and forget my name"). `told`: it
+    stands behind "remember that ..." and another clause.
+    """
+
+    text: str
+    masked: str
+    cut: bool = False
+    rest: bool = False
+    unsure: bool = False
+    told: bool = False
+
+    @property
+    def words(self) -> str:
+        """The clause without the marks at its end."""
+        return self.text.strip().rstrip(EDGES)
+
+    @property
+    def plain(self) -> str:
+        """Its words as rules read them: with quotations masked and plain apostrophes."""
+        return self.masked.strip().rstrip(EDGES)
+
+    @property
+    def negated(self) -> bool:
+        """Whether it asks not to remember, keep or call."""
+        return NEGATED.search(self.masked) is not None and _DONT_FORGET.search(self.masked) is None
+
+
+def question_apart(sentence: Sentence) -> list[Sentence]:
+    """Return a statement or request and the question joined to it as two sentences, others as they are.
+
+    A request to forget in the form of a polite question ("can you forget my name?") does not ask.
+    """
+    text, masked, _, cut = sentence
+    requests = FORGET.match(masked, skip(FILLER, masked)) is not None
+    polite = requests and _POLITE.match(masked) is not None
+    whole = sentence._replace(asks=False) if sentence.asks and polite else sentence
+    if _QUESTION.match(masked) and not polite:
+        return [whole]
+    asked = _asked_at(masked, surely=sentence.asks or requests)
+    if asked is None:
+        return [whole]
+    end, begin = asked
+    return [Sentence(text[:end], masked[:end]), Sentence(text[begin:], masked[begin:], sentence.asks, cut)]
+
+
+def _asked_at(masked: str, *, surely: bool) -> tuple[int, int] | None:
+    """Where a statement or request ends that a question follows, and where that begins; None without one.
+
+    `surely`: a question follows, or what is before it is a request, so that its beginning is enough.
+    """
+    first = skip(FILLER, masked)
+    if LEAD.match(masked, first) is None:
+        return (
+            next(
+                (each.span() for each in _JOINT.finditer(masked) if _QUESTION.match(masked, each.end())), None
+            )
+            if surely
+            else None
+        )
+    found = rule_of(masked, first)
+    mixes_up = found is not None and found[0].section == "misconceptions"
+    embeds, read_to = False, first
+    for joint in _JOINT.finditer(masked, first):
+        embeds, read_to = embeds or _WH.search(masked, read_to, joint.start()) is not None, joint.start()
+        if surely and _QUESTION.match(masked, joint.end()):
+            return joint.span()
+        if _is_asked(masked, joint) and (
+            _SURELY_ASKS.match(masked, joint.end())
+            or (not mixes_up and (joint[0][0] == "," or not embeds) and _MAY_ASK.match(masked, joint.end()))
+        ):
+            return joint.span()
+    if found is None or mixes_up or found[0].fact:
+        return None
+    for question in _UNJOINED.finditer(masked, found[1].end()):
+        if _EMBEDS.search(masked, 0, question.start()) is None:
+            return question.start(), question.start() + 1
+    return None
+
+
+def _is_asked(masked: str, joint: re.Match[str]) -> bool:
+    """Whether nothing stands behind a joint that is said or requested ("can you call me Mia")."""
+    behind = skip(FILLER, masked, joint.end())
+    return rule_of(masked, behind) is None and FORGET.match(masked, behind) is None
+
+
+def clauses(sentence: Sentence) -> Iterator[Clause]:
+    """Yield the clauses of `sentence` that may be statements or requests, in order."""
+    text, masked = sentence.text, sentence.masked
+    begin, rest, unsure, subject = skip(FILLER, masked), False, sentence.asks, ""
+    found, found_at, told = None, -1, False
+    leading = _BEGINS_REASON.match(masked, begin)  # "because I have ADHD, I want short answers"
+    if leading is not None and states_sensitive(masked[leading.end() :], FIRST):
+        begin = leading.end()
+    for joint in _CLAUSE_JOINT.finditer(masked, begin):
+        if found_at != begin:
+            found, found_at = rule_of(masked, begin), begin
+        behind = skip(FILLER, masked, joint.end())
+        named = found is not None and found[0].slot == "name"
+        goes_on = (subject or _states_slot(found)) and _goes_on(masked, behind)
+        asked, reason = told or (found is not None and found[0].fact), _REASON.fullmatch(joint[0]) is not None
+        parts = (reason or rest) and not asked and states_sensitive(masked[behind:], FIRST)
+        if not reason:
+            parts = parts or named or bool(goes_on)
+            parts = parts or _begins(masked, begin, found, joint.start(), behind, stated=bool(subject))
+        if parts:
+            said, shown = text[begin : joint.start()], masked[begin : joint.start()]
+            yield from _said(Clause(subject + said, subject + shown, False, rest, unsure, told))
+            told = told or (found is not None and found[0].fact)
+            unsure = unsure or _SUBJECT.match(masked, begin) is not None
+            begin, rest, subject = behind, named, "I " if goes_on else ""
+    last = Clause(subject + text[begin:], subject + masked[begin:], sentence.cut, rest, unsure, told)
+    yield from _said(last)
+
+
+def _said(clause: Clause) -> Iterator[Clause]:
+    plain = clause.text.strip(EDGES).casefold()
+    beside_name = clause.rest and plain and plain not in _COURTESY and not plain.startswith(_NOT_NAMED)
+    if LEAD.match(clause.masked) or beside_name:
+        yield clause
+
+
+def _states_slot(found: Found | None) -> bool:
+    return found is not None and found[0].slot in _GOES_ON
+
+
+def _goes_on(masked: str, behind: int) -> bool:
+    """Whether a plain fact stands at `behind` that leaves out "I"."""
+    if _SHORTENED.match(masked, behind) is None:
+        return False
+    said = "I " + masked[behind : behind + _SHORTENED_CHARS]
+    found = rule_of(said)
+    if found is not None or said.startswith("I live"):
+        return found is not None and found[0] in PLAIN_FACTS
+    if states_sensitive(said, FIRST):
+        return True
+    return FACT.pattern.match(said) is not None or BESIDE.pattern.match(said) is not None
+
+
+def _begins(masked: str, begin: int, found: Found | None, end: int, behind: int, *, stated: bool) -> bool:
+    """Whether a clause of its own begins at `behind`, and the one before it is complete at `end`.
+
+    `stated`: the one before it is known to state something.
+    """
+    if LEAD.match(masked, behind) is None or (found is not None and not _complete(masked, found, end)):
+        return False
+    if rule_of(masked, behind) is not None or FORGET.match(masked, behind) is not None:
+        return True
+    if denied(masked[begin:end]) is not None and new_name(masked[behind:].rstrip(EDGES)) is not None:
+        return True  # "I'm not called Mimi any more, I'm Max"
+    states = (
+        stated
+        or found is not None
+        or denied(masked[begin:end]) is not None
+        or FACT.pattern.match(masked, begin) is not None
+    )
+    return states and any(rule.pattern.match(masked, behind) for rule in (FACT, BESIDE, STYLE))
+
+
+def _complete(masked: str, found: Found, end: int) -> bool:
+    rule, match = found
+    if match.end() > end:
+        return False
+    if not rule.fact:
+        return True
+    fact = masked[match.end() : end]
+    return any(say(fact) is not None for say in (FACT.pattern.match, rule_of, _VERB.search))
+
+
+# Reads "I meant Mara" behind "My name is Mia": the statement again, with the value that is meant.
+#
+# Only a name or a home is corrected, by what is one for sure: a listed first name, or in English what has a
+# capital letter. A place may also stand behind the word that was before the other one ("ich meinte in Rom").
+
+
+_CHARS = 120
+_SLOTS = ("name", "home")
+_DAYS_AND_MONTHS = frozenset((*calendar.day_name, *calendar.month_name))
+_VALUE = re.compile(r"(?:[^\W\d_a-z][\w'’-]{0,30}(?: |(?=[.!,]|\Z))){1,3}(?=[.!,]|\Z)")
+
+
+def corrected(text: str, own: Own, last: str | None) -> str:
+    """Return a message that corrects what the turn `last` has stored as that statement, else itself."""
+    said = text.strip()
+    found = ((each, instead(each).match(said)) for each in languages("statements"))
+    language, match = next((each for each in found if each[1] is not None), (FIRST, None))
+    known = [each for each in own.said_in(last) if each.slot in _SLOTS] if match and last else []
+    if match is None or len(known) != 1 or len(said) > _CHARS or says_more(own.words(known[0])):
+        return text
+    first, *before = own.words(known[0]).split()
+    while before and before[-1][:1].isupper():
+        before.pop()
+    rest = said[match.end() :]
+    meant = match[match.lastindex] if match.lastindex else rest
+    same_place = known[0].slot == "home" and bool(before) and meant.startswith(f"{before[-1]} ")
+    value = _VALUE.match(meant.removeprefix(f"{before[-1]} ") if same_place else meant)
+    if value is None or not (same_place or _is_value(value[0], known[0].slot, language)):
+        return text
+    rest = "" if match.lastindex else meant.partition(value[0])[2]
+    return f"{' '.join((first, *before, value[0]))}{rest}"
+
+
+def _is_value(value: str, slot: str | None, language: str) -> bool:
+    first = value.split()[0]
+    if slot == "name":
+        return first in first_names()
+    return language == FIRST and first not in _DAYS_AND_MONTHS
+
 
 TOO_LONG = "the sentence is too long to be kept"
 NOT_SURE = 'it may not be meant; to have it done, say "forget ..." in a sentence of its own'

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
-from ace_graph.learning.statements.forget_requests import Own
 from ace_graph.learning.statements.forms import (
     SLOTS,
     Form,
@@ -30,9 +29,7 @@ from ace_graph.learning.statements.forms import (
     tells_more,
     verb_second,
 )
-from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences
 from ace_graph.learning.statements.sentences import Sentence
-from ace_graph.learning.statements.slots import is_part
 from ace_graph.learning.statements.speaker import (
     A_QUESTION,
     HANDED_OVER,
@@ -40,15 +37,19 @@ from ace_graph.learning.statements.speaker import (
     SOMEBODY_ELSE,
     Stretch,
     asks_at,
+    asks_not_to_keep,
     clauses_of,
     doubt,
     goes_on,
     holds_word,
+    own_sentences,
 )
 from ace_graph.learning.statements.statement import (
     NOT_KNOWN,
+    Own,
     SensitiveFacts,
     Statement,
+    is_part,
     keep,
     part_only,
     sensitive_statement,
@@ -63,7 +64,7 @@ from ace_graph.memory.search.tokenize import terms
 # Finds which kept statement a learner denies ("Ich wohne nicht mehr in Paris"), in languages with tables.
 #
 # A clause without its words of denial is what is denied. Only a statement that says exactly that is meant:
-# the same words, or the same value of a name, an age, a home. English has its rules in denials.py.
+# the same words, or the same value of a name, an age, a home. English has its rules in explicit.py.
 
 
 def claim_denied(clause: str, language: str) -> str | None:

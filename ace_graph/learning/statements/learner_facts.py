@@ -1,7 +1,7 @@
 """Decides which facts that a model found in a learner's message are kept: those that the learner really says.
 
 The model only proposes. A fact needs a quote that stands in the message, in a sentence of the learner's own
-(own_voice.py) that states it of themselves (speaker.py). What is kept are the clauses around the quote, in
+that states it of themselves (both in speaker.py). What is kept are the clauses around the quote, in
 the learner's words, as a bullet of the profile; the model's own words are kept nowhere. A fact of which there
 is one value (a name, an age) replaces the one before only where its words state a new value. What is
 sensitive is kept, asked about or dropped by the setting ACE_SENSITIVE_FACTS.
@@ -22,18 +22,28 @@ from ace_graph.base.prompts import preview
 from ace_graph.learning.feedback import JudgedExchange, turn_before
 from ace_graph.learning.reflection import LearnerFact
 from ace_graph.learning.statements.explicit import read_statements
-from ace_graph.learning.statements.forget_requests import Own, points_back
 from ace_graph.learning.statements.forms import SENSITIVE, SLOTS, is_sensitive, is_yes, question_text
-from ace_graph.learning.statements.own_voice import asks_not_to_keep, order_in, own_sentences
 from ace_graph.learning.statements.sentences import Sentence
-from ace_graph.learning.statements.slots import slot_of, sparing
-from ace_graph.learning.statements.speaker import HANDED_OVER, Stretch, clause_around, doubt, holds_word
+from ace_graph.learning.statements.speaker import (
+    HANDED_OVER,
+    Stretch,
+    asks_not_to_keep,
+    clause_around,
+    doubt,
+    holds_word,
+    order_in,
+    own_sentences,
+)
 from ace_graph.learning.statements.statement import (
     ATTRIBUTION,
     MAX_STATEMENTS,
+    Own,
     SensitiveFacts,
     Statement,
     keep,
+    points_back,
+    slot_of,
+    sparing,
 )
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.languages.detection import spoken_language

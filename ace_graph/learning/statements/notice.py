@@ -14,7 +14,7 @@ from typing import Literal
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Memory
 from ace_graph.base.prompts import Prompts, data_block, preview
-from ace_graph.learning.feedback import check_objection, told_check
+from ace_graph.learning.feedback import check_objection, render_check
 from ace_graph.learning.statements.reading import reading_of
 from ace_graph.learning.statements.statement import Statement
 from ace_graph.memory.delta.effect import Effect, Put
@@ -69,7 +69,7 @@ def memory_changes(
     return _without_repeats(_outcome(statement, refused, asking=asking) for statement in found)
 
 
-def told_changes(changes: Sequence[MemoryChange], prompts: Prompts) -> str:
+def render_changes(changes: Sequence[MemoryChange], prompts: Prompts) -> str:
     """Return the part of the solver's prompt that says so, '' where the message changes nothing."""
     if not changes:
         return ""
@@ -154,5 +154,5 @@ def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
     check = None
     if earlier is not None and snapshot is not None:
         check = check_objection(earlier, snapshot.playbook.votes.get(earlier.turn.turn_id, {}))
-    parts = (told_changes(changes, resources.prompts), told_check(check, resources.prompts))
+    parts = (render_changes(changes, resources.prompts), render_check(check, resources.prompts))
     return Notice(prompt="\n\n".join(part for part in parts if part), question=question)

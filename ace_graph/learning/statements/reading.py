@@ -5,6 +5,7 @@ The solver's prompt, the answer of the program and the commit of the turn are al
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,18 +14,156 @@ from langchain_core.messages import BaseMessage
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Memory
 from ace_graph.learning.feedback import (
+    JudgedExchange,
     JudgedTurn,
     find_doubted_turn,
     find_judged_turn,
     last_exchange,
     turn_before,
 )
-from ace_graph.learning.statements.clearing import Clearing, clearing_of
+from ace_graph.learning.statements import forms
 from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.learner_facts import confirmed_statements, consent_question
+from ace_graph.learning.statements.rules import FILLER
+from ace_graph.learning.statements.sentences import Sentence, sentences, skip
 from ace_graph.learning.statements.statement import SensitiveFacts, Statement
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.snapshot import Access, Snapshot
+from ace_graph.memory.turn import answer_hash
+
+# Clears the memory when a message asks to forget everything and the learner confirms it with a yes.
+#
+# The yes is recognised without a checkpointer: the answer before it is one of ours (its hash is among the
+# learner's recent turns) and asked for it, and the message before that one asked to forget everything. The
+# program itself answers these messages, so that no model confirms what was not done.
+#
+# The history of the playbook and the turn records stay; the command `learner forget` and the route DELETE
+# /api/learner delete them.
+
+
+_ASKED = "Shall I forget everything that I remember about you?"
+_LEFT = (
+    "The older versions of this memory and the records of our conversations are not part of that: whoever "
+    "runs this program can delete them."
+)
+_MAX_YES_CHARS = 80
+
+_VERBS = ("forget", "delete", "erase", "remove", "wipe", "clear", "drop", "discard", "reset")
+_VERB = rf"(?:{'|'.join(_VERBS)})"
+_ABOUT_ME = r"(?:about|on|of) (?:me|myself)"
+_YOU_KNOW = (
+    r"(?:that )?you(?:'ve| have|'re| are)? (?:ever )?(?:know|knew|known|remember|remembered|remembering|store"
+    r"|stored|storing|save|saved|learn|learned|learnt|keep|kept|keeping|have|got|collected|noted)"
+    rf"(?: {_ABOUT_ME})?"
+)
+_I_SAID = (
+    r"(?:that )?i(?:'ve| have)? (?:ever )?(?:said|told you|told|mentioned|wrote)(?: to you)?(?: so far)?"
+)
+_ALL = r"(?:absolutely )?(?:everything|all|anything|it all|all of it|all of this|all of that)"
+_THINGS = (
+    r"(?:data|memory|memories|information|info|profile|records?|notes|facts|playbook|account|history"
+    r"|personal data|personal information|stored data|saved data)"
+)
+_CLEAR = re.compile(
+    rf"{_VERB}(?: out)? (?:"
+    rf"{_ALL}(?: (?:{_YOU_KNOW}|{_I_SAID}|{_ABOUT_ME}))?"
+    rf"|(?:all |all of )?(?:my|your|the|this) {_THINGS} {_ABOUT_ME}"
+    rf"|(?:all |all of )?(?:my|your) {_THINGS}|all {_THINGS}|all (?:the )?{_THINGS} {_ABOUT_ME}"
+    rf"|what(?:ever)? {_YOU_KNOW}|(?:about )?me|who i am)"
+    r"(?:,? (?:please|now|right now|completely|entirely|permanently|for good|for ever|forever)){0,3}"
+    r"[ .!?]{0,9}",
+    re.IGNORECASE,
+)
+_JOINT = re.compile(r",? (?:and|then|also) |, | [-–—] ", re.IGNORECASE)
+"""What may part the request from the rest of its sentence. Behind "but" stands an exception from it."""
+_SUBJECT = re.compile(r"(?:i|we|you|they)\b", re.IGNORECASE)
+_SURE = r"(?:yes|yeah|yep|yup|y|sure|do it|go ahead|confirm(?:ed)?|i confirm|i'?m sure|i am sure|please do)"
+_YES = re.compile(
+    rf"{_SURE}\b[ ,.!]{{0,5}}"
+    rf"(?:(?:{_SURE}|please|thanks|thank you|{_VERB} (?:{_ALL}|it)(?: {_ABOUT_ME})?)\b[ ,.!]{{0,5}}){{0,4}}",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Clearing:
+    """What the program answers, and whether this turn clears the memory."""
+
+    answer: str
+    clears: bool = False
+
+
+def asks_to_clear(message: str) -> bool:
+    """Whether a sentence of `message` asks to forget everything about the learner."""
+    return any(_clears(each.masked) for each in sentences(message))
+
+
+def _clears(sentence: str) -> bool:
+    """Whether a part of the sentence asks for it, whose verb belongs to nobody ("I panic and forget all")."""
+    if forms.asks_to_clear(sentence):
+        return True
+    if not any(map(sentence.casefold().__contains__, _VERBS)):
+        return False  # most sentences need not be taken apart
+    begin = 0
+    for joint in _JOINT.finditer(sentence):
+        if _CLEAR.fullmatch(sentence, skip(FILLER, sentence, begin), joint.start()) is not None:
+            return True
+        if _SUBJECT.match(sentence, begin) is not None:
+            return False
+        begin = joint.end()
+    return _CLEAR.fullmatch(sentence, skip(FILLER, sentence, begin)) is not None
+
+
+def clearing_of(
+    message: str, before: JudgedExchange | None, snapshot: Snapshot | None, *, closed: str | None = None
+) -> Clearing | None:
+    """Return the answer to a message that asks to forget everything, or says yes to that; None for others.
+
+    `before` is the exchange before the message; `closed` says why this turn stores nothing, if so.
+    """
+    if before is not None and snapshot is not None and _confirms(message, before, snapshot.access):
+        return Clearing(f"Nothing is forgotten: {closed}.") if closed else _cleared(snapshot)
+    if not asks_to_clear(message):
+        return None
+    if snapshot is None or closed is not None:
+        return Clearing(f"Nothing is forgotten: {closed or 'there is no memory in this conversation'}.")
+    if not len(snapshot.playbook):
+        return Clearing(f"There is nothing to forget: I remember nothing about you. {_LEFT}")
+    return Clearing(_question(message, snapshot))
+
+
+def _confirms(message: str, before: JudgedExchange, access: Access) -> bool:
+    words = message.strip()
+    if len(words) > _MAX_YES_CHARS or not (_YES.fullmatch(words) or forms.is_plain_yes(words)):
+        return False
+    ours = answer_hash(before.answer) in {turn.answer_hash for turn in access.recent_turns}
+    return ours and _ASKED in before.answer and asks_to_clear(before.question)
+
+
+def _question(message: str, snapshot: Snapshot) -> str:
+    alone = all(map(_is_request, sentences(message)))
+    unread = "" if alone else " I have done nothing of the rest of your message yet."
+    return (
+        f'Answer "yes" and I forget {_counted(snapshot)} that I remember about you; any other answer '
+        f"changes nothing.{unread} {_LEFT} {_ASKED}"
+    )
+
+
+def _is_request(sentence: Sentence) -> bool:
+    """Whether the whole sentence asks for it."""
+    said = sentence.masked
+    return forms.asks_to_clear(said) or _CLEAR.fullmatch(said, skip(FILLER, said)) is not None
+
+
+def _cleared(snapshot: Snapshot) -> Clearing:
+    return Clearing(
+        f"I have forgotten {_counted(snapshot)} that I remembered about you. {_LEFT}", clears=True
+    )
+
+
+def _counted(snapshot: Snapshot) -> str:
+    count = len(snapshot.playbook)
+    return "the 1 thing" if count == 1 else f"all {count} things"
 
 
 @dataclass(frozen=True)

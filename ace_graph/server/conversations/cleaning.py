@@ -7,12 +7,12 @@ in the meantime, stays. What was learned in them stays, too.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, LiteralString
 
-from ace_graph.base.clock import Clock
+from ace_graph.base.clock import Clock, Sleep
 from ace_graph.base.settings import Settings
 from ace_graph.learning.cleaning import INTERVAL_SECONDS, PeriodicJob
 from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row
@@ -72,7 +72,7 @@ async def clean_conversations(
     database: ConversationDatabase,
     limits: ConversationLimits,
     now: datetime,
-    sleep: Callable[[float], Awaitable[None]],
+    sleep: Sleep,
     *,
     dry_run: bool = False,
 ) -> int:
