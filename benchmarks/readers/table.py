@@ -262,10 +262,7 @@ _TUTOR_MODULES = (
 )
 _TUTOR = (*(f"ace_graph.agent.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_graph.memory.numbers")
 
-_STATEMENT_MODULES = (
-    *("explicit", "clauses", "corrections", "denials", "forget_requests", "rules", "slots"),
-    *("form_statements", "forms", "own_voice", "speaker", "turn_source"),
-)
+_STATEMENT_MODULES = ("explicit", "rules", "statement", "form_statements", "forms", "speaker", "turn_source")
 _SOURCE_WORDS = "ace_graph.memory.search.source_words"
 _STATEMENTS = tuple(f"ace_graph.learning.statements.{name}" for name in _STATEMENT_MODULES)
 _COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity.typos")
@@ -300,7 +297,7 @@ READERS: tuple[Reader, ...] = (
     Reader(
         "read_feedback",
         _feedback_message,
-        ("ace_graph.learning.feedback", "ace_graph.learning.feedback", "ace_graph.memory.languages.forms"),
+        ("ace_graph.learning.feedback", "ace_graph.memory.languages.forms"),
         of_message=True,
     ),
     Reader("read_feedback, the answer", _feedback_answer, ("ace_graph.learning.statements.sentences",)),
