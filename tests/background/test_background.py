@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from typing import cast
 
 import pytest
 
@@ -99,7 +100,7 @@ async def test_a_greeting_leaves_nothing_to_do(build: Build, store: Store) -> No
 
 async def test_a_store_without_pending_items_is_refused_by_the_graph() -> None:
     class Plain:
-        """Only the basic protocol."""
+        """Only what learning inline needs."""
 
         def __init__(self) -> None:
             inner = SQLiteStore()
@@ -117,9 +118,10 @@ async def test_a_store_without_pending_items_is_refused_by_the_graph() -> None:
 
         async def __aexit__(self, *exc_info: object) -> None: ...
 
+    plain = cast("Store", Plain())
     with pytest.raises(ConfigurationError, match="plain lacks add_members, amend, begin_cleaning, claim"):
-        build_ace_graph(model=ScriptedModel([]), store=Plain(), settings=Settings(), learning="background")
-    graph = build_ace_graph(model=ScriptedModel([ANSWER]), store=Plain(), settings=Settings())
+        build_ace_graph(model=ScriptedModel([]), store=plain, settings=Settings(), learning="background")
+    graph = build_ace_graph(model=ScriptedModel([ANSWER]), store=plain, settings=Settings())
     context = ALICE.model_copy(update={"learning": "background"})
     with pytest.raises(ConfigurationError, match="plain lacks add_members, amend, begin_cleaning, claim"):
         await graph.ainvoke(ask("hello"), context=context)

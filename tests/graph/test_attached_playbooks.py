@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 from langchain_core.messages import BaseMessage
@@ -23,6 +24,7 @@ from ace_graph.learning.worker import learn_pending
 from ace_graph.memory.catalogue import Loaded, WantedPlaybook
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
@@ -239,7 +241,7 @@ async def test_playbooks_need_a_learner_and_a_store_that_keeps_them(build: Build
             self.load, self.commit = inner.load, inner.commit
 
     with pytest.raises(ConfigurationError, match="named playbooks"):
-        await build(ScriptedModel([]), store=Plain(CountingStore())).ainvoke(
+        await build(ScriptedModel([]), store=cast("Store", Plain(CountingStore()))).ainvoke(
             ask(QUESTION), context=attaching("maths")
         )
 

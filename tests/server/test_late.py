@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
 import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
@@ -17,6 +17,7 @@ from ace_graph.base.errors import ConfigurationError
 from ace_graph.memory.commit import Amend, Commit, Pending, PendingItem
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import Overrides
@@ -259,7 +260,7 @@ class PlainStore:
 async def test_a_store_without_pending_items_is_refused_at_the_start() -> None:
     from ace_graph.server import create_app
 
-    app = create_app(settings_for(), Overrides(model=ScriptedModel([]), store=PlainStore()))
+    app = create_app(settings_for(), Overrides(model=ScriptedModel([]), store=cast("Store", PlainStore())))
     with pytest.raises(ConfigurationError, match=r"plain lacks add_members, amend, begin_cleaning, claim"):
         async with app.router.lifespan_context(app):
             raise AssertionError("it was served")
