@@ -30,7 +30,6 @@ from ace_graph.server.errors import (
     http_exception_response,
     validation_error_response,
 )
-from ace_graph.server.lifespan import Overrides, open_services
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.middleware import (
     OPERATOR_HEADER,
@@ -41,16 +40,14 @@ from ace_graph.server.middleware import (
 )
 from ace_graph.server.page.mount import page_app, serve_page
 from ace_graph.server.routes import (
-    consolidation,
     conversations,
     health,
     learner,
     playbook,
-    playbooks,
     sharing,
     trajectories,
 )
-from ace_graph.server.services import Services
+from ace_graph.server.services import Overrides, Services, open_services
 
 # CORS: web pages of the origins in ACE_SERVER_ORIGINS may call the server from a browser, with a token.
 
@@ -86,8 +83,8 @@ def allow_origins(app: FastAPI, origins: Sequence[str]) -> None:
 
 _ROUTERS: tuple[APIRouter, ...] = (
     *(conversations.chatting, conversations.routes),
-    *(playbook.own, playbooks.routes, playbook.named, playbooks.templates),
-    *(consolidation.routes, sharing.routes, sharing.own),
+    *(playbook.own, playbook.listed, playbook.named, playbook.templates),
+    *(sharing.routes, sharing.own),
     *(trajectories.routes, trajectories.judging),
     *(learner.routes, learner.all_routes, health.routes),
 )

@@ -28,10 +28,9 @@ from ace_graph.server.app import create_app
 from ace_graph.server.connection_limits import bound_sockets, bounded_protocol, socket_limits
 from ace_graph.server.conversations.open import conversations_location
 from ace_graph.server.errors import RequestIds
-from ace_graph.server.lifespan import Overrides
 from ace_graph.server.metrics import exported_spans
 from ace_graph.server.middleware import is_loopback
-from ace_graph.server.services import Services
+from ace_graph.server.services import Overrides, Services
 from ace_graph.stores import redacted_url
 
 logger = logging.getLogger("ace_graph")

@@ -10,9 +10,11 @@ number of servers. The messages are in LangGraph's checkpoints, in the same data
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import platform
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -20,8 +22,12 @@ from pathlib import Path
 from typing import Literal, LiteralString, cast
 from uuid import uuid4
 
+from langchain_core.messages import AnyMessage
+
 from ace_graph.base.clock import Clock
 from ace_graph.base.errors import RequestRefused
+from ace_graph.memory.stores.base import LearnerExport
+from ace_graph.memory.stores.whole import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row, make_schema
 
 # Names the process that works on a turn, and finds out whether a process of this machine has ended.
@@ -386,3 +392,194 @@ _DELETE_WORK: Sequence[LiteralString] = (
 def _accepted(row: Row) -> AcceptedTurn:
     tries = int(cast("int", row[6])) + 1
     return AcceptedTurn(str(row[1]), str(row[7]), str(row[2]), str(row[3]), str(row[0]), tries, known="turn")
+
+
+# Lists, reads, renames and deletes single conversations of a learner; no other learner's is seen.
+
+
+MAX_TITLE_CHARS = 200
+MAX_PAGE_CHARS = 1_000_000
+"""The most characters of messages on one page, though always one message."""
+_FIRST_TITLE_CHARS = 80
+_ROLES: Mapping[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
+
+
+@dataclass(frozen=True)
+class ShownMessage:
+    """A message that a person wrote or read. Calls of tools and their results are none."""
+
+    id: str
+    role: Literal["user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class MessagePage:
+    """Messages in order. `next` is the first one's id where there are older ones, else None."""
+
+    messages: tuple[ShownMessage, ...]
+    next: str | None
+
+
+def title_of(message: str) -> str:
+    """Return the title of a conversation that begins with this message: its first words on one line."""
+    line = " ".join(message[: 4 * _FIRST_TITLE_CHARS].split())
+    return line if len(line) <= _FIRST_TITLE_CHARS else f"{line[:_FIRST_TITLE_CHARS].rstrip()}…"
+
+
+async def list_conversations(
+    database: ConversationDatabase, learner_id: str, limit: int, after: tuple[str, str] | None = None
+) -> list[Conversation]:
+    """Return the conversations that were used last, at most `limit`.
+
+    `after` is `used_at` and id of the last one of the page before. Raises StoreUnavailable.
+    """
+    used_at, last_id = after or ("9999", "")
+    rows = await database.execute(
+        "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations WHERE learner_id = ? "
+        "AND (used_at < ? OR (used_at = ? AND id > ?)) ORDER BY used_at DESC, id LIMIT ?",
+        (learner_id, used_at, used_at, last_id, limit),
+    )
+    return [Conversation(*map(str, row)) for row in rows]
+
+
+async def find_conversation(
+    database: ConversationDatabase, learner_id: str, conversation_id: str
+) -> Conversation | None:
+    """Return a learner's conversation. Raises StoreUnavailable."""
+    rows = await database.execute(
+        "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations "
+        "WHERE learner_id = ? AND id = ?",
+        (learner_id, conversation_id),
+    )
+    return Conversation(*map(str, rows[0])) if rows else None
+
+
+async def rename_conversation(
+    database: ConversationDatabase, learner_id: str, found: Conversation, title: str
+) -> bool:
+    """Give a conversation another title; False if it has another one by now than `found`, or is gone."""
+    renamed = await database.execute(
+        "UPDATE ace_conversations SET title = ? WHERE learner_id = ? AND id = ? AND thread_id = ? "
+        "AND title = ? RETURNING id",
+        (title, learner_id, found.id, found.thread_id, found.title),
+    )
+    return bool(renamed)
+
+
+async def delete_conversation(database: ConversationDatabase, learner_id: str, conversation_id: str) -> bool:
+    """Delete a conversation with its messages; False if there was none. What was learned in it stays.
+
+    Raises RequestRefused (409) while a turn is under way in it, StoreUnavailable.
+    """
+
+    async def delete(execute: Execute) -> bool:
+        gone = await execute(
+            "DELETE FROM ace_conversations WHERE learner_id = ? AND id = ? AND NOT EXISTS "
+            "(SELECT 1 FROM ace_runs r WHERE r.thread_id = ace_conversations.thread_id) RETURNING thread_id",
+            (learner_id, conversation_id),
+        )
+        for statement in database.thread_deletions if gone else ():
+            await execute(statement, (gone[0][0],))
+        if gone:
+            await execute(
+                "DELETE FROM ace_given_up WHERE learner_id = ? AND conversation_id = ?",
+                (learner_id, conversation_id),
+            )
+        return bool(gone)
+
+    gone = await database.transaction(delete)
+    if not gone and await find_conversation(database, learner_id, conversation_id) is not None:
+        raise RequestRefused(
+            409, "busy", "a turn is under way in this conversation: wait for its end", retry_after=1
+        )
+    if gone:
+        await database.scrub()
+    return gone
+
+
+def page_of(messages: Sequence[AnyMessage], limit: int, before: str | None = None) -> MessagePage:
+    """Return the newest messages, at most `limit`, or those before the one with the id `before`.
+
+    Where that one is not there any more, the older ones have been deleted as well, and the page is empty.
+    """
+    shown = [
+        ShownMessage(message.id or "", _ROLES[message.type], message.text)
+        for message in messages
+        if message.type in _ROLES and message.text
+    ]
+    end = len(shown)
+    if before is not None:
+        end = next((place for place, each in enumerate(shown) if each.id == before), 0)
+    start, room = end, MAX_PAGE_CHARS
+    while start and end - start < limit and (start == end or len(shown[start - 1].content) <= room):
+        start -= 1
+        room -= len(shown[start].content)
+    return MessagePage(tuple(shown[start:end]), shown[start].id if start else None)
+
+
+# Everything stored about a learner as a stream of chunks, serialized off the event loop.
+#
+# The memory is read at one moment, as a whole; conversations, which may hold hundreds of megabytes, one by
+# one. Tool calls and the agent's thoughts are left out. The command line writes the same, without FastAPI.
+
+
+_CHUNK_CHARS = 65_536
+_ROLES = {"human": "user", "ai": "assistant"}
+
+
+async def export_chunks(found: LearnerExport, conversations: Conversations | None) -> AsyncGenerator[bytes]:
+    """Yield the learner's document: the memory, then each conversation."""
+    memory = memory_pieces(found)
+    while piece := await asyncio.to_thread(_next_chunk, memory):
+        yield piece
+    begin, end = CONVERSATIONS_AND_END
+    yield begin.encode("utf-8")
+    if conversations is not None:
+        separator = "\n"
+        given_up = await conversations.given_up(found.learner_id)
+        for conversation in await conversations.of(found.learner_id):
+            messages = await conversations.database.messages(conversation.thread_id)
+            piece = await asyncio.to_thread(_conversation_json, separator, conversation, messages, given_up)
+            del messages  # before the next is read
+            yield piece
+            separator = ",\n"
+    yield end.encode("utf-8")
+
+
+def _next_chunk(pieces: Iterator[str]) -> bytes:
+    """Return the next pieces, joined to a large chunk; empty at the end."""
+    taken, size = list[str](), 0
+    for piece in pieces:
+        taken.append(piece)
+        size += len(piece)
+        if size >= _CHUNK_CHARS:
+            break
+    return "".join(taken).encode("utf-8")
+
+
+def _conversation_json(
+    separator: str,
+    conversation: Conversation,
+    messages: Sequence[AnyMessage],
+    given_up: Sequence[GivenUpTurn],
+) -> bytes:
+    """Return a conversation: its id, date, messages, and the turns that were given up."""
+    texts = [
+        {"role": _ROLES.get(message.type, message.type), "content": message.text}
+        for message in messages
+        if message.text  # without one it is a call of a tool
+    ]
+    ended = [
+        {"stream_id": turn.run_id, "reason": turn.reason, "at": turn.at}
+        for turn in given_up
+        if turn.conversation_id == conversation.id
+    ]
+    document = {
+        "id": conversation.id,
+        "title": conversation.title,
+        "created_at": conversation.created_at,
+        "messages": texts,
+        "given_up": ended,
+    }
+    return (separator + json.dumps(document, ensure_ascii=False)).encode("utf-8")

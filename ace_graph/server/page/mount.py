@@ -24,7 +24,6 @@ from ace_graph.base.errors import AceError, RequestRefused
 from ace_graph.base.settings import Settings
 from ace_graph.server.auth import Authenticator, make_authenticator
 from ace_graph.server.errors import error_location, http_error_for, validation_message
-from ace_graph.server.lifespan import Overrides, open_services
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.middleware import AccessControl, TokenBucket
 from ace_graph.server.page.render import Renderer, check_assets
@@ -37,8 +36,8 @@ from ace_graph.server.page.session import (
     sent_by_page,
     typed_by,
 )
-from ace_graph.server.page.views import bullet, chat, frame, history, playbook, review, runs
-from ace_graph.server.services import Services
+from ace_graph.server.page.views import chat, frame, playbook, review, runs
+from ace_graph.server.services import Overrides, Services, open_services
 
 # What a browser may do with the page: nothing from elsewhere, no inline script or style, no frame.
 
@@ -92,8 +91,6 @@ logger = logging.getLogger("ace_graph")
 _VIEWS = (
     frame.routes,
     chat.routes,
-    history.routes,
-    bullet.routes,
     playbook.routes,
     review.routes,
     runs.routes,

@@ -19,7 +19,7 @@ from ace_graph.base.telemetry import audit
 from ace_graph.learning.trajectories import Unit, read_figures
 from ace_graph.memory.stores.listing import ListedLearner, list_learners
 from ace_graph.server.auth import Identity
-from ace_graph.server.conversations.exporting import export_chunks
+from ace_graph.server.conversations.repository import export_chunks
 from ace_graph.server.errors import REQUEST_ID, error_responses
 from ace_graph.server.middleware import does, operators_only
 from ace_graph.server.schemas import Body

@@ -13,13 +13,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Annotated, Literal, Self
+from uuid import uuid4
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, WithJsonSchema, model_validator
 
+from ace_graph import playbooks
 from ace_graph.agent.retriever import explain_search
-from ace_graph.base.errors import FormatError, NewerFormat, RequestRefused
+from ace_graph.base.errors import (
+    ChangeRefused,
+    FormatError,
+    NewerFormat,
+    PlaybookChanged,
+    PlaybookExists,
+    PlaybookNotFound,
+    RequestRefused,
+)
 from ace_graph.base.off_loop import off_loop
 from ace_graph.learning.curate_reflections import MAX_REFLECTIONS
 from ace_graph.learning.curate_reflections import curate as curate_reflections
@@ -35,9 +45,17 @@ from ace_graph.memory.bullet import (
     Polarity,
     Share,
 )
-from ace_graph.memory.catalogue import DEFAULT, MAX_DESCRIPTION_CHARS, PlaybookEntry, Scope, Visibility
-from ace_graph.memory.commit import Commit, HistoryEntry
+from ace_graph.memory.catalogue import (
+    DEFAULT,
+    MAX_DESCRIPTION_CHARS,
+    MAX_NAME_CHARS,
+    PlaybookEntry,
+    Scope,
+    Visibility,
+)
+from ace_graph.memory.commit import Commit, HistoryEntry, operation_id
 from ace_graph.memory.confidence import Effectiveness, PlaybookMetadata
+from ace_graph.memory.consolidation import ConsolidationWork, Options
 from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Rejection, Revived
 from ace_graph.memory.delta.operations import (
     Add,
@@ -71,10 +89,12 @@ from ace_graph.memory.views import (
     kind_of,
 )
 from ace_graph.playbooks import delete as delete_playbook
-from ace_graph.playbooks.content import rescreen, rescreened
+from ace_graph.playbooks.consolidation import consolidate, enqueue, run_state, undo
+from ace_graph.playbooks.content import Change, rescreen, rescreened
+from ace_graph.playbooks.templates import TEMPLATES, TemplateName, template
 from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
 from ace_graph.server.errors import error_responses
-from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.keyed import KeyedRoute, OpId
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import (
     Absent,
@@ -90,8 +110,8 @@ from ace_graph.server.routes.edit import (
     refused,
     tag_version,
 )
-from ace_graph.server.schemas import Body, Text, VersionName
-from ace_graph.server.services import Learner, ServicesDep
+from ace_graph.server.schemas import PLAYBOOK_NAME, Body, Text, VersionName
+from ace_graph.server.services import Learner, Sender, ServicesDep, learning_mode
 
 own = APIRouter(
     prefix="/api/playbook", tags=["playbook"], route_class=KeyedRoute, dependencies=[does("change")]
@@ -1076,3 +1096,294 @@ async def search(
         left=max(0, len(bullets) - query.limit),
         words_only=words_only,
     )
+
+
+# The playbooks that a learner may read, a new one, and the templates to begin one with.
+#
+# The own memory has the id `default`.
+
+
+listed = APIRouter(prefix="/api/playbooks", tags=["playbooks"], route_class=KeyedRoute)
+templates = APIRouter(prefix="/api/templates", tags=["playbooks"])
+
+RightName = Literal["read", "propose", "write", "own"]
+
+
+class CreateBody(Body):
+    """A new playbook. No slash and no control characters in the name; case makes no difference.
+
+    `template` fills it, with `bullets` after it; its description is taken where none is given.
+    """
+
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS, pattern=f"^{PLAYBOOK_NAME}$")]
+    description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] = ""
+    scope: Scope = "agent"
+    visibility: Visibility = "private"
+    bullets: Annotated[tuple[BulletBody, ...], Field(max_length=MOST_BULLETS)] = ()
+    template: TemplateName | None = None
+
+
+class PageQuery(Body):
+    """Which page of the list."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 100
+    after: Annotated[Text, Field(max_length=1_024, description="`next` of the page before.")] = ""
+    which: Annotated[
+        Literal["own", "shared"], Field(description="shared: those of others that the learner may read.")
+    ] = "own"
+
+
+class ListedReply(EntryReply):
+    """A playbook in a list, and what the learner may do with it: read, propose, write or own."""
+
+    right: RightName
+
+
+class PlaybooksReply(Body):
+    """A page of playbooks; `next` is what `after` of the next page is, null after the last."""
+
+    playbooks: list[ListedReply]
+    next: str | None
+
+
+@listed.get("", responses=error_responses())
+async def list_all(
+    sender: Sender, services: ServicesDep, page_query: Annotated[PageQuery, Query()]
+) -> PlaybooksReply:
+    """Return the learner's playbooks: the own memory, once there is one, then the named ones by name.
+
+    With `which=shared` those of others that the learner may read, in the order of their ids.
+    """
+    store, limit, after = services.store, page_query.limit, page_query.after
+    if page_query.which == "shared":
+        sender.check("share")
+        shared = await playbooks.shared_with(store, sender.user, limit=limit + 1, after=after)
+        found = [(each.entry, each.right.name.lower(), each.entry.playbook_id) for each in shared]
+    else:
+        owned = await playbooks.list_playbooks(store, sender.learner, limit=limit + 1, after=after)
+        found = [(entry, "own", entry.name_key) for entry in owned]
+    return PlaybooksReply(
+        playbooks=[ListedReply.about(entry, right=right) for entry, right, _ in found[:limit]],
+        next=found[limit - 1][2] if len(found) > limit else None,
+    )
+
+
+@listed.post("", status_code=201, responses=error_responses(408, 409, 413), dependencies=[does("change")])
+async def create(
+    body: CreateBody, sender: Sender, services: ServicesDep, op_id: OpId, response: Response
+) -> EntryReply:
+    """Create a playbook at version 1.0. A name that the learner has is 409."""
+    if body.visibility == "shared":
+        sender.check("share")
+    learner, given = sender.learner, None if body.template is None else template(body.template)
+    new_id = str(uuid4()) if op_id is None else operation_id("http", learner, op_id)
+    await playbooks.create(
+        services.store,
+        body.name,
+        [*(given.bullets if given else ()), *(bullet.add() for bullet in body.bullets)],
+        owner=learner,
+        description=body.description or (given.description if given else ""),
+        scope=body.scope,
+        visibility=body.visibility,
+        user=sender.user,
+        change=Change(
+            author=sender.author, reason="created over HTTP", now=services.clock.now(), op_id=op_id
+        ),
+        new_id=lambda: new_id,
+    )
+    made = await playbooks.get_playbook(services.store, body.name, learner)
+    tag_version(response, made.entry.version)
+    return EntryReply.about(made.entry)
+
+
+class TemplateBulletReply(Body):
+    """One bullet of a template."""
+
+    section: str
+    polarity: Polarity
+    content: str
+
+
+class TemplateReply(Body):
+    """A template with all that it says. `POST /api/playbooks` takes its name."""
+
+    name: TemplateName
+    description: str
+    bullets: list[TemplateBulletReply]
+
+
+class TemplatesReply(Body):
+    """All templates."""
+
+    templates: list[TemplateReply]
+
+
+@templates.get("", name="list_all", responses=error_responses())
+async def list_templates(_: Learner) -> TemplatesReply:
+    """Return the templates, which are the same for everybody."""
+    return TemplatesReply(templates=[TemplateReply.of(template(name)) for name in TEMPLATES])
+
+
+# Consolidating a learner's playbook over HTTP, by rules: the plan, the run, taking it back.
+
+
+_BELOW = 0.5
+_WITH_AN_OWN_STATUS = (PlaybookNotFound, PlaybookChanged, PlaybookExists)
+RunId = Annotated[Text, Path(min_length=1, max_length=128)]
+
+
+class ConsolidateBody(Body):
+    """Which bullets may become one; all of them where nothing is said."""
+
+    dry_run: Annotated[bool, Field(strict=True, description="Only say what would be merged.")] = False
+    kind: BulletKind | None = None
+    topic: Label | None = None
+    section: Label | None = None
+    keep_above: Annotated[
+        Share, Field(description="Bullets of at least this importance stay as they are.")
+    ] = 0.8
+
+
+class UndoBody(Body):
+    """Which run to take back; the newest one where none is named."""
+
+    run_id: Annotated[Text, Field(min_length=1, max_length=128)] | None = None
+
+
+class MergedReply(Body):
+    """Bullets that became one. In a dry run there is no `new_id`."""
+
+    ids: list[str]
+    text: str
+    new_id: str | None
+
+
+class RefusedReply(Body):
+    """Bullets that stay although they are alike, and why."""
+
+    ids: list[str]
+    why: str
+
+
+class ConsolidationReply(Body):
+    """The report: merged + preserved + untouched = total. No rule can judge the groups in `for_model`."""
+
+    run_id: str | None
+    version: int
+    total: int
+    merged: int
+    preserved: int
+    untouched: int
+    space_saved_bytes: int
+    groups: list[MergedReply]
+    refused: list[RefusedReply]
+    for_model: list[list[str]]
+    left: int
+
+
+class ConsolidationRunReply(Body):
+    """A run that a worker does. `groups` is what it merged so far, `error` why its last attempt failed.
+
+    A run that failed too often is `failed`, and waits for an operator.
+    """
+
+    run_id: str
+    status: Literal["pending", "running", "failed", "done"]
+    groups: list[MergedReply]
+    error: str | None
+
+
+class UndoneReply(Body):
+    """What is back, and what is gone."""
+
+    run_id: str
+    version: int
+    restored: list[str]
+    removed: list[str]
+
+
+@named.post(
+    "/consolidate",
+    response_model=ConsolidationReply,
+    responses={
+        202: {
+            "model": ConsolidationRunReply,
+            "description": "A worker does it; ask for the run under its id",
+        },
+        **error_responses(404, 408, 409, 412, 413),
+    },
+    dependencies=[does("consolidate")],
+)
+async def consolidate_playbook(
+    playbook_id: PlaybookId, body: ConsolidateBody, edit: OwnEdit
+) -> ConsolidationReply | JSONResponse:
+    """Merge bullets that say the same, or with `dry_run` say which. It can be taken back.
+
+    Where the server learns in the background, a worker does it, and the reply is the run to ask for.
+    """
+    playbook, services, etag = edit.playbook, edit.services, await edit.expected_etag()
+    now, below = services.clock.now(), min(_BELOW, body.keep_above)
+    if not body.dry_run and services.settings.consolidates_later(learning_mode(services.settings)):
+        work = ConsolidationWork(
+            name=playbook.ref.name,
+            kind=body.kind,
+            topic=body.topic,
+            section=body.section,
+            below=below,
+            keep_above=body.keep_above,
+            expected_etag=etag,
+        )
+        run_id = await enqueue(services.store, edit.sender.learner, work, now=now)
+        reply = ConsolidationRunReply(run_id=run_id, status="pending", groups=[], error=None)
+        where = f"/api/playbooks/{playbook_id}/consolidations/{run_id}"
+        return JSONResponse(reply.model_dump(), status_code=202, headers={"Location": where})
+    batch = services.store.policy.consolidate_batch
+    options = Options(body.kind, body.topic, body.section, below, body.keep_above, batch)
+    done = await consolidate(
+        services.store,
+        playbook.ref.name,
+        edit.sender.learner,
+        options,
+        dry_run=body.dry_run,
+        now=now,
+        expected_etag=etag,
+    )
+    return ConsolidationReply.of(
+        done, run_id=None if done.dry_run else done.run_id, preserved=len(done.preserved)
+    )
+
+
+@named.get("/consolidations/{run_id}", responses=error_responses(404))
+async def consolidation_run(
+    playbook: Place, run_id: RunId, learner: Learner, services: ServicesDep
+) -> ConsolidationRunReply:
+    """What became of a run. One that merged nothing is known until the next run ends."""
+    playbook.check_owner()
+    found = await run_state(services.store, learner, run_id, playbook.ref.name, now=services.clock.now())
+    if found is None:
+        raise RequestRefused(404, "not_found", "there is no such run of a consolidation")
+    return ConsolidationRunReply.of(found)
+
+
+@named.post(
+    "/consolidate/undo",
+    responses=error_responses(404, 408, 409, 412, 413),
+    dependencies=[does("consolidate")],
+)
+async def undo_consolidation(body: UndoBody, edit: OwnEdit) -> UndoneReply:
+    """Take back a run. Refused, with the ids, where one of its bullets has changed since."""
+    etag = await edit.expected_etag()
+    try:
+        done = await undo(
+            edit.services.store,
+            edit.playbook.ref.name,
+            edit.sender.learner,
+            run_id=body.run_id,
+            now=edit.services.clock.now(),
+            expected_etag=etag,
+        )
+    except _WITH_AN_OWN_STATUS:
+        raise
+    except ChangeRefused as error:
+        raise RequestRefused(409, "refused", str(error)) from error
+    return UndoneReply.of(done)

@@ -11,17 +11,15 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from ace_graph.base.errors import RequestRefused
-from ace_graph.server.auth import Identity
 from ace_graph.server.middleware import does
 from ace_graph.server.page.render import LANGUAGES, THEMES, find_asset
 from ace_graph.server.page.session import (
+    COOKIE,
     OPERATED,
-    PageContext,
     PageRoute,
     VisitorDep,
     carried_fields,
     drop_cookie,
-    end_session,
     keep_cookie,
     local_path,
     page_of,
@@ -42,9 +40,9 @@ _OWN_FIELDS = frozenset({"token", "target", "typed_by"})
 
 
 @routes.get("/")
-async def start(request: Request, _: VisitorDep) -> Response:
+async def start(visitor: VisitorDep) -> Response:
     """Begin with the chat."""
-    return RedirectResponse(f"{prefix_of(request)}/chat", 303)
+    return visitor.lead_to("/chat")
 
 
 @routes.get("/static/{digest}/{name}")
@@ -74,8 +72,10 @@ async def log_in(request: Request) -> Response:
     target = local_path(target, prefix_of(request))
     carried = [field for field in carried_fields(form.multi_items()) if field[0] not in _OWN_FIELDS]
     token = token.strip()[: MAX_TOKEN_CHARS + 1].removeprefix("Bearer ").strip()
+    if len(token) > MAX_TOKEN_CHARS:
+        return _login(request, 401, problem=_TOO_LONG, target=target, typed_by=typed_by, carried=carried)
     try:
-        identity = await _identity_of(token, page)
+        identity = await page.authenticator.identity(f"Bearer {token}")
     except RequestRefused as error:
         return _login(request, 401, problem=str(error), target=target, typed_by=typed_by, carried=carried)
     if carried and typed_by != identity.learner:
@@ -93,27 +93,20 @@ def _login(request: Request, status: int, **values: object) -> Response:
     return page_of(request).renderer.page(request, "login.html", {**nothing, **values}, status)
 
 
-async def _identity_of(token: str, page: PageContext) -> Identity:
-    if len(token) > MAX_TOKEN_CHARS:
-        raise RequestRefused(401, "unauthorized", _TOO_LONG)
-    return await page.authenticator.identity(f"Bearer {token}")
-
-
 @routes.post("/logout")
 async def log_out(request: Request) -> Response:
     """End the session."""
     response = RedirectResponse(f"{prefix_of(request)}/login", 303)
-    end_session(request, response)
+    for name in (COOKIE, OPERATED):
+        drop_cookie(request, response, name)
     return response
 
 
 @routes.post("/learner", dependencies=[does("read")])
-async def operate(
-    request: Request, visitor: VisitorDep, learner: Annotated[str, Form(max_length=512)] = ""
-) -> Response:
+async def operate(visitor: VisitorDep, learner: Annotated[str, Form(max_length=512)] = "") -> Response:
     """Let an operator look at a learner's memory, or at the own one again (empty)."""
-    learner = learner.strip()
-    response = RedirectResponse(f"{prefix_of(request)}/playbooks/default", 303)
+    learner, request = learner.strip(), visitor.request
+    response = visitor.lead_to("/playbooks/default")
     if learner and visitor.identity.may_operate:
         keep_cookie(request, response, OPERATED, quote(learner, safe=""), None)
     else:
