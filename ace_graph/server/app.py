@@ -23,7 +23,7 @@ from starlette.routing import Match
 from ace_graph.base.clock import Clock, SystemClock
 from ace_graph.base.errors import AceError, ConfigurationError, RequestRefused
 from ace_graph.base.settings import Settings
-from ace_graph.server.auth import make_authenticator
+from ace_graph.server.auth import Authenticator
 from ace_graph.server.errors import (
     error_response,
     http_error_for,
@@ -132,10 +132,7 @@ def create_app(
         redirect_slashes=False,  # the target would be taken from the request's Host header
     )
     _add_error_handlers(app, settings.server_body_bytes)
-    authenticator, rate = (
-        make_authenticator(settings, own_clock),
-        TokenBucket(settings.server_rate, own_clock),
-    )
+    authenticator, rate = Authenticator(settings, own_clock), TokenBucket(settings.server_rate, own_clock)
     app.add_middleware(
         AccessControl,
         authenticator=authenticator,

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ace_graph.base.clock import Clock, SystemClock
 from ace_graph.base.errors import AceError, RequestRefused
 from ace_graph.base.settings import Settings
-from ace_graph.server.auth import Authenticator, make_authenticator
+from ace_graph.server.auth import Authenticator
 from ace_graph.server.errors import error_location, http_error_for, validation_message
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.middleware import AccessControl, TokenBucket
@@ -242,10 +242,7 @@ def mount_page(
     can't be used, and where a file of the page is missing; the start of `host` raises StoreError, too.
     """
     own_clock = clock or SystemClock()
-    authenticator, rate = (
-        make_authenticator(settings, own_clock),
-        TokenBucket(settings.server_rate, own_clock),
-    )
+    authenticator, rate = Authenticator(settings, own_clock), TokenBucket(settings.server_rate, own_clock)
     opened, inner = list[Services](), host.router.lifespan_context
 
     @asynccontextmanager

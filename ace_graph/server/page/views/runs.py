@@ -9,7 +9,6 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from ace_graph.server.middleware import does
-from ace_graph.server.page.render import bars, intervals
 from ace_graph.server.page.session import Flash, PageRoute, VisitorDep
 from ace_graph.server.routes.learner import StatsQuery, stats
 from ace_graph.server.routes.trajectories import TrajectoriesQuery, reflect, trajectories, trajectory
@@ -54,8 +53,6 @@ async def show(visitor: VisitorDep, query: Annotated[RunsQuery, Query()]) -> Res
         more=len(found) > PAGE_SIZE,
         figures=figures,
         tokens=[period.input_tokens + period.output_tokens for period in figures.periods],
-        bars=bars,
-        intervals=intervals,
     )
 
 
