@@ -19,7 +19,7 @@ from ace_graph.agent.context import LearningMode
 from ace_graph.agent.models import close_model, make_model
 from ace_graph.agent.resources import Resources
 from ace_graph.base.clock import Clock
-from ace_graph.base.errors import ConfigurationError, RequestRefused
+from ace_graph.base.errors import ConfigurationError
 from ace_graph.base.settings import Settings
 from ace_graph.graph import (
     ACEGraph,
@@ -37,7 +37,7 @@ from ace_graph.server.conversations.open import open_conversations
 from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.middleware import identity_of, learner_of, teams_of
-from ace_graph.server.turns import RunningTurns, ServingLimits, TurnResources, recovery_loop
+from ace_graph.server.turns import RunningTurns, recovery_loop
 from ace_graph.stores import check_store, open_store
 
 # Opens what the server works with, in order, and closes it in the opposite order.
@@ -69,7 +69,7 @@ async def background_worker(
     What it has not finished within ACE_SERVER_GRACE stays pending.
     """
     if not settings.server_worker or learning_mode(settings) != "background":
-        yield _no_worker
+        yield lambda _: None  # another process learns, or the turn has learned itself
         return
     worker = build_worker(
         model=model,
@@ -86,13 +86,9 @@ async def background_worker(
     finally:
         worker.stop()
         _, unfinished = await asyncio.wait({task}, timeout=settings.server_grace)
-        for each in unfinished:
-            each.cancel()
+        for worker_task in unfinished:
+            worker_task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-
-def _no_worker(_learner_id: str) -> None:
-    """Do nothing: another process learns, or the turn has learned itself."""
 
 
 def _log_error(task: asyncio.Task[None]) -> None:
@@ -137,17 +133,7 @@ async def open_services(
             clock=clock.now,
         )
         wake = await stack.enter_async_context(background_worker(settings, model, store, snapshots, clock))
-        limits = ServingLimits(
-            settings.server_turns,
-            settings.server_timeout,
-            settings.conversation_messages,
-            settings.daily_tokens,
-        )
-        teams_in_tokens = settings.jwt_teams_claim is not None
-        turn_resources = TurnResources(
-            graph, store, snapshots, conversations, limits, clock, metrics, wake, teams_in_tokens
-        )
-        turns = RunningTurns(turn_resources)
+        turns = RunningTurns(graph, store, snapshots, conversations, settings, clock, metrics, wake)
         stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(recovery_loop(turns, conversations, store, clock))
         jobs = [memory_cleaning(store, settings, clock.now, clock.sleep)]
@@ -158,7 +144,7 @@ async def open_services(
             model=model, store=store, settings=settings, snapshots=snapshots, clock=clock.now
         )
         yield Services(
-            settings, graph, store, snapshots, conversations, turns, metrics, clock, Exports(), resources
+            settings, graph, store, snapshots, conversations, turns, metrics, clock, resources, set()
         )
 
 
@@ -176,25 +162,6 @@ async def _memory(stack: AsyncExitStack, settings: Settings, given: Store | None
     return given
 
 
-class Exports:
-    """The learners whose data this server is exporting."""
-
-    def __init__(self) -> None:
-        self._busy: set[str] = set()
-
-    def acquire(self, learner_id: str) -> None:
-        """Begin an export. Raises RequestRefused (409) while one of this learner is under way."""
-        if learner_id in self._busy:
-            raise RequestRefused(
-                409, "busy", "an export of yours is under way: wait for its end", retry_after=5
-            )
-        self._busy.add(learner_id)
-
-    def release(self, learner_id: str) -> None:
-        """End an export."""
-        self._busy.discard(learner_id)
-
-
 @dataclass(frozen=True)
 class Services:
     """What is opened when the server starts and closed when it stops."""
@@ -207,8 +174,9 @@ class Services:
     turns: RunningTurns
     metrics: Metrics
     clock: Clock
-    exports: Exports
     resources: Resources
+    exporting: set[str]
+    """The learners whose data this server is exporting."""
 
 
 async def _services(request: Request) -> Services:  # FastAPI runs what is not async in a thread

@@ -1,4 +1,4 @@
-"""Runs one turn through the graph and publishes what happens on the way.
+"""Turns: what one tells its listeners, how it runs through the graph, and all turns of one server.
 
 The answer is checkpointed before anything is learned from it (see `TurnCheckpointer`). So a turn whose server
 died continues with the same ids and is learned from once; a turn without an answer starts again.
@@ -12,13 +12,13 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Literal, Protocol, cast
+from typing import Literal, cast
 
 from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
-from ace_graph.agent.context import ServedContext, TurnListener
+from ace_graph.agent.context import ServedContext
 from ace_graph.agent.daily_tokens import DailyTokens
 from ace_graph.agent.models.call import total_usage
 from ace_graph.agent.state import ACEInput, ACEOutput
@@ -31,6 +31,7 @@ from ace_graph.base.errors import (
     StoreError,
     UsageError,
 )
+from ace_graph.base.settings import Settings
 from ace_graph.base.telemetry import span_maker, turn_attributes
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.catalogue import wanted_refs
@@ -45,11 +46,11 @@ from ace_graph.server.conversations.repository import (
     LEASE_SECONDS,
     AcceptedTurn,
     Conversations,
-    GivenUpTurn,
     UnsavedTurn,
     title_of,
 )
 from ace_graph.server.errors import error_location, http_error_for
+from ace_graph.server.metrics import Metrics
 from ace_graph.server.schemas import ChatReply, ChatRequest, history_messages, reply_of
 
 # The events of one turn, kept so that any number of clients can listen, now or later.
@@ -85,6 +86,7 @@ class LiveTurn:
         self.learner_id = learner_id
         self.reply: ChatReply | None = None
         self.error: RequestRefused | None = None
+        self.has_text = False
         self._first_number = first_number
         self._events: list[Event] = []
         self._changed = asyncio.Event()
@@ -101,6 +103,19 @@ class LiveTurn:
         """Add an event and wake the listeners."""
         self._append(name, data)
         self._notify()
+
+    def choose_mode(self, mode: str) -> None:
+        """Tell the mode. The nodes tell this and the next two while they run; no stream is asked for it."""
+        self.publish("mode", {"mode": mode})
+
+    def inject_bullets(self, bullets: Sequence[Mapping[str, object]]) -> None:
+        """Tell which bullets are in the prompt."""
+        self.publish("bullets", {"bullets": bullets})
+
+    def write_text(self, text: str) -> None:
+        """Tell a piece of the answer."""
+        self.publish("token", {"text": text})
+        self.has_text = True
 
     def complete(self, reply: ChatReply) -> None:
         """End with the reply: by now everything is stored."""
@@ -186,20 +201,45 @@ class TurnWork:
 
 
 async def run_turn(graph: ACEGraph, work: TurnWork) -> ACEOutput:
-    """Run the turn, or continue it from its checkpoint. Raises what the nodes raise."""
-    live = work.live
+    """Run the turn, or continue it from its checkpoint. Raises what the nodes raise, and InvalidPlaybook.
+
+    When a tool waits for a person, whom nobody can ask over HTTP, it raises RequestRefused.
+    """
+    turn, live = work.turn, work.live
     turn_input, output = await _input_or_output(graph, work)
-    if output is not None:
-        _publish_answer(live, output)
-        return output
-    publisher = _Publisher(live)
-    last: Mapping[str, object] = {}
-    async with aclosing(_values(graph, turn_input, work, publisher)) as states:
-        async for last in states:
-            _check_not_interrupted(last)
-    output = cast("ACEOutput", last)
-    if not publisher.has_text:
-        _publish_answer(live, output)
+    if output is None:
+        names = work.asked.playbooks
+        if names:
+            wanted_refs(names, turn.learner_id)
+        context = ServedContext(
+            learner_id=turn.learner_id,
+            turn_id=turn.run_id,
+            conversation_id=None if work.temporary else turn.conversation_id,
+            memory=work.asked.memory,
+            playbooks=names,
+            teams=None if work.teams is None or not names else tuple(sorted(work.teams)),
+            listener=live,
+            loading=None if names else work.snapshot,
+        )
+        first_turn: RunnableConfig = {"configurable": {NO_CHECKPOINT: turn.known == "nothing"}}
+        # LangGraph leaves type arguments of its own classes open in this signature. With another stream mode
+        # each step would be a task of its own.
+        stream = graph.astream(  # pyright: ignore[reportUnknownMemberType]
+            turn_input,
+            merge_configs(_config(turn), first_turn),
+            context=context,
+            stream_mode="values",
+            durability=None if work.temporary else "sync",  # without a checkpointer it would be a warning
+        )
+        last: Mapping[str, object] = {}
+        async with aclosing(cast("AsyncGenerator[Mapping[str, object]]", stream)) as states:
+            async for last in states:
+                if INTERRUPT in last:
+                    sentence = "a tool asked for a person's input, which this server can't pass on"
+                    raise RequestRefused(501, "interrupted", sentence)
+        output = cast("ACEOutput", last)
+    if not live.has_text and output.get("result"):
+        live.write_text(output["messages"][-1].text)
     return output
 
 
@@ -232,22 +272,6 @@ def unsaved_of(turn: AcceptedTurn, output: ACEOutput) -> UnsavedTurn | None:
     return UnsavedTurn(learning["turn_id"], turn.learner_id, learning["unsaved"])
 
 
-async def undo_forgotten_turn(
-    store: Store, conversations: Conversations, turn: AcceptedTurn, turn_id: str
-) -> bool:
-    """Forget a learner of whom only this turn is stored and no conversation; return whether it did.
-
-    Such a learner was forgotten while the turn was being stored. A commit that begins a learner's memory
-    can't notice that: the memory is as empty after the forgetting as it was before the first turn.
-    """
-    if await conversations.of(turn.learner_id):
-        return False
-    known = await store.turns(turn.learner_id, 2)
-    if [each.turn_id for each in known] != [turn_id]:
-        return False
-    return await store.forget(turn.learner_id)
-
-
 async def _remove(graph: ACEGraph, turn: AcceptedTurn, messages: list[AnyMessage]) -> None:
     removals = [RemoveMessage(id=message.id) for message in messages if message.id]
     # As the last node, so that LangGraph sees nothing left to run in the thread.
@@ -273,78 +297,12 @@ async def _input_or_output(graph: ACEGraph, work: TurnWork) -> tuple[ACEInput | 
     return turn_input, None
 
 
-class _Publisher:
-    """Publishes what the nodes tell while they run. LangGraph's streams are not asked for it."""
-
-    def __init__(self, live: LiveTurn) -> None:
-        self._live = live
-        self.has_text = False
-
-    def choose_mode(self, mode: str) -> None:
-        self._live.publish("mode", {"mode": mode})
-
-    def inject_bullets(self, bullets: Sequence[Mapping[str, object]]) -> None:
-        self._live.publish("bullets", {"bullets": bullets})
-
-    def write_text(self, text: str) -> None:
-        self._live.publish("token", {"text": text})
-        self.has_text = True
-
-
-def _values(
-    graph: ACEGraph, turn_input: ACEInput | None, work: TurnWork, listener: TurnListener
-) -> AsyncGenerator[Mapping[str, object]]:
-    """Yield the state after every step; with another stream mode each step would be a task of its own."""
-    turn = work.turn
-    context = _context(work, listener)
-    first_turn: RunnableConfig = {"configurable": {NO_CHECKPOINT: turn.known == "nothing"}}
-    # LangGraph leaves type arguments of its own classes open in this signature.
-    stream = graph.astream(  # pyright: ignore[reportUnknownMemberType]
-        turn_input,
-        merge_configs(_config(turn), first_turn),
-        context=context,
-        stream_mode="values",
-        durability=None if work.temporary else "sync",  # without a checkpointer it would be a warning
-    )
-    return cast("AsyncGenerator[Mapping[str, object]]", stream)
-
-
-def _context(work: TurnWork, listener: TurnListener) -> ServedContext:
-    """Return the context of the run. Raises InvalidPlaybook."""
-    turn, names = work.turn, work.asked.playbooks
-    if names:
-        wanted_refs(names, turn.learner_id)
-    return ServedContext(
-        learner_id=turn.learner_id,
-        turn_id=turn.run_id,
-        conversation_id=None if work.temporary else turn.conversation_id,
-        memory=work.asked.memory,
-        playbooks=names,
-        teams=None if work.teams is None or not names else tuple(sorted(work.teams)),
-        listener=listener,
-        loading=None if names else work.snapshot,
-    )
-
-
 def _config(turn: AcceptedTurn) -> RunnableConfig:
     return {"configurable": {"thread_id": turn.thread_id}, "metadata": {RUN: turn.run_id}}
 
 
 def _question_id(turn: AcceptedTurn) -> str:
     return f"question-{turn.run_id}"
-
-
-def _publish_answer(live: LiveTurn, output: ACEOutput) -> None:
-    if output.get("result"):
-        live.publish("token", {"text": output["messages"][-1].text})
-
-
-def _check_not_interrupted(values: Mapping[str, object]) -> None:
-    """Raise RequestRefused when a tool waits for a person: nobody can answer it over HTTP."""
-    if INTERRUPT in values:
-        raise RequestRefused(
-            501, "interrupted", "a tool asked for a person's input, which this server can't pass on"
-        )
 
 
 # All turns of one server: admission, time limits, leases, and how each turn ends.
@@ -360,57 +318,31 @@ MAX_ENDED_TURNS = 200
 """Ended turns whose events are kept for clients that come back."""
 
 
-@dataclass(frozen=True)
-class ServingLimits:
-    """Turns at once, seconds for one turn, messages kept of a conversation, tokens of a learner's day."""
-
-    turns: int
-    seconds: float
-    messages: int
-    daily_tokens: int = 0
-
-    @property
-    def turns_per_learner(self) -> int:
-        """A quarter of all turns, so that no learner takes every place."""
-        return max(1, self.turns // 4)
-
-
-class TurnObserver(Protocol):
-    """Counts turns for the metrics."""
-
-    def turn_began(self) -> None: ...
-    def turn_ended(self, outcome: str, seconds: float, out: ACEOutput | None) -> None: ...
-
-
-@dataclass(frozen=True)
-class TurnResources:
-    """What turns work with. `wake_worker` is called with the learner of a turn that has left work.
-
-    With `teams_in_tokens`, a turn without its request's token is of nobody's team.
-    """
-
-    graph: ACEGraph
-    store: Store
-    snapshots: SnapshotCache
-    conversations: Conversations
-    limits: ServingLimits
-    clock: Clock
-    observer: TurnObserver
-    wake_worker: Callable[[str], None]
-    teams_in_tokens: bool = False
-
-
 class RunningTurns:
     """The turns under way, and the last ones that ended."""
 
-    def __init__(self, resources: TurnResources) -> None:
-        self._resources = resources
-        self._graph = resources.graph
-        self._unkept_graph = resources.graph.copy({"checkpointer": None})
-        self._conversations = resources.conversations
-        self._limits = resources.limits
-        self._clock = resources.clock
-        self._daily = DailyTokens(resources.store, resources.limits.daily_tokens, resources.clock.now)
+    def __init__(
+        self,
+        graph: ACEGraph,
+        store: Store,
+        snapshots: SnapshotCache,
+        conversations: Conversations,
+        settings: Settings,
+        clock: Clock,
+        metrics: Metrics,
+        wake_worker: Callable[[str], None],
+    ) -> None:
+        """`wake_worker` is called with the learner of a turn that has left work."""
+        self._graph = graph
+        self._unkept_graph = graph.copy({"checkpointer": None})
+        self._store = store
+        self._snapshots = snapshots
+        self._conversations = conversations
+        self._settings = settings
+        self._clock = clock
+        self._metrics = metrics
+        self._wake_worker = wake_worker
+        self._daily = DailyTokens(store, settings.daily_tokens, clock.now)
         self._span = span_maker()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -443,7 +375,7 @@ class RunningTurns:
         self._check_capacity(learner_id)
         if request.temporary:
             return self._begin_temporary(request, learner_id, new_id)
-        await _check_playbooks(self._resources.store, request, learner_id, teams)
+        await _check_playbooks(self._store, request, learner_id, teams)
         self._check_capacity(learner_id)
         conversation = request.conversation_id or new_id
         request_json = request.model_dump_json(by_alias=True)
@@ -479,7 +411,8 @@ class RunningTurns:
         first_number = int(self._clock.now().timestamp() * 1000)
         live = LiveTurn(turn.run_id, turn.conversation_id, turn.learner_id, first_number)
         self._live[turn.run_id] = live
-        teams = frozenset[str]() if self._resources.teams_in_tokens else None
+        # Without its request's token it is of nobody's team, where tokens name teams.
+        teams = frozenset[str]() if self._settings.jwt_teams_claim is not None else None
         self._start(TurnWork(turn, live, teams=teams))
 
     def find(self, run_id: str, learner_id: str) -> LiveTurn | None:
@@ -492,7 +425,8 @@ class RunningTurns:
         for ended in await self._conversations.given_up(learner_id):
             if ended.run_id == run_id:
                 live = LiveTurn(run_id, ended.conversation_id, learner_id)
-                live.fail(_given_up(ended))
+                why = f"{ended.reason}: ask in other words, or ask something shorter"
+                live.fail(RequestRefused(409, "given_up", why))
                 return live
         return None
 
@@ -530,10 +464,10 @@ class RunningTurns:
     def _check_capacity(self, learner_id: str) -> None:
         if self.draining:
             raise _stopping()
-        if len(self._live) >= self._limits.turns:
+        if len(self._live) >= self._settings.server_turns:
             raise RequestRefused(503, "overloaded", "the server is busy: try again later", retry_after=2)
         mine = Counter(live.learner_id for live in self._live.values())[learner_id]
-        if mine >= self._limits.turns_per_learner:
+        if mine >= max(1, self._settings.server_turns // 4):  # so that no learner takes every place
             raise RequestRefused(429, "too_many", "too many of your turns are under way", retry_after=2)
 
     def _start(self, work: TurnWork) -> None:
@@ -541,7 +475,7 @@ class RunningTurns:
         task = asyncio.create_task(self._run_and_count(work), name=f"turn-{run_id}")
         self._tasks[run_id] = task
         task.add_done_callback(lambda _: self._keep_ended(run_id))
-        self._resources.observer.turn_began()
+        self._metrics.turn_began()
 
     def _keep_ended(self, run_id: str) -> None:
         self._tasks.pop(run_id, None)
@@ -562,7 +496,7 @@ class RunningTurns:
             if output is not None:
                 self._daily.spent(live.learner_id, live.run_id, total_usage(output.get("usage", {})).tokens)
             code = live.error.code if live.error else "done"
-            self._resources.observer.turn_ended(code, self._clock.monotonic() - began, output)
+            self._metrics.turn_ended(code, self._clock.monotonic() - began, output)
 
     async def _run_and_end(self, work: TurnWork) -> ACEOutput | None:
         """Run the turn and end it; return the graph's output, None if there was none."""
@@ -576,7 +510,7 @@ class RunningTurns:
                 await self._close(turn, output)
             live.complete(reply)
             if reply.metadata.scratch.pending:
-                self._resources.wake_worker(turn.learner_id)
+                self._wake_worker(turn.learner_id)
         except asyncio.CancelledError as stop:
             await self._end_cancelled(work, stop.args)
         except Exception as error:
@@ -599,7 +533,7 @@ class RunningTurns:
             await asyncio.gather(run, *alarms, return_exceptions=True)
 
     async def _raise_at_timeout(self) -> ACEOutput:
-        await self._clock.sleep(self._limits.seconds)
+        await self._clock.sleep(self._settings.server_timeout)
         raise RequestRefused(504, "timeout", "the answer took too long: try again, or ask something shorter")
 
     async def _raise_at_lost_lease(self, turn: AcceptedTurn) -> ACEOutput:
@@ -612,7 +546,8 @@ class RunningTurns:
                 continue
             if not held:
                 ended = await self.given_up(turn.run_id, turn.learner_id)
-                raise (ended and ended.error) or _lost()
+                sentence = "the conversation was deleted, or another server has it"
+                raise (ended and ended.error) or RequestRefused(409, "lost", sentence)
 
     async def _close(self, turn: AcceptedTurn, output: ACEOutput) -> None:
         """Trim the conversation and end the turn's lease. The answer stands even if this fails.
@@ -620,7 +555,7 @@ class RunningTurns:
         Raises RequestRefused when the learner was forgotten while the turn was being stored.
         """
         try:
-            await trim_history(self._graph, turn, output, self._limits.messages)
+            await trim_history(self._graph, turn, output, self._settings.conversation_messages)
             ours = await self._conversations.finish(turn, unsaved_of(turn, output), answered=True)
             learned = output.get("learning")
             forgotten = not ours and learned and await self._undo_if_forgotten(turn, learned["turn_id"])
@@ -632,7 +567,15 @@ class RunningTurns:
             raise _forgotten()
 
     async def _undo_if_forgotten(self, turn: AcceptedTurn, turn_id: str) -> bool:
-        return await undo_forgotten_turn(self._resources.store, self._conversations, turn, turn_id)
+        """Forget a learner of whom only this turn is stored and no conversation; return whether it did.
+
+        Such a learner was forgotten while the turn was being stored. A commit that begins a learner's memory
+        can't notice that: the memory is as empty after the forgetting as it was before the first turn.
+        """
+        if await self._conversations.of(turn.learner_id):
+            return False
+        known = await self._store.turns(turn.learner_id, 2)
+        return [record.turn_id for record in known] == [turn_id] and await self._store.forget(turn.learner_id)
 
     async def _end_failed(self, work: TurnWork, error: Exception) -> None:
         turn, shown = work.turn, http_error_for(error)
@@ -656,8 +599,8 @@ class RunningTurns:
 
         The router awaits what is loaded here (`ServedContext.loading`), so the memory is read once.
         """
-        known = self._resources.snapshots.get(learner_id)
-        loading = asyncio.ensure_future(self._resources.store.load(learner_id, known=known))
+        known = self._snapshots.get(learner_id)
+        loading = asyncio.ensure_future(self._store.load(learner_id, known=known))
         loading.add_done_callback(_retrieve_exception)
         return loading
 
@@ -690,14 +633,6 @@ def _retrieve_exception(loading: asyncio.Future[Snapshot]) -> None:
         loading.exception()
 
 
-def _lost() -> RequestRefused:
-    return RequestRefused(409, "lost", "the conversation was deleted, or another server has it")
-
-
-def _given_up(ended: GivenUpTurn) -> RequestRefused:
-    return RequestRefused(409, "given_up", f"{ended.reason}: ask in other words, or ask something shorter")
-
-
 def _forgotten() -> RequestRefused:
     return RequestRefused(409, "forgotten", "the learner was forgotten meanwhile: start again")
 
@@ -718,8 +653,8 @@ def _left_to_next_server() -> RequestRefused:
 #
 # A turn whose server died is claimed and continued here. One that two servers did not survive is given up.
 # What a turn learned while the memory could not be written is committed again. What survives a kill, turns
-# with their leases, is stored by conversations/repository.py; manager.py renews the leases; run_turn.py
-# resumes from the checkpoint.
+# with their leases, is stored by conversations/repository.py; `RunningTurns` renews the leases;
+# `run_turn` resumes from the checkpoint.
 
 
 INTERVAL_SECONDS = 2.0

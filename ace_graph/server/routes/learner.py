@@ -15,6 +15,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import ConfigDict, Field, JsonValue
 from starlette.types import Receive, Scope, Send
 
+from ace_graph.base.errors import RequestRefused
 from ace_graph.base.telemetry import audit
 from ace_graph.learning.trajectories import Unit, read_figures
 from ace_graph.memory.stores.listing import ListedLearner, list_learners
@@ -123,16 +124,17 @@ async def stats(learner: Learner, services: ServicesDep, query: Annotated[StatsQ
 )
 async def export(learner: Learner, services: ServicesDep) -> StreamingResponse:
     """Return everything that is stored about the learner. One export of a learner at a time."""
-    services.exports.acquire(learner)
+    busy = services.exporting
+    if learner in busy:
+        raise RequestRefused(409, "busy", "an export of yours is under way: wait for its end", retry_after=5)
+    busy.add(learner)
     try:
         found = await services.store.export(learner)
     except BaseException:
-        services.exports.release(learner)
+        busy.discard(learner)
         raise
     audit("export", learner, request_id=REQUEST_ID.get(), found=not found.snapshot.absent)
-    return _ClosingResponse(
-        export_chunks(found, services.conversations), lambda: services.exports.release(learner)
-    )
+    return _ClosingResponse(export_chunks(found, services.conversations), lambda: busy.discard(learner))
 
 
 @routes.delete("", responses=error_responses(), dependencies=[does("forget")])
