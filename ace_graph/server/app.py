@@ -6,8 +6,8 @@ app = create_app(settings)          # uvicorn module:app serves it; `ace-graph s
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from ace_graph.server.errors import (
     error_response,
     http_error_for,
     http_exception_response,
-    validation_error_response,
+    validation_message,
 )
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.middleware import (
@@ -47,7 +47,7 @@ from ace_graph.server.routes import (
     sharing,
     trajectories,
 )
-from ace_graph.server.services import Overrides, Services, open_services
+from ace_graph.server.services import Overrides, open_services
 
 # CORS: web pages of the origins in ACE_SERVER_ORIGINS may call the server from a browser, with a token.
 
@@ -119,11 +119,23 @@ def create_app(
     Raises ConfigurationError for settings that can't be used, and where a file of the page is missing.
     """
     own_clock, metrics = clock or SystemClock(), Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            opened = open_services(settings, overrides or Overrides(), metrics, own_clock)
+            try:
+                app.state.services = await stack.enter_async_context(opened)
+            except AceError as error:
+                app.state.startup_error = error
+                raise
+            yield
+
     app = FastAPI(
         title="ace-graph",
         version=version("ace-graph"),
         description=_DESCRIPTION,
-        lifespan=_lifespan(lambda: open_services(settings, overrides or Overrides(), metrics, own_clock)),
+        lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
         telemetry=_NO_TELEMETRY,
@@ -149,49 +161,21 @@ def create_app(
     return app
 
 
-def _lifespan(
-    opened: Callable[[], AbstractAsyncContextManager[Services]],
-) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with AsyncExitStack() as stack:
-            try:
-                app.state.services = await stack.enter_async_context(opened())
-            except AceError as error:
-                app.state.startup_error = error
-                raise
-            yield
-
-    return lifespan
-
-
 def _add_error_handlers(app: FastAPI, max_bytes: int) -> None:
-    async def handle_ace_error(_: Request, error: Exception) -> Response:
-        return error_response(http_error_for(error))
-
-    async def handle_http_exception(request: Request, error: Exception) -> Response:
-        if not isinstance(error, HTTPException) or error.status_code == 413:
+    async def handle(request: Request, error: Exception) -> Response:
+        if isinstance(error, RequestValidationError):
+            return error_response(RequestRefused(422, "invalid", validation_message(error.errors())))
+        if not isinstance(error, HTTPException):
+            return error_response(http_error_for(error))
+        if error.status_code == 413:
             return error_response(body_too_large(max_bytes))
         response = http_exception_response(error)
         if error.status_code == 405:
             response.headers["Allow"] = ", ".join(sorted(_methods(request)))
         return response
 
-    async def handle_validation_error(_: Request, error: Exception) -> Response:
-        return (
-            validation_error_response(error)
-            if isinstance(error, RequestValidationError)
-            else error_response(http_error_for(error))
-        )
-
-    handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
-        RequestRefused: handle_ace_error,
-        AceError: handle_ace_error,
-        HTTPException: handle_http_exception,
-        RequestValidationError: handle_validation_error,
-    }
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)
+    for kind in (RequestRefused, AceError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, handle)
 
 
 def _methods(request: Request) -> set[str]:

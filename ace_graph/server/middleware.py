@@ -9,7 +9,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, MutableMapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from fastapi import Depends, HTTPException
@@ -23,7 +23,7 @@ from ace_graph.base.off_loop import working_for
 from ace_graph.base.telemetry import audit_operator
 from ace_graph.server.auth import Act, Authenticator, Identity
 from ace_graph.server.errors import REQUEST_ID, error_location, error_response, http_error_for, request_id_of
-from ace_graph.server.metrics import continued_trace
+from ace_graph.server.metrics import Metrics, continued_trace
 
 # Limits the size of a request's body, and the time that it may take to arrive.
 
@@ -381,16 +381,10 @@ _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
-class RequestObserver(Protocol):
-    """Counts requests for the metrics."""
-
-    def request_answered(self, method: str, route: str, status: int, seconds: float) -> None: ...
-
-
 class AccessLogMiddleware:
     """The outermost ASGI middleware."""
 
-    def __init__(self, app: ASGIApp, *, clock: Clock, observer: RequestObserver) -> None:
+    def __init__(self, app: ASGIApp, *, clock: Clock, observer: Metrics) -> None:
         self._app = app
         self._clock = clock
         self._observer = observer

@@ -215,43 +215,43 @@ class Conversations:
         Of the conversation's checkpoints only the last one of an answered turn stays; none where its learner
         was forgotten meanwhile.
         """
-        return await self._database.transaction(partial(self._finish, turn, unsaved, answered))
 
-    async def _finish(
-        self, turn: AcceptedTurn, unsaved: UnsavedTurn | None, answered: bool, execute: Execute
-    ) -> bool:
-        ended = await execute(
-            "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
-            (turn.thread_id, turn.run_id, self._owner),
-        )
-        if ended and unsaved is not None:
-            await execute(
-                "INSERT INTO ace_unsaved (turn_id, learner_id, unsaved_json) VALUES (?, ?, ?) "
-                "ON CONFLICT (turn_id) DO NOTHING",
-                (unsaved.turn_id, unsaved.learner_id, unsaved.text),
+        async def work(execute: Execute) -> bool:
+            ended = await execute(
+                "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
+                (turn.thread_id, turn.run_id, self._owner),
             )
-        known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-        if not known:
-            await self._delete_threads([turn.thread_id], execute)
-        elif ended and answered:
-            for statement, values in self._database.prunings(turn.thread_id, turn.run_id):
-                await execute(statement, values)
-        return bool(ended)
+            if ended and unsaved is not None:
+                await execute(
+                    "INSERT INTO ace_unsaved (turn_id, learner_id, unsaved_json) VALUES (?, ?, ?) "
+                    "ON CONFLICT (turn_id) DO NOTHING",
+                    (unsaved.turn_id, unsaved.learner_id, unsaved.text),
+                )
+            known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+            if not known:
+                await self._delete_threads([turn.thread_id], execute)
+            elif ended and answered:
+                for statement, values in self._database.prunings(turn.thread_id, turn.run_id):
+                    await execute(statement, values)
+            return bool(ended)
+
+        return await self._database.transaction(work)
 
     async def abandon(self, turn: AcceptedTurn) -> None:
         """End a turn that failed, and delete the conversation that it began: nothing was said in it."""
-        await self._database.transaction(partial(self._abandon, turn))
 
-    async def _abandon(self, turn: AcceptedTurn, execute: Execute) -> None:
-        ended = await execute(
-            "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
-            (turn.thread_id, turn.run_id, self._owner),
-        )
-        if ended and turn.known == "nothing":
-            await execute("DELETE FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-        known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-        if not known:
-            await self._delete_threads([turn.thread_id], execute)
+        async def work(execute: Execute) -> None:
+            ended = await execute(
+                "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
+                (turn.thread_id, turn.run_id, self._owner),
+            )
+            if ended and turn.known == "nothing":
+                await execute("DELETE FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+            known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+            if not known:
+                await self._delete_threads([turn.thread_id], execute)
+
+        await self._database.transaction(work)
 
     async def _delete_threads(self, threads: Sequence[str], execute: Execute) -> None:
         for thread in threads:
@@ -271,51 +271,55 @@ class Conversations:
 
         `busy` are the runs that this server works on; they are not claimed even if their lease has expired.
         """
-        return await self._database.transaction(partial(self._claim_orphans, busy, most))
 
-    async def _claim_orphans(self, busy: Collection[str], most: int, execute: Execute) -> list[AcceptedTurn]:
-        taken: list[AcceptedTurn] = []
-        for row, turn in await self._orphans(execute, busy):
-            if turn.tries <= MAX_CLAIMS and len(taken) < most:
-                mine = await execute(
-                    "UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1 "
-                    "WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "
-                    "RETURNING run_id",
-                    (self._owner, self._lease_end(), *row[:2], *row[4:6]),
-                )
-                taken += [turn] if mine else []
-        return taken
+        async def work(execute: Execute) -> list[AcceptedTurn]:
+            taken: list[AcceptedTurn] = []
+            for row, turn in await self._orphans(execute, busy):
+                if turn.tries <= MAX_CLAIMS and len(taken) < most:
+                    mine = await execute(
+                        "UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1 "
+                        "WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "
+                        "RETURNING run_id",
+                        (self._owner, self._lease_end(), *row[:2], *row[4:6]),
+                    )
+                    taken += [turn] if mine else []
+            return taken
+
+        return await self._database.transaction(work)
 
     async def give_up(self, busy: Collection[str] = ()) -> list[GivenUpTurn]:
         """End the turns that two servers did not survive; return them with the reason.
 
         A turn that makes its server stop would otherwise stop one server after the other.
         """
-        return await self._database.transaction(partial(self._give_up, busy))
 
-    async def _give_up(self, busy: Collection[str], execute: Execute) -> list[GivenUpTurn]:
-        given_up: list[GivenUpTurn] = []
-        now = self._clock.now()
-        for row, turn in await self._orphans(execute, busy):
-            if turn.tries > MAX_CLAIMS:
-                mine = await execute(
-                    "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? "
-                    "AND lease_until = ? RETURNING run_id",
-                    (*row[:2], *row[4:6]),
+        async def work(execute: Execute) -> list[GivenUpTurn]:
+            given_up: list[GivenUpTurn] = []
+            now = self._clock.now()
+            for row, turn in await self._orphans(execute, busy):
+                if turn.tries > MAX_CLAIMS:
+                    mine = await execute(
+                        "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? "
+                        "AND lease_until = ? RETURNING run_id",
+                        (*row[:2], *row[4:6]),
+                    )
+                    ended = GivenUpTurn(
+                        turn.run_id, turn.conversation_id, turn.learner_id, _GIVEN_UP_REASON, now.isoformat()
+                    )
+                    given_up += [ended] if mine else []
+            for each in given_up:
+                await execute(
+                    "INSERT INTO ace_given_up (run_id, conversation_id, learner_id, reason, at) "
+                    "VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
+                    (each.run_id, each.conversation_id, each.learner_id, each.reason, each.at),
                 )
-                ended = GivenUpTurn(
-                    turn.run_id, turn.conversation_id, turn.learner_id, _GIVEN_UP_REASON, now.isoformat()
+            if given_up:
+                await execute(
+                    "DELETE FROM ace_given_up WHERE at < ?", ((now - _GIVEN_UP_RETENTION).isoformat(),)
                 )
-                given_up += [ended] if mine else []
-        for each in given_up:
-            await execute(
-                "INSERT INTO ace_given_up (run_id, conversation_id, learner_id, reason, at) "
-                "VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
-                (each.run_id, each.conversation_id, each.learner_id, each.reason, each.at),
-            )
-        if given_up:
-            await execute("DELETE FROM ace_given_up WHERE at < ?", ((now - _GIVEN_UP_RETENTION).isoformat(),))
-        return given_up
+            return given_up
+
+        return await self._database.transaction(work)
 
     async def given_up(self, learner_id: str) -> list[GivenUpTurn]:
         """Return a learner's turns that were given up, the oldest first."""
@@ -525,7 +529,6 @@ def page_of(messages: Sequence[AnyMessage], limit: int, before: str | None = Non
 
 
 _CHUNK_CHARS = 65_536
-_ROLES = {"human": "user", "ai": "assistant"}
 
 
 async def export_chunks(found: LearnerExport, conversations: Conversations | None) -> AsyncGenerator[bytes]:
