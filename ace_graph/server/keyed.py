@@ -22,7 +22,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.base.errors import RequestRefused, StoreError
 from ace_graph.memory.catalogue import DEFAULT
-from ace_graph.server.auth import LEARNER_AUTHOR, Identity
+from ace_graph.server.auth import LEARNER_AUTHOR
 from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row
 from ace_graph.server.errors import error_responses
 from ace_graph.server.services import Sender, ServicesDep
@@ -78,8 +78,16 @@ async def _begin(
     if idempotency_key is None:
         return
     asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode()
-    key, what = _digest_of(sender, idempotency_key), _digest(asked + await request.body())
-    database, place = services.conversations.database, _used_up_for(request)
+    # The beginning of all op ids under a key. An operator's keys are apart.
+    whose = [sender.learner, idempotency_key]
+    if sender.author != LEARNER_AUTHOR:
+        whose.append(sender.author)
+    key, what = f"http-{_digest(json.dumps(whose).encode())}", _digest(asked + await request.body())
+    # A key is used up for a playbook with all that is asked about it, elsewhere for one path.
+    place = str(request.path_params.get("playbook_id", request.url.path))
+    if f"{place}/".startswith("/api/playbook/"):
+        place = DEFAULT
+    database = services.conversations.database
     keyed = _KeyedRequest(database, sender.learner, f"{key} {place}", what, f"{key}-{what}")
     now = services.clock.now()
     at, lost = now.isoformat(), (now - _LOST_AFTER).isoformat()
@@ -180,22 +188,6 @@ async def _end(request: Request, response: Response | None) -> None:
         )
     except StoreError as error:  # the change is made: a repetition is known by its op id
         logger.warning("[ACE Server] a reply could not be kept: %s", type(error).__name__)
-
-
-def _digest_of(sender: Identity, idempotency_key: str) -> str:
-    """The beginning of all op ids under a key. An operator's keys are apart."""
-    whose = [sender.learner, idempotency_key]
-    if sender.author != LEARNER_AUTHOR:
-        whose.append(sender.author)
-    return f"http-{_digest(json.dumps(whose).encode())}"
-
-
-def _used_up_for(request: Request) -> str:
-    """What a key is used up for: a playbook with all that is asked about it, elsewhere one path."""
-    path, playbook_id = request.url.path, request.path_params.get("playbook_id")
-    if playbook_id is None and f"{path}/".startswith("/api/playbook/"):
-        return DEFAULT
-    return path if playbook_id is None else str(playbook_id)
 
 
 def _digest(data: bytes) -> str:

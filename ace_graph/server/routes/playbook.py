@@ -56,22 +56,9 @@ from ace_graph.memory.catalogue import (
 from ace_graph.memory.commit import Commit, HistoryEntry, operation_id
 from ace_graph.memory.confidence import Effectiveness, PlaybookMetadata
 from ace_graph.memory.consolidation import ConsolidationWork, Options
+from ace_graph.memory.delta import operations
 from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Rejection, Revived
-from ace_graph.memory.delta.operations import (
-    Add,
-    Distinguish,
-    Merge,
-    Operation,
-    Pin,
-    Quarantine,
-    Release,
-    Remove,
-    Reset,
-    Supersede,
-    Tag,
-    Unpin,
-    Update,
-)
+from ace_graph.memory.delta.operations import Add, Operation
 from ace_graph.memory.delta.rollback import archived
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.formats.registry import FormatName, format_named, read_bullets
@@ -226,24 +213,13 @@ class NewBullet(Body):
 
     def operation(self) -> Add:
         """Return the operation that adds it."""
-        given = Add(
-            ref="new",
-            content=self.content,
-            section=self.section,
-            topic=self.topic,
-            context=self.context,
-            tags=self.tags,
-            examples=self.examples,
-            importance=self.importance,
-            pinned=self.pinned,
-            ttl_days=self.ttl_days or None,
-            sources=("http",),
-        )
+        fields = self.model_dump(exclude={"kind", "ttl_days"})
+        given = Add(ref="new", ttl_days=self.ttl_days or None, sources=("http",), **fields)
         if self.kind is None:
             return given
-        fields = fields_of(self.kind)
-        typed = {"memory_type": fields.memory_type, "polarity": fields.polarity}
-        return given.model_copy(update={**typed, "section": fields.section or self.section})
+        kind = fields_of(self.kind)
+        typed = {"memory_type": kind.memory_type, "polarity": kind.polarity}
+        return given.model_copy(update={**typed, "section": kind.section or self.section})
 
 
 class AddedReply(ChangeReply):
@@ -319,11 +295,13 @@ class BulletPatch(Body):
         """Return the operations that make the bullet so."""
         wanted: list[Operation] = []
         if self.content is not None and self.content != bullet.content:
-            wanted.append(Update(bullet_id=bullet.id, content=self.content))
+            wanted.append(operations.Update(bullet_id=bullet.id, content=self.content))
         if self.ttl_days is not None and (self.ttl_days or None) != bullet.ttl_days:
-            wanted.append(Update(bullet_id=bullet.id, ttl_days=self.ttl_days or "never"))
+            wanted.append(operations.Update(bullet_id=bullet.id, ttl_days=self.ttl_days or "never"))
         if self.pinned is not None and self.pinned != bullet.pinned:
-            wanted.append(Pin(bullet_id=bullet.id) if self.pinned else Unpin(bullet_id=bullet.id))
+            wanted.append(
+                operations.Pin(bullet_id=bullet.id) if self.pinned else operations.Unpin(bullet_id=bullet.id)
+            )
         return wanted
 
 
@@ -411,7 +389,7 @@ async def change(bullet_id: BulletId, patch: BulletPatch, edit: PlaybookEdit) ->
 @own.delete("/{bullet_id}", responses=_END)
 async def remove(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
     """Remove a bullet. It can be restored while the history holds it."""
-    return await edit.apply("removed over HTTP", Remove(bullet_id=bullet_id))
+    return await edit.apply("removed over HTTP", operations.Remove(bullet_id=bullet_id))
 
 
 class MergeBody(Body):
@@ -454,13 +432,15 @@ class QuarantineBody(Body):
 @own.post("/merge", responses=_CHANGE)
 async def merge(body: MergeBody, edit: PlaybookEdit) -> ChangeReply:
     """Make one bullet of several that say the same. Others are refused."""
-    return await edit.apply("merged over HTTP", Merge(bullet_ids=tuple(body.ids), content=body.content))
+    return await edit.apply(
+        "merged over HTTP", operations.Merge(bullet_ids=tuple(body.ids), content=body.content)
+    )
 
 
 @named.post("/distinct", responses=_CHANGE)
 async def distinct(body: DistinctBody, edit: OwnEdit) -> ChangeReply:
     """Say that bullets mean different things, so that no consolidation merges them or proposes it."""
-    return await edit.apply("called distinct over HTTP", Distinguish(bullet_ids=tuple(body.ids)))
+    return await edit.apply("called distinct over HTTP", operations.Distinguish(bullet_ids=tuple(body.ids)))
 
 
 @named.post("/bullets/{bullet_id}/restore", responses=_CHANGE_WITHOUT_BODY)
@@ -483,28 +463,28 @@ async def restore(bullet_id: BulletId, edit: OwnEdit) -> ChangeReply:
 @own.post("/{bullet_id}/supersede", responses=_CHANGE)
 async def supersede(bullet_id: BulletId, body: SupersedeBody, edit: PlaybookEdit) -> ChangeReply:
     """Archive a bullet because another one corrects it."""
-    return await edit.apply("superseded over HTTP", Supersede(bullet_id=bullet_id, by=body.by))
+    return await edit.apply("superseded over HTTP", operations.Supersede(bullet_id=bullet_id, by=body.by))
 
 
 @named.post("/bullets/{bullet_id}/tag", responses=_CHANGE)
 @own.post("/{bullet_id}/tag", responses=_CHANGE)
 async def tag(bullet_id: BulletId, body: TagBody, edit: PlaybookEdit) -> ChangeReply:
     """Vote on a bullet, apart from any turn. What does more harm than good is not shown."""
-    return await edit.apply("tagged over HTTP", Tag(bullet_id=bullet_id, tag=body.tag))
+    return await edit.apply("tagged over HTTP", operations.Tag(bullet_id=bullet_id, tag=body.tag))
 
 
 @named.post("/bullets/{bullet_id}/quarantine", responses=_CHANGE)
 @own.post("/{bullet_id}/quarantine", responses=_CHANGE)
 async def quarantine(bullet_id: BulletId, body: QuarantineBody, edit: PlaybookEdit) -> ChangeReply:
     """Keep a bullet out of every prompt."""
-    return await edit.apply("quarantined over HTTP", Quarantine(bullet_id=bullet_id, why=body.why))
+    return await edit.apply("quarantined over HTTP", operations.Quarantine(bullet_id=bullet_id, why=body.why))
 
 
 @named.post("/bullets/{bullet_id}/release", responses=_CHANGE_WITHOUT_BODY)
 @own.post("/{bullet_id}/release", responses=_CHANGE_WITHOUT_BODY)
 async def release(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
     """Let a bullet out of quarantine, into prompts. Read it first: `?status=quarantined`."""
-    return await edit.apply("released over HTTP", Release(bullet_id=bullet_id))
+    return await edit.apply("released over HTTP", operations.Release(bullet_id=bullet_id))
 
 
 def _bullet(base: Snapshot, bullet_id: str) -> Bullet:
@@ -522,11 +502,11 @@ class BulletBody(Body):
     """A bullet to add. One that is there already, with the same fields, stays as it is, votes and all."""
 
     content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
-    id: Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])] | None = None
-    section: Annotated[Text, Field(min_length=1, max_length=128)] | None = None
+    id: Id | None = None
+    section: Label | None = None
     memory_type: MemoryType | None = None
     polarity: Polarity | None = None
-    topic: Annotated[Text, Field(min_length=1, max_length=128)] | None = None
+    topic: Label | None = None
 
     def add(self) -> Add:
         """Return the operation that adds it."""
@@ -659,10 +639,7 @@ class RescreenReply(Body):
 class CurateBody(Body):
     """The ids of reflections, as trajectories have them."""
 
-    reflections: Annotated[
-        list[Annotated[Text, Field(min_length=1, max_length=128)]],
-        Field(min_length=1, max_length=MAX_REFLECTIONS),
-    ]
+    reflections: Annotated[list[Label], Field(min_length=1, max_length=MAX_REFLECTIONS)]
 
 
 class BulletTextReply(Body):
@@ -782,7 +759,7 @@ async def clear(edit: PlaybookEdit) -> ChangeReply:
     def everything(base: Snapshot) -> list[Operation]:
         if base.absent:
             raise RequestRefused(409, "refused", "nothing is stored yet")
-        return [Reset()]
+        return [operations.Reset()]
 
     return edit.reply(await edit.make("cleared over HTTP", everything))
 
@@ -1247,7 +1224,7 @@ class ConsolidateBody(Body):
 class UndoBody(Body):
     """Which run to take back; the newest one where none is named."""
 
-    run_id: Annotated[Text, Field(min_length=1, max_length=128)] | None = None
+    run_id: Label | None = None
 
 
 class MergedReply(Body):
@@ -1324,15 +1301,8 @@ async def consolidate_playbook(
     playbook, services, etag = edit.playbook, edit.services, await edit.expected_etag()
     now, below = services.clock.now(), min(_BELOW, body.keep_above)
     if not body.dry_run and services.settings.consolidates_later(learning_mode(services.settings)):
-        work = ConsolidationWork(
-            name=playbook.ref.name,
-            kind=body.kind,
-            topic=body.topic,
-            section=body.section,
-            below=below,
-            keep_above=body.keep_above,
-            expected_etag=etag,
-        )
+        wanted = body.model_dump(exclude={"dry_run"})
+        work = ConsolidationWork(name=playbook.ref.name, below=below, expected_etag=etag, **wanted)
         run_id = await enqueue(services.store, edit.sender.learner, work, now=now)
         reply = ConsolidationRunReply(run_id=run_id, status="pending", groups=[], error=None)
         where = f"/api/playbooks/{playbook_id}/consolidations/{run_id}"
