@@ -39,14 +39,7 @@ from ace_graph.server.middleware import (
     body_too_large,
 )
 from ace_graph.server.page.mount import page_app, serve_page
-from ace_graph.server.routes import (
-    conversations,
-    health,
-    learner,
-    playbook,
-    sharing,
-    trajectories,
-)
+from ace_graph.server.routes import conversations, health, learner, playbook, sharing, trajectories
 from ace_graph.server.services import Overrides, open_services
 
 # CORS: web pages of the origins in ACE_SERVER_ORIGINS may call the server from a browser, with a token.

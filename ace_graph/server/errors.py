@@ -15,7 +15,9 @@ from pathlib import PurePath
 from typing import Any, cast
 from uuid import uuid4
 
+from fastapi.dependencies.models import Dependant
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
@@ -213,6 +215,40 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:  # Any: 
         status: {"model": ErrorReply, "description": _MEANING[status]}
         for status in sorted(every | {*statuses})
     }
+
+
+class DescribedRoute(APIRoute):
+    """A route whose documented errors follow from what it reads; others are said by `responses`.
+
+    Something in the path or under an ETag may not be there, and have another version; a body may be too large
+    or too slow; a key may be in use.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        endpoint: Callable[..., Any],  # Any: FastAPI's own
+        *,
+        responses: dict[int | str, dict[str, Any]] | None = None,
+        **given: Any,  # what APIRoute takes
+    ) -> None:
+        super().__init__(path, endpoint, responses={**error_responses(), **(responses or {})}, **given)
+        read = _headers(self.dependant)
+        inferred = {404, 412} if "If-Match" in read else set[int]()
+        if "{" in path:
+            inferred.add(404)
+        if self.body_field is not None and self.body_field.field_info.is_required():
+            inferred |= {408, 413}
+        if "Idempotency-Key" in read:
+            inferred.add(409)
+        for status in inferred - self.responses.keys():
+            self.responses[status] = error_responses(status)[status]
+            self.response_fields[status] = self.response_fields[401]
+
+
+def _headers(dependant: Dependant) -> set[str]:
+    own = {parameter.alias for parameter in dependant.header_params}
+    return own.union(*map(_headers, dependant.dependencies))
 
 
 def error_response(error: RequestRefused) -> JSONResponse:

@@ -17,14 +17,13 @@ from typing import Annotated, Any, cast
 
 from fastapi import Depends, Header, Request, Response
 from fastapi.params import Depends as Dependency
-from fastapi.routing import APIRoute
 from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.base.errors import RequestRefused, StoreError
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.server.auth import LEARNER_AUTHOR
 from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row
-from ace_graph.server.errors import error_responses
+from ace_graph.server.errors import DescribedRoute
 from ace_graph.server.services import Sender, ServicesDep
 
 logger = logging.getLogger("ace_graph")
@@ -123,7 +122,7 @@ OpId = Annotated[str | None, Depends(_op_id)]
 """The op id of what a request with a key asks for, as an argument of a route; None without a key."""
 
 
-class KeyedRoute(APIRoute):
+class KeyedRoute(DescribedRoute):
     """A route whose changes take an `Idempotency-Key`; pass it to the router as `route_class`.
 
     What the router depends on, such as the right to read the playbook, is checked before the key.
@@ -136,15 +135,11 @@ class KeyedRoute(APIRoute):
         *,
         methods: set[str] | list[str] | None = None,
         dependencies: Sequence[Dependency] | None = None,
-        responses: dict[int | str, dict[str, Any]] | None = None,
         **given: Any,  # what APIRoute takes
     ) -> None:
         if methods and "GET" not in methods:
             dependencies = [*(dependencies or ()), Depends(_begin)]
-            responses = {**error_responses(409), **(responses or {})}
-        super().__init__(
-            path, endpoint, methods=methods, dependencies=dependencies, responses=responses, **given
-        )
+        super().__init__(path, endpoint, methods=methods, dependencies=dependencies, **given)
 
     def get_route_handler(self) -> _Handler:
         """Return FastAPI's handler, which keeps the reply to a request with a key, or sends the one kept."""

@@ -72,12 +72,7 @@ async def background_worker(
         yield lambda _: None  # another process learns, or the turn has learned itself
         return
     worker = build_worker(
-        model=model,
-        store=store,
-        settings=settings,
-        snapshots=snapshots,
-        clock=clock.now,
-        sleep=clock.sleep,
+        model=model, store=store, settings=settings, snapshots=snapshots, clock=clock.now, sleep=clock.sleep
     )
     task = asyncio.create_task(worker.run(), name="ace-worker")
     task.add_done_callback(_log_error)

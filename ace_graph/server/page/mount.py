@@ -208,13 +208,7 @@ async def change_look(
 
 
 logger = logging.getLogger("ace_graph")
-_VIEWS = (
-    routes,
-    chat.routes,
-    playbook.routes,
-    review.routes,
-    runs.routes,
-)
+_VIEWS = (routes, chat.routes, playbook.routes, review.routes, runs.routes)
 
 
 def page_app(

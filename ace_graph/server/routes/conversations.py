@@ -43,7 +43,7 @@ from ace_graph.server.conversations.repository import (
     page_of,
     rename_conversation,
 )
-from ace_graph.server.errors import error_responses
+from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Absent, IfMatch
 from ace_graph.server.schemas import (
@@ -121,8 +121,10 @@ def receipts(
     return found
 
 
-chatting = APIRouter(prefix="/api/ai", tags=["chat"], dependencies=[does("converse")])
-routes = APIRouter(prefix="/api/conversations", tags=["conversations"])
+chatting = APIRouter(
+    prefix="/api/ai", tags=["chat"], route_class=DescribedRoute, dependencies=[does("converse")]
+)
+routes = APIRouter(prefix="/api/conversations", tags=["conversations"], route_class=DescribedRoute)
 PING_SECONDS = 15.0
 _LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 """Characters that JSON leaves and SSE allows in a line, but that end a line for Python's `splitlines`."""
@@ -192,11 +194,7 @@ async def chat_stream(
     return sse_response(await services.turns.begin(request, learner, uuid4().hex, teams))
 
 
-@chatting.get(
-    "/chat/stream/{stream_id}",
-    responses={**SSE_RESPONSES, **error_responses(404)},
-    response_class=StreamingResponse,
-)
+@chatting.get("/chat/stream/{stream_id}", responses=SSE_RESPONSES, response_class=StreamingResponse)
 async def chat_stream_again(
     stream_id: Annotated[str, Path(max_length=64, description="The `streamId` of the `start` event.")],
     learner: Learner,
@@ -324,7 +322,7 @@ class ConversationReply(ConversationEntryReply):
     next: str | None
 
 
-@routes.get("", responses=error_responses())
+@routes.get("")
 async def list_all(
     learner: Learner, services: ServicesDep, query: Annotated[ConversationPageQuery, Query()]
 ) -> ConversationsReply:
@@ -342,7 +340,7 @@ async def list_all(
     )
 
 
-@routes.get("/{conversation_id}", responses=error_responses(404))
+@routes.get("/{conversation_id}")
 async def read(
     conversation_id: ConversationId,
     learner: Learner,
@@ -380,9 +378,7 @@ async def read_conversation(
     return ReadConversation(ConversationEntryReply.about(found), page, known)
 
 
-@routes.patch(
-    "/{conversation_id}", responses=error_responses(404, 408, 412, 413), dependencies=[does("converse")]
-)
+@routes.patch("/{conversation_id}", dependencies=[does("converse")])
 async def rename(
     conversation_id: ConversationId,
     body: TitleBody,
@@ -405,10 +401,7 @@ async def rename(
 
 
 @routes.delete(
-    "/{conversation_id}",
-    status_code=204,
-    responses=error_responses(404, 409),
-    dependencies=[does("converse")],
+    "/{conversation_id}", status_code=204, responses=error_responses(409), dependencies=[does("converse")]
 )
 async def delete(conversation_id: ConversationId, learner: Learner, services: ServicesDep) -> None:
     """Delete a conversation for good. What was learned in it stays, and the records of its turns."""

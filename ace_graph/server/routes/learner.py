@@ -21,14 +21,14 @@ from ace_graph.learning.trajectories import Unit, read_figures
 from ace_graph.memory.stores.listing import ListedLearner, list_learners
 from ace_graph.server.auth import Identity
 from ace_graph.server.conversations.repository import export_chunks
-from ace_graph.server.errors import REQUEST_ID, error_responses
+from ace_graph.server.errors import REQUEST_ID, DescribedRoute, error_responses
 from ace_graph.server.middleware import does, operators_only
 from ace_graph.server.schemas import Body
 from ace_graph.server.services import Learner, ServicesDep
 
-routes = APIRouter(prefix="/api/learner", tags=["learner"])
+routes = APIRouter(prefix="/api/learner", tags=["learner"], route_class=DescribedRoute)
 _TEXT = r"^[^\x00]*$"
-all_routes = APIRouter(prefix="/api/learners", tags=["learner"])
+all_routes = APIRouter(prefix="/api/learners", tags=["learner"], route_class=DescribedRoute)
 
 
 class ExportReply(Body):
@@ -100,7 +100,7 @@ class StatsReply(Body):
     dead: int
 
 
-@routes.get("/stats", responses=error_responses())
+@routes.get("/stats")
 async def stats(learner: Learner, services: ServicesDep, query: Annotated[StatsQuery, Query()]) -> StatsReply:
     """Return the memory's lift, tokens and cost by the day or the week, and how much waits to be learned."""
     today = datetime.combine(services.clock.now().astimezone(UTC), time(), UTC)
@@ -137,7 +137,7 @@ async def export(learner: Learner, services: ServicesDep) -> StreamingResponse:
     return _ClosingResponse(export_chunks(found, services.conversations), lambda: busy.discard(learner))
 
 
-@routes.delete("", responses=error_responses(), dependencies=[does("forget")])
+@routes.delete("", dependencies=[does("forget")])
 async def forget(learner: Learner, services: ServicesDep) -> ForgetReply:
     """Delete everything that is stored about the learner, for good. Turns under way are ended."""
     await services.turns.stop_learner(learner)
@@ -186,7 +186,7 @@ class LearnersQuery(Body):
     after: Annotated[str, Field(max_length=256, pattern=_TEXT, description="Begin after this id.")] = ""
 
 
-@all_routes.get("", responses=error_responses())
+@all_routes.get("")
 async def list_all(
     _operator: Annotated[Identity, Depends(operators_only)],
     services: ServicesDep,

@@ -80,7 +80,7 @@ from ace_graph.playbooks.consolidation import consolidate, enqueue, run_state, u
 from ace_graph.playbooks.content import Change, rescreen, rescreened
 from ace_graph.playbooks.templates import TEMPLATES, TemplateName, template
 from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
-from ace_graph.server.errors import error_responses
+from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.keyed import KeyedRoute, OpId
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import (
@@ -110,10 +110,6 @@ named = APIRouter(
     dependencies=[does("change"), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
-_READ = error_responses(404)
-_CHANGE = error_responses(404, 408, 409, 412, 413)
-_CHANGE_WITHOUT_BODY = error_responses(404, 408, 409, 412)
-_END = error_responses(404, 409, 412)
 
 _MOST_VERSION = 2_147_483_647
 _OF_A_BULLET = (Put, Archived, Revived)
@@ -314,8 +310,8 @@ for _name in ("archived", "diff", "history", "merge", "rollback", "search", "ver
     own.add_api_route(f"/{_name}", _no_bullet, methods=["PATCH", "DELETE"], include_in_schema=False)
 
 
-@named.get("/bullets", responses=_READ)
-@own.get("", responses=error_responses())
+@named.get("/bullets")
+@own.get("")
 async def show(
     learner: Learner,
     services: ServicesDep,
@@ -348,15 +344,15 @@ async def show(
     )
 
 
-@named.post("/bullets", status_code=201, responses=_CHANGE)
-@own.post("", status_code=201, responses=_CHANGE)
+@named.post("/bullets", status_code=201)
+@own.post("", status_code=201)
 async def add(body: NewBullet, edit: PlaybookEdit) -> AddedReply:
     """Add a bullet, or strengthen the one that says the same."""
     done = await edit.make("added over HTTP", lambda _: [body.operation()])
     return AddedReply(**edit.reply(done).model_dump(), id=done.report.refs["new"])
 
 
-@named.get("/bullets/{bullet_id}", name="get", responses=_READ)
+@named.get("/bullets/{bullet_id}", name="get")
 async def get_bullet(
     bullet_id: BulletId, learner: Learner, services: ServicesDep, playbook: Place
 ) -> BulletReply:
@@ -377,16 +373,16 @@ async def get_bullet(
     )
 
 
-@named.patch("/bullets/{bullet_id}", responses=_CHANGE)
-@own.patch("/{bullet_id}", responses=_CHANGE)
+@named.patch("/bullets/{bullet_id}")
+@own.patch("/{bullet_id}")
 async def change(bullet_id: BulletId, patch: BulletPatch, edit: PlaybookEdit) -> ChangeReply:
     """Change a bullet's text or time to live, pin it or unpin it. Its votes stay."""
     done = await edit.make("changed over HTTP", lambda base: patch.operations(_bullet(base, bullet_id)))
     return edit.reply(done)
 
 
-@named.delete("/bullets/{bullet_id}", responses=_END)
-@own.delete("/{bullet_id}", responses=_END)
+@named.delete("/bullets/{bullet_id}")
+@own.delete("/{bullet_id}")
 async def remove(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
     """Remove a bullet. It can be restored while the history holds it."""
     return await edit.apply("removed over HTTP", operations.Remove(bullet_id=bullet_id))
@@ -428,8 +424,8 @@ class QuarantineBody(Body):
     why: Annotated[Text, Field(min_length=1, max_length=256)]
 
 
-@named.post("/merge", responses=_CHANGE)
-@own.post("/merge", responses=_CHANGE)
+@named.post("/merge")
+@own.post("/merge")
 async def merge(body: MergeBody, edit: PlaybookEdit) -> ChangeReply:
     """Make one bullet of several that say the same. Others are refused."""
     return await edit.apply(
@@ -437,14 +433,14 @@ async def merge(body: MergeBody, edit: PlaybookEdit) -> ChangeReply:
     )
 
 
-@named.post("/distinct", responses=_CHANGE)
+@named.post("/distinct")
 async def distinct(body: DistinctBody, edit: OwnEdit) -> ChangeReply:
     """Say that bullets mean different things, so that no consolidation merges them or proposes it."""
     return await edit.apply("called distinct over HTTP", operations.Distinguish(bullet_ids=tuple(body.ids)))
 
 
-@named.post("/bullets/{bullet_id}/restore", responses=_CHANGE_WITHOUT_BODY)
-@own.post("/{bullet_id}/restore", responses=_CHANGE_WITHOUT_BODY)
+@named.post("/bullets/{bullet_id}/restore", responses=error_responses(408))
+@own.post("/{bullet_id}/restore", responses=error_responses(408))
 async def restore(bullet_id: BulletId, edit: OwnEdit) -> ChangeReply:
     """Bring back a bullet that was removed, merged away, replaced or archived, as it was."""
 
@@ -459,29 +455,29 @@ async def restore(bullet_id: BulletId, edit: OwnEdit) -> ChangeReply:
     return edit.reply(await edit.once(bring_back))
 
 
-@named.post("/bullets/{bullet_id}/supersede", responses=_CHANGE)
-@own.post("/{bullet_id}/supersede", responses=_CHANGE)
+@named.post("/bullets/{bullet_id}/supersede")
+@own.post("/{bullet_id}/supersede")
 async def supersede(bullet_id: BulletId, body: SupersedeBody, edit: PlaybookEdit) -> ChangeReply:
     """Archive a bullet because another one corrects it."""
     return await edit.apply("superseded over HTTP", operations.Supersede(bullet_id=bullet_id, by=body.by))
 
 
-@named.post("/bullets/{bullet_id}/tag", responses=_CHANGE)
-@own.post("/{bullet_id}/tag", responses=_CHANGE)
+@named.post("/bullets/{bullet_id}/tag")
+@own.post("/{bullet_id}/tag")
 async def tag(bullet_id: BulletId, body: TagBody, edit: PlaybookEdit) -> ChangeReply:
     """Vote on a bullet, apart from any turn. What does more harm than good is not shown."""
     return await edit.apply("tagged over HTTP", operations.Tag(bullet_id=bullet_id, tag=body.tag))
 
 
-@named.post("/bullets/{bullet_id}/quarantine", responses=_CHANGE)
-@own.post("/{bullet_id}/quarantine", responses=_CHANGE)
+@named.post("/bullets/{bullet_id}/quarantine")
+@own.post("/{bullet_id}/quarantine")
 async def quarantine(bullet_id: BulletId, body: QuarantineBody, edit: PlaybookEdit) -> ChangeReply:
     """Keep a bullet out of every prompt."""
     return await edit.apply("quarantined over HTTP", operations.Quarantine(bullet_id=bullet_id, why=body.why))
 
 
-@named.post("/bullets/{bullet_id}/release", responses=_CHANGE_WITHOUT_BODY)
-@own.post("/{bullet_id}/release", responses=_CHANGE_WITHOUT_BODY)
+@named.post("/bullets/{bullet_id}/release", responses=error_responses(408))
+@own.post("/{bullet_id}/release", responses=error_responses(408))
 async def release(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
     """Let a bullet out of quarantine, into prompts. Read it first: `?status=quarantined`."""
     return await edit.apply("released over HTTP", operations.Release(bullet_id=bullet_id))
@@ -663,7 +659,7 @@ class CuratedReply(Body):
     by_rules: bool
 
 
-@named.get("", responses=_READ)
+@named.get("")
 async def get(playbook: Place, response: Response) -> ContentReply:
     """Return a playbook with its bullets; one of the learner's own with those in quarantine, too."""
     found = await playbook.read()
@@ -671,7 +667,7 @@ async def get(playbook: Place, response: Response) -> ContentReply:
     return ContentReply.about(found.entry, bullets=found.playbook.bullets())
 
 
-@named.put("", responses=_CHANGE)
+@named.put("")
 async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) -> WrittenReply:
     """Replace the content in one version, or with `merge` add to it. The version before can be restored.
 
@@ -690,7 +686,7 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
     return WrittenReply.about(playbook_id, edit, await edit.once(write), kept)
 
 
-@named.patch("", responses=_CHANGE, dependencies=[does("own")])
+@named.patch("", dependencies=[does("own")])
 async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
     """Give a named playbook another description or scope. That makes no version."""
     version = (await edit.load()).version
@@ -699,7 +695,7 @@ async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
     return EntryReply.about(replace(entry, version=version))
 
 
-@named.delete("", status_code=204, responses=_END, dependencies=[does("own")])
+@named.delete("", status_code=204, dependencies=[does("own")])
 async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
     """Delete a named playbook for good. The own memory is deleted with the learner only."""
     etag = await edit.expected_etag()
@@ -708,7 +704,7 @@ async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
         raise not_found(playbook_id)
 
 
-@named.get("/stats", responses=_READ)
+@named.get("/stats")
 async def stats(learner: Learner, services: ServicesDep, playbook: Place) -> PlaybookFigures:
     """Return counts, votes, strength and confidence; how often the playbook was used, and its worth."""
     return figures_of(await read_worth(services.store, playbook, learner), services.clock.now())
@@ -717,10 +713,7 @@ async def stats(learner: Learner, services: ServicesDep, playbook: Place) -> Pla
 @named.get(
     "/export",
     response_class=Response,
-    responses={
-        **_READ,
-        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The file."},
-    },
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The file."}},
 )
 async def export(
     playbook: Place,
@@ -733,7 +726,7 @@ async def export(
     return response
 
 
-@named.post("/import", responses=_CHANGE)
+@named.post("/import")
 async def import_(body: ImportBody, edit: PlaybookEdit) -> ImportReply:
     """Add the bullets of a file; what is known already is merged. It is an error when none is taken."""
     try:
@@ -752,7 +745,7 @@ async def import_(body: ImportBody, edit: PlaybookEdit) -> ImportReply:
     )
 
 
-@named.post("/clear", responses=_CHANGE_WITHOUT_BODY)
+@named.post("/clear", responses=error_responses(408))
 async def clear(edit: PlaybookEdit) -> ChangeReply:
     """Archive all bullets. A rollback brings them back."""
 
@@ -764,7 +757,7 @@ async def clear(edit: PlaybookEdit) -> ChangeReply:
     return edit.reply(await edit.make("cleared over HTTP", everything))
 
 
-@named.post("/rescreen", responses=_CHANGE)
+@named.post("/rescreen")
 async def screen_again(body: RescreenBody, edit: OwnEdit) -> RescreenReply:
     """Screen all bullets again by the present rules. What a person has decided stays."""
     if (before := await edit.made_before()) is not None:
@@ -775,7 +768,7 @@ async def screen_again(body: RescreenBody, edit: OwnEdit) -> RescreenReply:
     return RescreenReply(version=done.version, quarantined=done.kept_back, released=list(done.released))
 
 
-@named.post("/curate", responses=_CHANGE)
+@named.post("/curate")
 async def curate(playbook_id: PlaybookId, body: CurateBody, edit: OwnEdit) -> CuratedReply:
     """Take what reflections found into a playbook, in one version. The same ones again change nothing."""
     done = await curate_reflections(
@@ -909,8 +902,8 @@ class RollbackBody(Body):
     version: Annotated[VersionName, Field(description="A version that is kept, by its number or its label.")]
 
 
-@named.get("/versions", responses=_READ)
-@own.get("/versions", responses=_READ)
+@named.get("/versions")
+@own.get("/versions", responses=error_responses(404))
 async def versions(playbook: Place) -> VersionsReply:
     """Return all versions, the newest first: number, label, author, time and reason."""
     found = await playbook.list_versions()
@@ -919,8 +912,8 @@ async def versions(playbook: Place) -> VersionsReply:
     )
 
 
-@named.get("/history", responses=_READ)
-@own.get("/history", responses=error_responses())
+@named.get("/history")
+@own.get("/history")
 async def history(playbook: Place, query: Annotated[HistoryQuery, Query()]) -> HistoryReply:
     """Return the changes of the content, the newest first: who changed what, and why."""
     kept = await playbook.store.history(playbook.key)
@@ -933,8 +926,8 @@ async def history(playbook: Place, query: Annotated[HistoryQuery, Query()]) -> H
     )
 
 
-@named.get("/diff", responses=_READ)
-@own.get("/diff", responses=_READ)
+@named.get("/diff")
+@own.get("/diff", responses=error_responses(404))
 async def differences(playbook: Place, query: Annotated[DiffQuery, Query()]) -> DiffReply:
     """Return what came, went and changed between two versions."""
     before = await playbook.content_at(await playbook.version_number(query.before))
@@ -943,8 +936,8 @@ async def differences(playbook: Place, query: Annotated[DiffQuery, Query()]) -> 
     return DiffReply.of(found, changed=found.updated)
 
 
-@named.get("/archived", responses=_READ)
-@own.get("/archived", responses=error_responses())
+@named.get("/archived")
+@own.get("/archived")
 async def archive(
     playbook: Place, limit: Annotated[int, Query(ge=1, le=1_000, description="At most so many.")] = 100
 ) -> ArchiveReply:
@@ -958,13 +951,13 @@ async def archive(
     )
 
 
-@named.post("/rollback", name="rollback", responses=_CHANGE)
+@named.post("/rollback", name="rollback")
 async def rollback(playbook_id: PlaybookId, body: RollbackBody, edit: OwnEdit) -> WrittenReply:
     """Go back to a version. That is a new major version, and can be undone too."""
     return WrittenReply.about(playbook_id, edit, await go_back(edit, body.version))
 
 
-@own.post("/rollback", name="rollback", responses=_CHANGE)
+@own.post("/rollback", name="rollback")
 async def rollback_own(body: RollbackBody, edit: OwnEdit) -> ChangeReply:
     """Go back to an earlier version, votes and all. That is a new version, and can be undone too."""
     return edit.reply(await go_back(edit, body.version))
@@ -1033,8 +1026,8 @@ class SearchReply(Body):
     words_only: str | None = None
 
 
-@named.get("/search", responses=_READ)
-@own.get("/search", responses=_READ)
+@named.get("/search")
+@own.get("/search", responses=error_responses(404))
 async def search(
     playbook: Place,
     learner: Learner,
@@ -1081,7 +1074,7 @@ async def search(
 
 
 listed = APIRouter(prefix="/api/playbooks", tags=["playbooks"], route_class=KeyedRoute)
-templates = APIRouter(prefix="/api/templates", tags=["playbooks"])
+templates = APIRouter(prefix="/api/templates", tags=["playbooks"], route_class=DescribedRoute)
 
 RightName = Literal["read", "propose", "write", "own"]
 
@@ -1123,7 +1116,7 @@ class PlaybooksReply(Body):
     next: str | None
 
 
-@listed.get("", responses=error_responses())
+@listed.get("")
 async def list_all(
     sender: Sender, services: ServicesDep, page_query: Annotated[PageQuery, Query()]
 ) -> PlaybooksReply:
@@ -1145,7 +1138,7 @@ async def list_all(
     )
 
 
-@listed.post("", status_code=201, responses=error_responses(408, 409, 413), dependencies=[does("change")])
+@listed.post("", status_code=201, dependencies=[does("change")])
 async def create(
     body: CreateBody, sender: Sender, services: ServicesDep, op_id: OpId, response: Response
 ) -> EntryReply:
@@ -1195,7 +1188,7 @@ class TemplatesReply(Body):
     templates: list[TemplateReply]
 
 
-@templates.get("", name="list_all", responses=error_responses())
+@templates.get("", name="list_all")
 async def list_templates(_: Learner) -> TemplatesReply:
     """Return the templates, which are the same for everybody."""
     return TemplatesReply(templates=[TemplateReply.of(template(name)) for name in TEMPLATES])
@@ -1283,11 +1276,7 @@ class UndoneReply(Body):
     "/consolidate",
     response_model=ConsolidationReply,
     responses={
-        202: {
-            "model": ConsolidationRunReply,
-            "description": "A worker does it; ask for the run under its id",
-        },
-        **error_responses(404, 408, 409, 412, 413),
+        202: {"model": ConsolidationRunReply, "description": "A worker does it; ask for the run under its id"}
     },
     dependencies=[does("consolidate")],
 )
@@ -1323,7 +1312,7 @@ async def consolidate_playbook(
     )
 
 
-@named.get("/consolidations/{run_id}", responses=error_responses(404))
+@named.get("/consolidations/{run_id}")
 async def consolidation_run(
     playbook: Place, run_id: RunId, learner: Learner, services: ServicesDep
 ) -> ConsolidationRunReply:
@@ -1335,11 +1324,7 @@ async def consolidation_run(
     return ConsolidationRunReply.of(found)
 
 
-@named.post(
-    "/consolidate/undo",
-    responses=error_responses(404, 408, 409, 412, 413),
-    dependencies=[does("consolidate")],
-)
+@named.post("/consolidate/undo", dependencies=[does("consolidate")])
 async def undo_consolidation(body: UndoBody, edit: OwnEdit) -> UndoneReply:
     """Take back a run. Refused, with the ids, where one of its bullets has changed since."""
     etag = await edit.expected_etag()

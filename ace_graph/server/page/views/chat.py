@@ -173,9 +173,7 @@ async def show(
 
 @routes.post("/{conversation_id}/rename", dependencies=[does("converse")])
 async def rename_one(
-    conversation_id: ConversationName,
-    visitor: VisitorDep,
-    title: Annotated[str, Form(max_length=500)] = "",
+    conversation_id: ConversationName, visitor: VisitorDep, title: Annotated[str, Form(max_length=500)] = ""
 ) -> Response:
     """Give the conversation another title."""
     if title.strip():

@@ -25,14 +25,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.views import BULLET_KINDS, BulletFilter, BulletKind, BulletStatus, kind_of
 from ace_graph.playbooks.worth import Worth, read_worth
 from ace_graph.server.middleware import does
-from ace_graph.server.page.session import (
-    Done,
-    Flash,
-    OpenedDep,
-    PageForm,
-    PageRoute,
-    Visitor,
-)
+from ace_graph.server.page.session import Done, Flash, OpenedDep, PageForm, PageRoute, Visitor
 from ace_graph.server.routes.edit import ChangeReply
 from ace_graph.server.routes.playbook import (
     BulletPatch,
