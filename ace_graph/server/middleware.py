@@ -198,8 +198,14 @@ class AccessControl:
         try:
             if self._authenticator.development:
                 _check_local(scope, headers)
-            if scope["method"] not in _SAFE and headers.get("origin") not in self._origins:
-                _check_origin(scope, headers)
+            trusted = scope["method"] in _SAFE or headers.get("origin") in self._origins
+            if not trusted and from_elsewhere(scope, headers):
+                raise RequestRefused(  # noqa: TRY301  it is answered below
+                    403,
+                    "forbidden",
+                    "another website sent this: name it in ACE_SERVER_ORIGINS if it is yours; a proxy must "
+                    "pass on Host and X-Forwarded-Proto",
+                )
             # If the application is mounted under a prefix, ASGI's path includes it.
             if str(scope["path"]).removeprefix(scope.get("root_path", "")).startswith(self._prefix):
                 identity = await self._authenticator.identity(headers.get("authorization"))
@@ -340,16 +346,6 @@ def _origin(url: str) -> tuple[str, str, int | None] | None:
         return parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme)
     except ValueError:  # brackets that do not close, or a port that is no number
         return None
-
-
-def _check_origin(scope: Scope, headers: Headers) -> None:
-    if from_elsewhere(scope, headers):
-        raise RequestRefused(
-            403,
-            "forbidden",
-            "another website sent this: name it in ACE_SERVER_ORIGINS if it is yours; a proxy must pass on "
-            "Host and X-Forwarded-Proto",
-        )
 
 
 def _check_local(scope: Scope, headers: Headers) -> None:

@@ -375,7 +375,10 @@ class RunningTurns:
         self._check_capacity(learner_id)
         if request.temporary:
             return self._begin_temporary(request, learner_id, new_id)
-        await _check_playbooks(self._store, request, learner_id, teams)
+        user = learner_id if teams is None else Caller(learner_id, teams)
+        for ref in wanted_refs(request.playbooks, learner_id):
+            # Raises what the load of the turn would, which checks again, in its own transaction.
+            await open_playbook(self._store, ref.name, ref.owner, user)
         self._check_capacity(learner_id)
         conversation = request.conversation_id or new_id
         request_json = request.model_dump_json(by_alias=True)
@@ -617,16 +620,6 @@ class RunningTurns:
         live.fail(_forgotten() if forgotten else _left_to_next_server())
 
 
-async def _check_playbooks(
-    store: Store, request: ChatRequest, learner_id: str, teams: frozenset[str] | None
-) -> None:
-    """Raise what the load of the turn would for a playbook, which checks again, in its own transaction."""
-    refs = wanted_refs(request.playbooks, learner_id)
-    user = learner_id if teams is None else Caller(learner_id, teams)
-    for ref in refs:
-        await open_playbook(store, ref.name, ref.owner, user)
-
-
 def _retrieve_exception(loading: asyncio.Future[Snapshot]) -> None:
     """Keep asyncio from logging the error of a turn that ended before its router asked for the memory."""
     if not loading.cancelled():
@@ -680,7 +673,13 @@ async def _recover_forever(
     while True:
         try:
             if not turns.draining:
-                await _resume_orphans(turns, conversations)
+                busy = (
+                    turns.run_ids
+                )  # read once: a turn that is released here meanwhile is for another server
+                for ended in await conversations.give_up(busy):
+                    logger.error("[ACE Server] a turn is given up: run=%s: %s", ended.run_id, ended.reason)
+                for turn in await conversations.claim_orphans(busy):
+                    turns.resume(turn)
                 await _retry_unsaved(conversations, store)
         except AceError as error:
             logger.warning("[ACE Server] recovery failed and is tried again: %s", error)
@@ -688,15 +687,6 @@ async def _recover_forever(
             # The loop must not end. Only the class is logged, because the message may hold content.
             logger.error("[ACE Server] unexpected error in recovery: %s", error_location(error))  # noqa: TRY400
         await clock.sleep(INTERVAL_SECONDS)
-
-
-async def _resume_orphans(turns: RunningTurns, conversations: Conversations) -> None:
-    # Read once: a turn that is released here in the meantime is for another server.
-    busy = turns.run_ids
-    for ended in await conversations.give_up(busy):
-        logger.error("[ACE Server] a turn is given up: run=%s: %s", ended.run_id, ended.reason)
-    for turn in await conversations.claim_orphans(busy):
-        turns.resume(turn)
 
 
 async def _retry_unsaved(conversations: Conversations, store: Store) -> None:

@@ -33,7 +33,7 @@ class ConversationDatabase(ABC):
     named_tables: ClassVar[LiteralString]
     """The statement for those of two tables that the database has."""
 
-    thread_deletions: ClassVar[Sequence[LiteralString]]
+    _thread_deletions: ClassVar[Sequence[LiteralString]]
     """The statements that delete all checkpoints of one thread, within a transaction of ours."""
 
     _pruning: ClassVar[Sequence[LiteralString]]
@@ -86,6 +86,11 @@ class ConversationDatabase(ABC):
     def _messages_in(self, kept: Any) -> list[AnyMessage]:  # Any: of a checkpoint
         """Return the messages in what `_newest` has found."""
         return cast("list[AnyMessage]", kept)
+
+    async def delete_thread(self, thread_id: str, execute: Execute) -> None:
+        """Delete all checkpoints of a thread, within a transaction of ours."""
+        for statement in self._thread_deletions:
+            await execute(statement, (thread_id,))
 
     def prunings(self, thread_id: str, run_id: str) -> Sequence[tuple[LiteralString, Sequence[object]]]:
         """Return the statements that delete all checkpoints of a thread but the last one of a run.

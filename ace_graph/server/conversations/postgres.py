@@ -91,7 +91,7 @@ class PostgresConversations(ConversationDatabase):
     """A database on a server."""
 
     named_tables = "SELECT relname::text FROM pg_class WHERE relname IN (?, ?) AND pg_table_is_visible(oid)"
-    thread_deletions = (
+    _thread_deletions = (
         "DELETE FROM checkpoint_writes WHERE thread_id = ?",
         "DELETE FROM checkpoint_blobs WHERE thread_id = ?",
         "DELETE FROM checkpoints WHERE thread_id = ?",

@@ -150,46 +150,36 @@ class Conversations:
 
         Raises RequestRefused: 409 while a turn is under way in the conversation.
         """
-        thread, new = await self._database.transaction(partial(self._accept, turn))
-        return replace(turn, thread_id=thread, known="nothing" if new else "conversation")
-
-    async def _accept(self, turn: AcceptedTurn, execute: Execute) -> tuple[str, bool]:
-        """Return the thread, and whether the conversation is new."""
         now = self._clock.now().isoformat()
-        new = await execute(
-            "INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) "
-            "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
-            (turn.learner_id, turn.conversation_id, turn.thread_id, turn.title, now, now),
-        )
-        thread = await self._thread_of(execute, new, turn)
-        begun = await execute(
-            "INSERT INTO ace_runs (thread_id, run_id, learner_id, conversation_id, asked_json, owner, "
-            "lease_until, tries) VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (thread_id) DO NOTHING "
-            "RETURNING run_id",
-            (
-                thread,
-                turn.run_id,
-                turn.learner_id,
-                turn.conversation_id,
-                turn.request_json,
-                self._owner,
-                self._lease_end(),
-            ),
-        )
-        if not begun:
-            raise RequestRefused(
-                409, "busy", "a turn is under way in this conversation: wait for its end", retry_after=1
-            )
-        return thread, bool(new)
 
-    async def _thread_of(self, execute: Execute, new: list[Row], turn: AcceptedTurn) -> str:
-        rows = new or await execute(
-            "UPDATE ace_conversations SET used_at = ? WHERE learner_id = ? AND id = ? RETURNING thread_id",
-            (self._clock.now().isoformat(), turn.learner_id, turn.conversation_id),
-        )
-        if not rows:
-            raise RequestRefused(409, "busy", "this conversation is being deleted: try again", retry_after=1)
-        return str(rows[0][0])
+        async def work(execute: Execute) -> tuple[str, bool]:
+            new = await execute(
+                "INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) "
+                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
+                (turn.learner_id, turn.conversation_id, turn.thread_id, turn.title, now, now),
+            )
+            rows = new or await execute(
+                "UPDATE ace_conversations SET used_at = ? WHERE learner_id = ? AND id = ? "
+                "RETURNING thread_id",
+                (now, turn.learner_id, turn.conversation_id),
+            )
+            if not rows:
+                sentence = "this conversation is being deleted: try again"
+                raise RequestRefused(409, "busy", sentence, retry_after=1)
+            ids = (rows[0][0], turn.run_id, turn.learner_id, turn.conversation_id)
+            begun = await execute(
+                "INSERT INTO ace_runs (thread_id, run_id, learner_id, conversation_id, asked_json, owner, "
+                "lease_until, tries) VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (thread_id) DO NOTHING "
+                "RETURNING run_id",
+                (*ids, turn.request_json, self._owner, self._lease_end()),
+            )
+            if not begun:
+                sentence = "a turn is under way in this conversation: wait for its end"
+                raise RequestRefused(409, "busy", sentence, retry_after=1)
+            return str(rows[0][0]), bool(new)
+
+        thread, is_new = await self._database.transaction(work)
+        return replace(turn, thread_id=thread, known="nothing" if is_new else "conversation")
 
     async def renew(self, turn: AcceptedTurn) -> bool:
         """Extend the lease; False when the turn was taken over, or its learner forgotten."""
@@ -229,7 +219,7 @@ class Conversations:
                 )
             known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
             if not known:
-                await self._delete_threads([turn.thread_id], execute)
+                await self._database.delete_thread(turn.thread_id, execute)
             elif ended and answered:
                 for statement, values in self._database.prunings(turn.thread_id, turn.run_id):
                     await execute(statement, values)
@@ -249,14 +239,9 @@ class Conversations:
                 await execute("DELETE FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
             known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
             if not known:
-                await self._delete_threads([turn.thread_id], execute)
+                await self._database.delete_thread(turn.thread_id, execute)
 
         await self._database.transaction(work)
-
-    async def _delete_threads(self, threads: Sequence[str], execute: Execute) -> None:
-        for thread in threads:
-            for statement in self._database.thread_deletions:
-                await execute(statement, (thread,))
 
     async def release(self, turn: AcceptedTurn) -> None:
         """End the lease now, so that another server can claim the turn."""
@@ -378,7 +363,8 @@ class Conversations:
         gone = await execute(
             "DELETE FROM ace_conversations WHERE learner_id = ? RETURNING thread_id", (learner_id,)
         )
-        await self._delete_threads([str(row[0]) for row in gone], execute)
+        for row in gone:
+            await self._database.delete_thread(str(row[0]), execute)
         return len(gone)
 
     def _lease_end(self) -> float:
@@ -483,9 +469,8 @@ async def delete_conversation(database: ConversationDatabase, learner_id: str, c
             "(SELECT 1 FROM ace_runs r WHERE r.thread_id = ace_conversations.thread_id) RETURNING thread_id",
             (learner_id, conversation_id),
         )
-        for statement in database.thread_deletions if gone else ():
-            await execute(statement, (gone[0][0],))
         if gone:
+            await database.delete_thread(str(gone[0][0]), execute)
             await execute(
                 "DELETE FROM ace_given_up WHERE learner_id = ? AND conversation_id = ?",
                 (learner_id, conversation_id),

@@ -115,7 +115,7 @@ class SQLiteConversations(ConversationDatabase):
     """
 
     named_tables = "SELECT name FROM sqlite_master WHERE name IN (?, ?)"
-    thread_deletions = (
+    _thread_deletions = (
         "DELETE FROM writes WHERE thread_id = ?",
         "DELETE FROM checkpoints WHERE thread_id = ?",
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
@@ -248,9 +248,23 @@ class BulletReply(StrategyEntry):
     bullet: Bullet
 
 
-class BulletPatch(Body):
+class Patch(Body):
+    """The fields to change, at least one, and none to null."""
+
+    must_say: ClassVar[str]
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        given = self.model_fields_set
+        if not given or any(getattr(self, name) is None for name in given):
+            raise ValueError(f"must say {self.must_say}")
+        return self
+
+
+class BulletPatch(Patch):
     """The fields to change, at least one."""
 
+    must_say = "a new content, pinned or ttl_days"
     model_config = ConfigDict(
         json_schema_extra={"anyOf": [{"required": [name]} for name in ("content", "pinned", "ttl_days")]}
     )
@@ -279,13 +293,6 @@ class BulletPatch(Body):
             }
         ),
     ] = None
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> Self:
-        given = self.model_fields_set
-        if not given or any(getattr(self, name) is None for name in given):
-            raise ValueError("must say a new content, pinned or ttl_days")
-        return self
 
     def operations(self, bullet: Bullet) -> list[Operation]:
         """Return the operations that make the bullet so."""
@@ -512,22 +519,16 @@ class BulletBody(Body):
 MOST_BULLETS = 1_000
 
 
-class AboutPatch(Body):
+class AboutPatch(Patch):
     """The fields to change, at least one."""
 
+    must_say = "a description or a scope"
     model_config = ConfigDict(
         json_schema_extra={"anyOf": [{"required": ["description"]}, {"required": ["scope"]}]}
     )
 
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] | Absent = None
     scope: Scope | Absent = None
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> Self:
-        given = self.model_fields_set
-        if not given or any(getattr(self, name) is None for name in given):
-            raise ValueError("must say a description or a scope")
-        return self
 
 
 class UpdateBody(Body):
