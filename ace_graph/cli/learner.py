@@ -99,8 +99,8 @@ def export_(
     \b
     ace-graph learner export ada -o ada-everything.json
     """
-    from ace_graph.server.conversations.exporting import export_chunks
     from ace_graph.server.conversations.open import open_existing_conversations
+    from ace_graph.server.conversations.repository import export_chunks
 
     settings = call.settings()
 

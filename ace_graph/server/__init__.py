@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ace_graph.server.app import create_app
-    from ace_graph.server.lifespan import Overrides
     from ace_graph.server.page.mount import mount_page
+    from ace_graph.server.services import Overrides
 
 __all__ = ["Overrides", "create_app", "mount_page"]
 
 _HOMES = {
-    "Overrides": "ace_graph.server.lifespan",
+    "Overrides": "ace_graph.server.services",
     "create_app": "ace_graph.server.app",
     "mount_page": "ace_graph.server.page.mount",
 }

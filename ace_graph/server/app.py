@@ -6,8 +6,8 @@ app = create_app(settings)          # uvicorn module:app serves it; `ace-graph s
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,14 +23,13 @@ from starlette.routing import Match
 from ace_graph.base.clock import Clock, SystemClock
 from ace_graph.base.errors import AceError, ConfigurationError, RequestRefused
 from ace_graph.base.settings import Settings
-from ace_graph.server.auth import make_authenticator
+from ace_graph.server.auth import Authenticator
 from ace_graph.server.errors import (
     error_response,
     http_error_for,
     http_exception_response,
-    validation_error_response,
+    validation_message,
 )
-from ace_graph.server.lifespan import Overrides, open_services
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.middleware import (
     OPERATOR_HEADER,
@@ -40,17 +39,8 @@ from ace_graph.server.middleware import (
     body_too_large,
 )
 from ace_graph.server.page.mount import page_app, serve_page
-from ace_graph.server.routes import (
-    consolidation,
-    conversations,
-    health,
-    learner,
-    playbook,
-    playbooks,
-    sharing,
-    trajectories,
-)
-from ace_graph.server.services import Services
+from ace_graph.server.routes import conversations, health, learner, playbook, sharing, trajectories
+from ace_graph.server.services import Overrides, open_services
 
 # CORS: web pages of the origins in ACE_SERVER_ORIGINS may call the server from a browser, with a token.
 
@@ -86,8 +76,8 @@ def allow_origins(app: FastAPI, origins: Sequence[str]) -> None:
 
 _ROUTERS: tuple[APIRouter, ...] = (
     *(conversations.chatting, conversations.routes),
-    *(playbook.own, playbooks.routes, playbook.named, playbooks.templates),
-    *(consolidation.routes, sharing.routes, sharing.own),
+    *(playbook.own, playbook.listed, playbook.named, playbook.templates),
+    *(sharing.routes, sharing.own),
     *(trajectories.routes, trajectories.judging),
     *(learner.routes, learner.all_routes, health.routes),
 )
@@ -122,11 +112,23 @@ def create_app(
     Raises ConfigurationError for settings that can't be used, and where a file of the page is missing.
     """
     own_clock, metrics = clock or SystemClock(), Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            opened = open_services(settings, overrides or Overrides(), metrics, own_clock)
+            try:
+                app.state.services = await stack.enter_async_context(opened)
+            except AceError as error:
+                app.state.startup_error = error
+                raise
+            yield
+
     app = FastAPI(
         title="ace-graph",
         version=version("ace-graph"),
         description=_DESCRIPTION,
-        lifespan=_lifespan(lambda: open_services(settings, overrides or Overrides(), metrics, own_clock)),
+        lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
         telemetry=_NO_TELEMETRY,
@@ -135,10 +137,7 @@ def create_app(
         redirect_slashes=False,  # the target would be taken from the request's Host header
     )
     _add_error_handlers(app, settings.server_body_bytes)
-    authenticator, rate = (
-        make_authenticator(settings, own_clock),
-        TokenBucket(settings.server_rate, own_clock),
-    )
+    authenticator, rate = Authenticator(settings, own_clock), TokenBucket(settings.server_rate, own_clock)
     app.add_middleware(
         AccessControl,
         authenticator=authenticator,
@@ -155,49 +154,21 @@ def create_app(
     return app
 
 
-def _lifespan(
-    opened: Callable[[], AbstractAsyncContextManager[Services]],
-) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with AsyncExitStack() as stack:
-            try:
-                app.state.services = await stack.enter_async_context(opened())
-            except AceError as error:
-                app.state.startup_error = error
-                raise
-            yield
-
-    return lifespan
-
-
 def _add_error_handlers(app: FastAPI, max_bytes: int) -> None:
-    async def handle_ace_error(_: Request, error: Exception) -> Response:
-        return error_response(http_error_for(error))
-
-    async def handle_http_exception(request: Request, error: Exception) -> Response:
-        if not isinstance(error, HTTPException) or error.status_code == 413:
+    async def handle(request: Request, error: Exception) -> Response:
+        if isinstance(error, RequestValidationError):
+            return error_response(RequestRefused(422, "invalid", validation_message(error.errors())))
+        if not isinstance(error, HTTPException):
+            return error_response(http_error_for(error))
+        if error.status_code == 413:
             return error_response(body_too_large(max_bytes))
         response = http_exception_response(error)
         if error.status_code == 405:
             response.headers["Allow"] = ", ".join(sorted(_methods(request)))
         return response
 
-    async def handle_validation_error(_: Request, error: Exception) -> Response:
-        return (
-            validation_error_response(error)
-            if isinstance(error, RequestValidationError)
-            else error_response(http_error_for(error))
-        )
-
-    handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
-        RequestRefused: handle_ace_error,
-        AceError: handle_ace_error,
-        HTTPException: handle_http_exception,
-        RequestValidationError: handle_validation_error,
-    }
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)
+    for kind in (RequestRefused, AceError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, handle)
 
 
 def _methods(request: Request) -> set[str]:

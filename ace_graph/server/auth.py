@@ -15,7 +15,7 @@ import urllib.request
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, cast
+from typing import Literal, NamedTuple, cast
 
 import jwt
 from pydantic import SecretStr
@@ -197,63 +197,35 @@ class Identity(NamedTuple):
         return Identity(learner, None if self.teams is None else frozenset(), operator=self.learner)
 
 
-class Authenticator(Protocol):
-    """Finds the learner of a request."""
+class Authenticator:
+    """Finds out who sends a request.
+
+    Tokens are signed with a private key whose public key is in a key set, or with a shared secret (HS256).
+    Without both everybody is the learner `local`, for requests of this machine only.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        """Raises ConfigurationError for a weak secret."""
+        self._settings = settings
+        self._keys = None if settings.jwks is None else KeySet(settings.jwks, clock)
+        secret = settings.jwt_secret if self._keys is None else None
+        self._secret = None if secret is None else _checked(secret)
 
     @property
     def development(self) -> bool:
         """Whether no token is needed and everybody is one learner."""
-        ...
+        return self._keys is None and self._secret is None
 
     async def identity(self, authorization: str | None) -> Identity:
         """Return who sends a request with this header. Raises RequestRefused (401, or 503)."""
-        ...
-
-
-class Accepted(NamedTuple):
-    """The audience that a token must name where it names one, and the claims of teams and of operators."""
-
-    audience: str | None
-    teams_claim: str | None
-    operator_claim: str | None
-
-
-class DevelopmentAuthenticator:
-    """Used without a secret: everybody is the learner `local`. For requests of this machine only."""
-
-    development = True
-
-    async def identity(self, authorization: str | None) -> Identity:
-        """Return the learner `local`."""
-        return Identity(DEVELOPMENT_LEARNER)
-
-
-class SecretAuthenticator:
-    """Tokens signed with a shared secret (HS256)."""
-
-    development = False
-
-    def __init__(self, secret: str, accepted: Accepted) -> None:
-        self._secret = secret
-        self._accepted = accepted
-
-    async def identity(self, authorization: str | None) -> Identity:
-        """Return the subject of the token."""
-        return _identity(_bearer_token(authorization), self._secret, "HS256", self._accepted)
-
-
-class KeySetAuthenticator:
-    """Tokens signed with a private key whose public key is in a key set."""
-
-    development = False
-
-    def __init__(self, keys: KeySet, accepted: Accepted) -> None:
-        self._keys = keys
-        self._accepted = accepted
-
-    async def identity(self, authorization: str | None) -> Identity:
-        """Return the subject of the token."""
-        token = _bearer_token(authorization)
+        if self.development:
+            return Identity(DEVELOPMENT_LEARNER)
+        scheme, _, token = (authorization or "").strip().partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token or len(token) > MAX_TOKEN_CHARS:
+            raise _unauthorized("no_token", "send a bearer token: Authorization: Bearer ...")
+        if self._keys is None:
+            return self._identity(token, self._secret, "HS256")
         try:
             key_id = cast("Mapping[str, object]", jwt.get_unverified_header(token)).get("kid")
         except jwt.PyJWTError as error:
@@ -261,17 +233,32 @@ class KeySetAuthenticator:
         key = await self._keys.find(key_id if isinstance(key_id, str) else None)
         if key is None:
             raise _unauthorized("invalid_token", "the token is not valid")
-        return _identity(token, key.key, key.algorithm_name, self._accepted)
+        return self._identity(token, key.key, key.algorithm_name)
 
-
-def make_authenticator(settings: Settings, clock: Clock) -> Authenticator:
-    """Return the authenticator of these settings. Raises ConfigurationError for a weak secret."""
-    accepted = Accepted(settings.jwt_audience, settings.jwt_teams_claim, settings.jwt_operator_claim)
-    if settings.jwks is not None:
-        return KeySetAuthenticator(KeySet(settings.jwks, clock), accepted)
-    if settings.jwt_secret is None:
-        return DevelopmentAuthenticator()
-    return SecretAuthenticator(_checked(settings.jwt_secret), accepted)
+    def _identity(self, token: str, key: object, algorithm: str) -> Identity:
+        """Return the subject of the token, with its teams and whether it is an operator's."""
+        settings = self._settings
+        try:
+            claims = cast(
+                "Mapping[str, object]",
+                jwt.decode(
+                    token,
+                    key,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # PyJWT's own union of key classes
+                    algorithms=[algorithm],
+                    audience=settings.jwt_audience,
+                    options={"require": list(_REQUIRED_CLAIMS), "verify_iat": False},
+                ),
+            )
+            name, operator = settings.jwt_teams_claim, settings.jwt_operator_claim
+            # A token without the claim, or with another value than a list of names, is of nobody's team.
+            teams = None if name is None else listed_teams(claims.get(name))
+            operates = operator is not None and claims.get(operator) is True
+            return Identity(checked_learner_id(claims["sub"]), teams, may_operate=operates)
+        except jwt.ExpiredSignatureError as error:
+            raise _unauthorized("expired_token", "the token has expired") from error
+        except (jwt.PyJWTError, InvalidContext, ValueError) as error:
+            logger.info("[ACE Server] a token was refused: %s", type(error).__name__)
+            raise _unauthorized("invalid_token", "the token is not valid") from error
 
 
 def _checked(configured: SecretStr) -> str:
@@ -310,38 +297,6 @@ def make_token(settings: Settings, learner: str, until: datetime, *, operator: b
             )
         claims[settings.jwt_operator_claim] = True
     return jwt.encode(claims, _checked(settings.jwt_secret), algorithm="HS256")
-
-
-def _bearer_token(authorization: str | None) -> str:
-    scheme, _, token = (authorization or "").strip().partition(" ")
-    token = token.strip()
-    if scheme.lower() != "bearer" or not token or len(token) > MAX_TOKEN_CHARS:
-        raise _unauthorized("no_token", "send a bearer token: Authorization: Bearer ...")
-    return token
-
-
-def _identity(token: str, key: object, algorithm: str, accepted: Accepted) -> Identity:
-    try:
-        claims = cast(
-            "Mapping[str, object]",
-            jwt.decode(
-                token,
-                key,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # PyJWT's own union of key classes
-                algorithms=[algorithm],
-                audience=accepted.audience,
-                options={"require": list(_REQUIRED_CLAIMS), "verify_iat": False},
-            ),
-        )
-        name = accepted.teams_claim
-        # A token without the claim, or with another value than a list of names, is of nobody's team.
-        teams = None if name is None else listed_teams(claims.get(name))
-        operates = accepted.operator_claim is not None and claims.get(accepted.operator_claim) is True
-        return Identity(checked_learner_id(claims["sub"]), teams, may_operate=operates)
-    except jwt.ExpiredSignatureError as error:
-        raise _unauthorized("expired_token", "the token has expired") from error
-    except (jwt.PyJWTError, InvalidContext, ValueError) as error:
-        logger.info("[ACE Server] a token was refused: %s", type(error).__name__)
-        raise _unauthorized("invalid_token", "the token is not valid") from error
 
 
 def _unauthorized(code: str, message: str) -> RequestRefused:

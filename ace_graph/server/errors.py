@@ -15,37 +15,14 @@ from pathlib import PurePath
 from typing import Any, cast
 from uuid import uuid4
 
-from fastapi.exceptions import RequestValidationError
+from fastapi.dependencies.models import Dependant
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from ace_graph.base.errors import (
-    ChangeRefused,
-    CommitContention,
-    CommitTooOld,
-    ConfigurationError,
-    DailyTokensUsed,
-    HistoryTooShort,
-    InvalidContext,
-    InvalidGrant,
-    InvalidMessage,
-    InvalidMode,
-    InvalidPlaybook,
-    LearnerForgotten,
-    ModelError,
-    PlaybookChanged,
-    PlaybookExists,
-    PlaybookForbidden,
-    PlaybookNotFound,
-    ProposalNotFound,
-    ReflectionNotFound,
-    RequestRefused,
-    StoreError,
-    StoreUnavailable,
-    TrajectoryClosed,
-    TrajectoryNotFound,
-)
+from ace_graph.base import errors
+from ace_graph.base.errors import RequestRefused
 
 # The id of the current request, for log lines and the response header.
 
@@ -150,28 +127,28 @@ def _unit(bounds: _Bounds) -> str:
 
 
 _HTTP_ERRORS: tuple[tuple[type[Exception], int, str, str], ...] = (
-    (InvalidMode, 422, "invalid", "the mode is one of cot, tot and react"),
-    (InvalidMessage, 422, "invalid", "there is no message to answer"),
-    (InvalidContext, 422, "invalid", "the request can't be carried out as it is"),
-    (ModelError, 502, "model_failed", "the model gave no answer: try again later"),
-    (LearnerForgotten, 409, "forgotten", "the learner was forgotten meanwhile: start again"),
-    (CommitTooOld, 409, "too_old", "this is so old that it may have been stored before: start again"),
-    (CommitContention, 503, "busy", "too much is written at once: try again"),
-    (StoreUnavailable, 503, "memory_unavailable", "the memory can't be reached: try again later"),
-    (HistoryTooShort, 404, "not_found", "the history does not hold this version"),
-    (StoreError, 500, "memory_failed", "the memory can't be read or written"),
-    (PlaybookNotFound, 404, "not_found", "there is no such playbook of yours"),
-    (PlaybookForbidden, 403, "forbidden", "you may read this playbook, and not do this with it"),
-    (ProposalNotFound, 404, "not_found", "there is no such proposal that could be decided"),
-    (InvalidGrant, 409, "refused", "this playbook can't be shared like this"),
-    (PlaybookExists, 409, "exists", "there is a playbook of this name: choose another one"),
-    (PlaybookChanged, 412, "changed", "the playbook was changed meanwhile: read it again"),
-    (InvalidPlaybook, 409, "refused", "this can't be done with a playbook, or not under this name"),
-    (ReflectionNotFound, 404, "not_found", "there is no such reflection of yours"),
-    (TrajectoryClosed, 409, "closed", "this turn is complete: its first outcome stays"),
-    (TrajectoryNotFound, 404, "not_found", "there is no such turn of yours"),
-    (ChangeRefused, 409, "refused", "this change can't be made"),
-    (ConfigurationError, 500, "misconfigured", "the server is not set up for this"),
+    (errors.InvalidMode, 422, "invalid", "the mode is one of cot, tot and react"),
+    (errors.InvalidMessage, 422, "invalid", "there is no message to answer"),
+    (errors.InvalidContext, 422, "invalid", "the request can't be carried out as it is"),
+    (errors.ModelError, 502, "model_failed", "the model gave no answer: try again later"),
+    (errors.LearnerForgotten, 409, "forgotten", "the learner was forgotten meanwhile: start again"),
+    (errors.CommitTooOld, 409, "too_old", "this is so old that it may have been stored before: start again"),
+    (errors.CommitContention, 503, "busy", "too much is written at once: try again"),
+    (errors.StoreUnavailable, 503, "memory_unavailable", "the memory can't be reached: try again later"),
+    (errors.HistoryTooShort, 404, "not_found", "the history does not hold this version"),
+    (errors.StoreError, 500, "memory_failed", "the memory can't be read or written"),
+    (errors.PlaybookNotFound, 404, "not_found", "there is no such playbook of yours"),
+    (errors.PlaybookForbidden, 403, "forbidden", "you may read this playbook, and not do this with it"),
+    (errors.ProposalNotFound, 404, "not_found", "there is no such proposal that could be decided"),
+    (errors.InvalidGrant, 409, "refused", "this playbook can't be shared like this"),
+    (errors.PlaybookExists, 409, "exists", "there is a playbook of this name: choose another one"),
+    (errors.PlaybookChanged, 412, "changed", "the playbook was changed meanwhile: read it again"),
+    (errors.InvalidPlaybook, 409, "refused", "this can't be done with a playbook, or not under this name"),
+    (errors.ReflectionNotFound, 404, "not_found", "there is no such reflection of yours"),
+    (errors.TrajectoryClosed, 409, "closed", "this turn is complete: its first outcome stays"),
+    (errors.TrajectoryNotFound, 404, "not_found", "there is no such turn of yours"),
+    (errors.ChangeRefused, 409, "refused", "this change can't be made"),
+    (errors.ConfigurationError, 500, "misconfigured", "the server is not set up for this"),
 )
 
 
@@ -179,11 +156,11 @@ def http_error_for(error: BaseException) -> RequestRefused:
     """Return the HTTP error for `error`; for an unexpected one a 500 that says nothing about it."""
     if isinstance(error, RequestRefused):
         return error
-    if isinstance(error, DailyTokensUsed):
+    if isinstance(error, errors.DailyTokensUsed):
         return RequestRefused(429, "daily_tokens", str(error), retry_after=error.seconds)
     for kind, status, code, sentence in _HTTP_ERRORS:
         if isinstance(error, kind):
-            if type(error) is ChangeRefused:  # its message is for who asked, as on the command line
+            if type(error) is errors.ChangeRefused:  # its message is for who asked, as on the command line
                 sentence = f"{sentence}: {error}"[:_MOST_CHARS]
             return RequestRefused(status, code, sentence, retry_after=5 if status == 503 else None)
     return RequestRefused(500, "internal", "something went wrong inside: it is in the server's log")
@@ -240,6 +217,40 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:  # Any: 
     }
 
 
+class DescribedRoute(APIRoute):
+    """A route whose documented errors follow from what it reads; others are said by `responses`.
+
+    Something in the path or under an ETag may not be there, and have another version; a body may be too large
+    or too slow; a key may be in use.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        endpoint: Callable[..., Any],  # Any: FastAPI's own
+        *,
+        responses: dict[int | str, dict[str, Any]] | None = None,
+        **given: Any,  # what APIRoute takes
+    ) -> None:
+        super().__init__(path, endpoint, responses={**error_responses(), **(responses or {})}, **given)
+        read = _headers(self.dependant)
+        inferred = {404, 412} if "If-Match" in read else set[int]()
+        if "{" in path:
+            inferred.add(404)
+        if self.body_field is not None and self.body_field.field_info.is_required():
+            inferred |= {408, 413}
+        if "Idempotency-Key" in read:
+            inferred.add(409)
+        for status in inferred - self.responses.keys():
+            self.responses[status] = error_responses(status)[status]
+            self.response_fields[status] = self.response_fields[401]
+
+
+def _headers(dependant: Dependant) -> set[str]:
+    own = {parameter.alias for parameter in dependant.header_params}
+    return own.union(*map(_headers, dependant.dependencies))
+
+
 def error_response(error: RequestRefused) -> JSONResponse:
     """Return the response for an error."""
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
@@ -258,8 +269,3 @@ def http_exception_response(error: HTTPException) -> JSONResponse:
     response = error_response(RequestRefused(status, code, sentence))
     response.headers.update(error.headers or {})
     return response
-
-
-def validation_error_response(error: RequestValidationError) -> JSONResponse:
-    """Return the response for a request that does not validate: each wrong field and what it must be."""
-    return error_response(RequestRefused(422, "invalid", validation_message(error.errors())))

@@ -17,14 +17,13 @@ from typing import Annotated, Any, cast
 
 from fastapi import Depends, Header, Request, Response
 from fastapi.params import Depends as Dependency
-from fastapi.routing import APIRoute
 from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.base.errors import RequestRefused, StoreError
 from ace_graph.memory.catalogue import DEFAULT
-from ace_graph.server.auth import LEARNER_AUTHOR, Identity
+from ace_graph.server.auth import LEARNER_AUTHOR
 from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row
-from ace_graph.server.errors import error_responses
+from ace_graph.server.errors import DescribedRoute
 from ace_graph.server.services import Sender, ServicesDep
 
 logger = logging.getLogger("ace_graph")
@@ -78,8 +77,16 @@ async def _begin(
     if idempotency_key is None:
         return
     asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode()
-    key, what = _digest_of(sender, idempotency_key), _digest(asked + await request.body())
-    database, place = services.conversations.database, _used_up_for(request)
+    # The beginning of all op ids under a key. An operator's keys are apart.
+    whose = [sender.learner, idempotency_key]
+    if sender.author != LEARNER_AUTHOR:
+        whose.append(sender.author)
+    key, what = f"http-{_digest(json.dumps(whose).encode())}", _digest(asked + await request.body())
+    # A key is used up for a playbook with all that is asked about it, elsewhere for one path.
+    place = str(request.path_params.get("playbook_id", request.url.path))
+    if f"{place}/".startswith("/api/playbook/"):
+        place = DEFAULT
+    database = services.conversations.database
     keyed = _KeyedRequest(database, sender.learner, f"{key} {place}", what, f"{key}-{what}")
     now = services.clock.now()
     at, lost = now.isoformat(), (now - _LOST_AFTER).isoformat()
@@ -115,7 +122,7 @@ OpId = Annotated[str | None, Depends(_op_id)]
 """The op id of what a request with a key asks for, as an argument of a route; None without a key."""
 
 
-class KeyedRoute(APIRoute):
+class KeyedRoute(DescribedRoute):
     """A route whose changes take an `Idempotency-Key`; pass it to the router as `route_class`.
 
     What the router depends on, such as the right to read the playbook, is checked before the key.
@@ -128,15 +135,11 @@ class KeyedRoute(APIRoute):
         *,
         methods: set[str] | list[str] | None = None,
         dependencies: Sequence[Dependency] | None = None,
-        responses: dict[int | str, dict[str, Any]] | None = None,
         **given: Any,  # what APIRoute takes
     ) -> None:
         if methods and "GET" not in methods:
             dependencies = [*(dependencies or ()), Depends(_begin)]
-            responses = {**error_responses(409), **(responses or {})}
-        super().__init__(
-            path, endpoint, methods=methods, dependencies=dependencies, responses=responses, **given
-        )
+        super().__init__(path, endpoint, methods=methods, dependencies=dependencies, **given)
 
     def get_route_handler(self) -> _Handler:
         """Return FastAPI's handler, which keeps the reply to a request with a key, or sends the one kept."""
@@ -180,22 +183,6 @@ async def _end(request: Request, response: Response | None) -> None:
         )
     except StoreError as error:  # the change is made: a repetition is known by its op id
         logger.warning("[ACE Server] a reply could not be kept: %s", type(error).__name__)
-
-
-def _digest_of(sender: Identity, idempotency_key: str) -> str:
-    """The beginning of all op ids under a key. An operator's keys are apart."""
-    whose = [sender.learner, idempotency_key]
-    if sender.author != LEARNER_AUTHOR:
-        whose.append(sender.author)
-    return f"http-{_digest(json.dumps(whose).encode())}"
-
-
-def _used_up_for(request: Request) -> str:
-    """What a key is used up for: a playbook with all that is asked about it, elsewhere one path."""
-    path, playbook_id = request.url.path, request.path_params.get("playbook_id")
-    if playbook_id is None and f"{path}/".startswith("/api/playbook/"):
-        return DEFAULT
-    return path if playbook_id is None else str(playbook_id)
 
 
 def _digest(data: bytes) -> str:

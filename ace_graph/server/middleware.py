@@ -9,7 +9,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, MutableMapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from fastapi import Depends, HTTPException
@@ -23,7 +23,7 @@ from ace_graph.base.off_loop import working_for
 from ace_graph.base.telemetry import audit_operator
 from ace_graph.server.auth import Act, Authenticator, Identity
 from ace_graph.server.errors import REQUEST_ID, error_location, error_response, http_error_for, request_id_of
-from ace_graph.server.metrics import continued_trace
+from ace_graph.server.metrics import Metrics, continued_trace
 
 # Limits the size of a request's body, and the time that it may take to arrive.
 
@@ -198,8 +198,14 @@ class AccessControl:
         try:
             if self._authenticator.development:
                 _check_local(scope, headers)
-            if scope["method"] not in _SAFE and headers.get("origin") not in self._origins:
-                _check_origin(scope, headers)
+            trusted = scope["method"] in _SAFE or headers.get("origin") in self._origins
+            if not trusted and from_elsewhere(scope, headers):
+                raise RequestRefused(  # noqa: TRY301  it is answered below
+                    403,
+                    "forbidden",
+                    "another website sent this: name it in ACE_SERVER_ORIGINS if it is yours; a proxy must "
+                    "pass on Host and X-Forwarded-Proto",
+                )
             # If the application is mounted under a prefix, ASGI's path includes it.
             if str(scope["path"]).removeprefix(scope.get("root_path", "")).startswith(self._prefix):
                 identity = await self._authenticator.identity(headers.get("authorization"))
@@ -342,16 +348,6 @@ def _origin(url: str) -> tuple[str, str, int | None] | None:
         return None
 
 
-def _check_origin(scope: Scope, headers: Headers) -> None:
-    if from_elsewhere(scope, headers):
-        raise RequestRefused(
-            403,
-            "forbidden",
-            "another website sent this: name it in ACE_SERVER_ORIGINS if it is yours; a proxy must pass on "
-            "Host and X-Forwarded-Proto",
-        )
-
-
 def _check_local(scope: Scope, headers: Headers) -> None:
     """Refuse other machines, and host names that may be another site's (DNS rebinding)."""
     client: object = (scope.get("client") or ("",))[0]
@@ -381,16 +377,10 @@ _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
-class RequestObserver(Protocol):
-    """Counts requests for the metrics."""
-
-    def request_answered(self, method: str, route: str, status: int, seconds: float) -> None: ...
-
-
 class AccessLogMiddleware:
     """The outermost ASGI middleware."""
 
-    def __init__(self, app: ASGIApp, *, clock: Clock, observer: RequestObserver) -> None:
+    def __init__(self, app: ASGIApp, *, clock: Clock, observer: Metrics) -> None:
         self._app = app
         self._clock = clock
         self._observer = observer

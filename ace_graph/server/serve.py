@@ -15,7 +15,6 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 from typing import cast
 
 import uvicorn
@@ -28,10 +27,9 @@ from ace_graph.server.app import create_app
 from ace_graph.server.connection_limits import bound_sockets, bounded_protocol, socket_limits
 from ace_graph.server.conversations.open import conversations_location
 from ace_graph.server.errors import RequestIds
-from ace_graph.server.lifespan import Overrides
 from ace_graph.server.metrics import exported_spans
 from ace_graph.server.middleware import is_loopback
-from ace_graph.server.services import Services
+from ace_graph.server.services import Overrides, Services
 from ace_graph.stores import redacted_url
 
 logger = logging.getLogger("ace_graph")
@@ -111,16 +109,12 @@ def _startup_error(app: FastAPI) -> AceError | None:
 def _ignored_signals() -> Generator[None]:
     """Ignore the signal that uvicorn raises again after its shutdown, so that the program goes on."""
     signals = (signal.SIGINT, signal.SIGTERM)
-    before = {each: signal.signal(each, _ignored) for each in signals}
+    before = {number: signal.signal(number, lambda _number, _frame: None) for number in signals}
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-
-def _ignored(_number: int, _frame: FrameType | None) -> None:
-    """Do nothing."""
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Server(uvicorn.Server):
@@ -142,8 +136,8 @@ class _Server(uvicorn.Server):
             gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
             # While a thread reads a long text, the event loop waits 1 ms for the interpreter, not 5 ms.
             sys.setswitchinterval(_SWITCH_SECONDS)
-            for each in self.servers:
-                for bound in each.sockets:
+            for listener in self.servers:
+                for bound in listener.sockets:
                     host, port = bound.getsockname()[:2]
                     logger.info("[ACE Server] listening on %s", _address(host, port))
                     if self._page:

@@ -10,7 +10,7 @@ import pytest
 from ace_graph.base.clock import SystemClock
 from ace_graph.base.errors import RequestRefused
 from ace_graph.base.settings import Settings
-from ace_graph.server.auth import Identity, make_authenticator
+from ace_graph.server.auth import Authenticator, Identity
 from tests.cli.commands import Commands
 
 SECRET = "a secret of a test, long enough for HS256"
@@ -27,7 +27,7 @@ def signing(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
 
 async def _identity(printed: str, **changed: object) -> Identity:
     settings = Settings.load().model_copy(update=changed)
-    return await make_authenticator(settings, SystemClock()).identity(f"Bearer {printed.strip()}")
+    return await Authenticator(settings, SystemClock()).identity(f"Bearer {printed.strip()}")
 
 
 async def test_the_server_takes_the_token_for_the_learner(signing: Commands) -> None:

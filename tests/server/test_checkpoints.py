@@ -16,7 +16,7 @@ from ace_graph.graph import ACEGraph
 from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, TurnCheckpointer
 from ace_graph.server.conversations.repository import AcceptedTurn
 from ace_graph.server.schemas import ChatRequest, reply_of
-from ace_graph.server.turns.run_turn import LiveTurn, TurnWork, run_turn
+from ace_graph.server.turns import LiveTurn, TurnWork, run_turn
 from ace_graph.testing import ScriptedModel
 from tests.server.test_chat import model
 

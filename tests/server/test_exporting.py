@@ -12,7 +12,7 @@ from langchain_core.messages import AnyMessage
 from starlette.types import Message
 
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.exporting import export_chunks
+from ace_graph.server.conversations.repository import export_chunks
 from ace_graph.server.services import Services
 from tests.server.serving import Json, Served, bearer, serving, settings_for
 from tests.server.test_chat import model

@@ -26,7 +26,7 @@ from ace_graph.base.settings import Settings
 from ace_graph.hosts.mcp_server.access import Call, one_learner, open_memory
 from ace_graph.hosts.mcp_server.server import build_server
 from ace_graph.memory.stores.base import checked_learner_id
-from ace_graph.server.auth import Identity, make_authenticator
+from ace_graph.server.auth import Authenticator, Identity
 from ace_graph.server.connection_limits import bound_sockets, bounded_protocol, socket_limits
 from ace_graph.server.errors import http_exception_response
 from ace_graph.server.middleware import AccessControl, TokenBucket, is_loopback, sender_of
@@ -72,7 +72,7 @@ async def token_subject(call: Call) -> Identity:
 async def http_app(settings: Settings, store: str | None = None) -> AsyncGenerator[ASGIApp]:
     """Yield the ASGI application, for this event loop. Raises ConfigurationError, StoreError."""
     clock = SystemClock()
-    authenticator, rate = make_authenticator(settings, clock), TokenBucket(settings.server_rate, clock)
+    authenticator, rate = Authenticator(settings, clock), TokenBucket(settings.server_rate, clock)
     async with open_memory(settings, token_subject, store) as memory:
         server = build_server(memory)
         inner = server.streamable_http_app()

@@ -81,7 +81,12 @@ async def clean_conversations(
     Raises StoreUnavailable.
     """
     gone = set[str]()
-    for query, bound in _queries(limits, now):
+    queries: list[tuple[LiteralString, object]] = []
+    if limits.days is not None:
+        queries.append((_IDLE, (now - timedelta(days=limits.days)).isoformat()))
+    if limits.kept is not None:
+        queries.append((_TOO_MANY, limits.kept))
+    for query, bound in queries:
         async for row in _matching(database, query, bound):
             if str(row[2]) in gone or not (dry_run or await _delete(database, row)):
                 continue
@@ -91,15 +96,6 @@ async def clean_conversations(
     if gone and not dry_run:
         await database.scrub()
     return len(gone)
-
-
-def _queries(limits: ConversationLimits, now: datetime) -> list[tuple[LiteralString, object]]:
-    queries: list[tuple[LiteralString, object]] = []
-    if limits.days is not None:
-        queries.append((_IDLE, (now - timedelta(days=limits.days)).isoformat()))
-    if limits.kept is not None:
-        queries.append((_TOO_MANY, limits.kept))
-    return queries
 
 
 async def _matching(
@@ -120,8 +116,8 @@ async def _delete(database: ConversationDatabase, row: Row) -> bool:
 
     async def delete(execute: Execute) -> bool:
         gone = await execute(_DELETE, row)
-        for statement in database.thread_deletions if gone else ():
-            await execute(statement, (row[2],))
+        if gone:
+            await database.delete_thread(str(row[2]), execute)
         return bool(gone)
 
     return await database.transaction(delete)

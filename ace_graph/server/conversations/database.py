@@ -1,91 +1,117 @@
-"""The protocol of a database of conversations, which SQLite and PostgreSQL implement.
+"""A database of conversations: what SQLite and PostgreSQL have in common, and its tables.
 
 Statements have `?` for a value, which `PostgresDatabase` replaces by its own placeholder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Final, LiteralString, Protocol, TypeVar
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Final, LiteralString, TypeVar, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from ace_graph.base.errors import OtherSchema
+from ace_graph.base.errors import OtherSchema, StoreUnavailable
 
 R = TypeVar("R")
 Row = tuple[object, ...]
-Statement = tuple[LiteralString, Sequence[object]]
-"""The text of a statement, and its values."""
 Execute = Callable[[LiteralString, Sequence[object]], Coroutine[Any, Any, list[Row]]]  # Any: asyncio's own
 """Runs one statement in a transaction and returns its rows."""
 Work = Callable[[Execute], Coroutine[Any, Any, R]]  # Any: asyncio's own
 """What a transaction does. It awaits its statements and nothing else."""
 
 
-class ConversationDatabase(Protocol):
+class ConversationDatabase(ABC):
     """An open database with our tables and LangGraph's checkpoints."""
 
-    @property
-    def saver(self) -> BaseCheckpointSaver[str]:
-        """LangGraph's checkpointer on the same database."""
-        ...
+    saver: BaseCheckpointSaver[str]
+    """LangGraph's checkpointer on the same database."""
 
+    named_tables: ClassVar[LiteralString]
+    """The statement for those of two tables that the database has."""
+
+    _thread_deletions: ClassVar[Sequence[LiteralString]]
+    """The statements that delete all checkpoints of one thread, within a transaction of ours."""
+
+    _pruning: ClassVar[Sequence[LiteralString]]
+    _newest: ClassVar[LiteralString]
+    """The statement for the kind and the bytes of what holds the messages of a thread's newest checkpoint."""
+
+    _size: ClassVar[LiteralString]
+    """The statement for the bytes that conversations take."""
+
+    @abstractmethod
     async def transaction(self, work: Work[R]) -> R:
         """Run `work` in one transaction, which is rolled back when it raises; return what it returns.
 
         Raises StoreUnavailable, and what `work` raises.
         """
-        ...
 
     async def execute(self, statement: LiteralString, values: Sequence[object]) -> list[Row]:
         """Run one statement in a transaction of its own. Raises StoreUnavailable."""
-        ...
+        return await self.transaction(lambda execute: execute(statement, values))
 
     async def schema_change(self, work: Work[R]) -> R:
         """Run statements that change tables in one transaction, under a lock. Raises StoreUnavailable."""
-        ...
+        return await self.transaction(work)
 
-    def translated(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def translated(self) -> Generator[None]:
         """Raise StoreUnavailable for the errors of the database's driver within the block.
 
         LangGraph's checkpointer raises them as they are.
         """
-        ...
+        try:
+            yield
+        except Exception as error:
+            if (why := self._why(error)) is None:
+                raise
+            raise StoreUnavailable(f"conversations can't be read or written: {why}") from error
+
+    @abstractmethod
+    def _why(self, error: Exception) -> str | None:
+        """Return what an error of the database's driver says; None for any other error."""
 
     async def messages(self, thread_id: str) -> list[AnyMessage]:
         """Return the messages of a thread, read off the event loop: a conversation may hold megabytes."""
-        ...
+        rows = await self.execute(self._newest, (thread_id,))
+        if not rows:
+            return []
+        kept = await asyncio.to_thread(self.saver.serde.loads_typed, cast("tuple[str, bytes]", rows[0]))
+        return self._messages_in(kept)
 
-    @property
-    def named_tables(self) -> LiteralString:
-        """The statement for those of two tables that the database has."""
-        ...
+    def _messages_in(self, kept: Any) -> list[AnyMessage]:  # Any: of a checkpoint
+        """Return the messages in what `_newest` has found."""
+        return cast("list[AnyMessage]", kept)
 
-    @property
-    def thread_deletions(self) -> Sequence[LiteralString]:
-        """The statements that delete all checkpoints of one thread, within a transaction of ours."""
-        ...
+    async def delete_thread(self, thread_id: str, execute: Execute) -> None:
+        """Delete all checkpoints of a thread, within a transaction of ours."""
+        for statement in self._thread_deletions:
+            await execute(statement, (thread_id,))
 
-    async def size(self) -> int:
-        """Return the bytes that conversations take. Raises StoreUnavailable."""
-        ...
-
-    def prunings(self, thread_id: str, run_id: str) -> Sequence[Statement]:
+    def prunings(self, thread_id: str, run_id: str) -> Sequence[tuple[LiteralString, Sequence[object]]]:
         """Return the statements that delete all checkpoints of a thread but the last one of a run.
 
         It need not be the newest by its id, which holds the time: another server's clock may be ahead.
         """
-        ...
+        values = (thread_id, thread_id, run_id)
+        return [(statement, values[: statement.count("?")]) for statement in self._pruning]
 
+    async def size(self) -> int:
+        """Return the bytes that conversations take. Raises StoreUnavailable."""
+        ((size,),) = await self.execute(self._size, ())
+        return int(cast("int", size))
+
+    @abstractmethod
     async def scrub(self) -> None:
         """Make deleted rows unreadable, if the database can do that on request."""
-        ...
 
+    @abstractmethod
     async def close(self) -> None:
         """Release connections."""
-        ...
 
 
 # The tables of the conversations: one schema, the same statements on SQLite and PostgreSQL.

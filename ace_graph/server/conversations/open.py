@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -157,29 +157,13 @@ _PUT: Final = (
 )
 _BUSY: Final = "SELECT count(*) FROM ace_runs WHERE lease_until > ?"
 
-# What belongs to turns: how it is read, and how it is written where it is missing.
-_BESIDE: Final[tuple[tuple[LiteralString, LiteralString], ...]] = (
-    (
-        "SELECT thread_id, run_id, learner_id, conversation_id, asked_json, owner, lease_until, tries "
-        "FROM ace_runs",
-        "INSERT INTO ace_runs (thread_id, run_id, learner_id, conversation_id, asked_json, owner, "
-        "lease_until, tries) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-    ),
-    (
-        "SELECT turn_id, learner_id, unsaved_json FROM ace_unsaved",
-        "INSERT INTO ace_unsaved (turn_id, learner_id, unsaved_json) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-    ),
-    (
-        "SELECT run_id, learner_id, conversation_id, reason, at FROM ace_given_up",
-        "INSERT INTO ace_given_up (run_id, learner_id, conversation_id, reason, at) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT DO NOTHING",
-    ),
-    (
-        "SELECT learner_id, idempotency_key, request, at, status, headers_json, body FROM ace_replies",
-        "INSERT INTO ace_replies (learner_id, idempotency_key, request, at, status, headers_json, body) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-    ),
-)
+# What belongs to turns, and is written where it is missing.
+_BESIDE: Final[Mapping[LiteralString, LiteralString]] = {
+    "ace_runs": "thread_id, run_id, learner_id, conversation_id, asked_json, owner, lease_until, tries",
+    "ace_unsaved": "turn_id, learner_id, unsaved_json",
+    "ace_given_up": "run_id, learner_id, conversation_id, reason, at",
+    "ace_replies": "learner_id, idempotency_key, request, at, status, headers_json, body",
+}
 
 
 class UnlikeConversation(NamedTuple):
@@ -216,17 +200,13 @@ class _Held(NamedTuple):
         return mine.checkpoint == theirs.checkpoint and mine.metadata == theirs.metadata
 
 
-def _ignore(_done: int) -> None:
-    """Nothing to do after a conversation."""
-
-
 async def copy_conversations(
     source: ConversationDatabase,
     target: ConversationDatabase,
     now: datetime,
     *,
     verify_only: bool = False,
-    on_conversation: Callable[[int], None] = _ignore,
+    on_conversation: Callable[[int], None] = lambda _: None,
 ) -> ConversationsCopied:
     """Copy all conversations and compare each with the source; with `verify_only` compare them alone.
 
@@ -234,7 +214,9 @@ async def copy_conversations(
     then it is a problem. `on_conversation` is called with the number of those done. Raises
     ConfigurationError while turns are under way, StoreUnavailable.
     """
-    await _check_idle(source, now)
+    ((busy,),) = await source.execute(_BUSY, (now.timestamp(),))
+    if busy:
+        raise ConfigurationError(f"turns are under way ({busy}): stop the servers, then copy again")
     seen = same = copied = 0
     problems = list[UnlikeConversation]()
     async for row in _rows(source):
@@ -252,15 +234,12 @@ async def copy_conversations(
                 unlike = "reads back from the target as something else: copy again"
                 problems.append(UnlikeConversation(str(row[0]), str(row[1]), unlike))
         on_conversation(seen)
-    if not verify_only:
-        await _copy_beside(source, target)
+    for table, columns in () if verify_only else _BESIDE.items():
+        values = ", ".join("?" for _ in columns.split(", "))
+        write = f"INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING"  # noqa: S608  as above
+        for row in await source.execute(f"SELECT {columns} FROM {table}", ()):  # noqa: S608  as above
+            await target.execute(write, row)
     return ConversationsCopied(seen, same, copied, tuple(problems))
-
-
-async def _check_idle(source: ConversationDatabase, now: datetime) -> None:
-    ((busy,),) = await source.execute(_BUSY, (now.timestamp(),))
-    if busy:
-        raise ConfigurationError(f"turns are under way ({busy}): stop the servers, then copy again")
 
 
 def _why_not(here: _Held, there: _Held | None, *, verify_only: bool) -> str | None:
@@ -308,9 +287,3 @@ async def _write(target: ConversationDatabase, held: _Held) -> None:
                 found.checkpoint["channel_versions"],
             )
     await target.execute(_PUT, held.row)
-
-
-async def _copy_beside(source: ConversationDatabase, target: ConversationDatabase) -> None:
-    for read, write in _BESIDE:
-        for row in await source.execute(read, ()):
-            await target.execute(write, row)

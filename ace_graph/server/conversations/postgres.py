@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
-from typing import LiteralString, TypeVar, cast
+from typing import LiteralString, cast
 
-from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, Error, IsolationLevel
 from psycopg.rows import DictRow, TupleRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ace_graph.base.errors import StoreUnavailable
 from ace_graph.memory.stores.base import Timeouts
 from ace_graph.memory.stores.sql.postgres import (
     Address,
@@ -23,35 +20,12 @@ from ace_graph.memory.stores.sql.postgres import (
     is_lost,
     translated,
 )
-from ace_graph.server.conversations.database import Execute, Row, Statement, Work
+from ace_graph.server.conversations.database import ConversationDatabase, Execute, R, Row, Work
 
-R = TypeVar("R")
 _TRY_SECONDS = 0.05
 _SCHEMA_LOCK = 0x6163655F  # "ace_" in ASCII; any constant would do
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(1633903968)"
 """Without a parameter: a statement that has one keeps its snapshot until the next one."""
-_PRUNE = (
-    "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id <> "
-    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
-    "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> "
-    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
-)
-_PRUNE_VALUES = (
-    "DELETE FROM checkpoint_blobs b WHERE b.thread_id = ? AND NOT EXISTS (SELECT 1 FROM checkpoints c, "
-    "jsonb_each_text(c.checkpoint->'channel_versions') v WHERE c.thread_id = ? "
-    "AND c.checkpoint_ns = b.checkpoint_ns AND v.key = b.channel AND v.value = b.version)"
-)
-_NEWEST = (
-    "SELECT b.type, b.blob FROM (SELECT checkpoint FROM checkpoints WHERE thread_id = ? "
-    "AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1) c "
-    "JOIN checkpoint_blobs b ON b.thread_id = ? AND b.checkpoint_ns = '' AND b.channel = 'messages' "
-    "AND b.version = c.checkpoint->'channel_versions'->>'messages'"
-)
-_SIZE = (
-    "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
-    "WHERE c.relkind = 'r' AND pg_table_is_visible(c.oid) AND c.relname IN ('checkpoints', "
-    "'checkpoint_blobs', 'checkpoint_writes', 'ace_conversations', 'ace_runs', 'ace_unsaved')"
-)
 _Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 
@@ -118,16 +92,35 @@ async def _execute(
     return [tuple(cast("dict[str, object]", row).values()) for row in await cursor.fetchall()]
 
 
-class PostgresConversations:
-    """See `database.Database`."""
+class PostgresConversations(ConversationDatabase):
+    """A database on a server."""
 
-    named_tables: LiteralString = (
-        "SELECT relname::text FROM pg_class WHERE relname IN (?, ?) AND pg_table_is_visible(oid)"
-    )
-    thread_deletions: Sequence[LiteralString] = (
+    named_tables = "SELECT relname::text FROM pg_class WHERE relname IN (?, ?) AND pg_table_is_visible(oid)"
+    _thread_deletions = (
         "DELETE FROM checkpoint_writes WHERE thread_id = ?",
         "DELETE FROM checkpoint_blobs WHERE thread_id = ?",
         "DELETE FROM checkpoints WHERE thread_id = ?",
+    )
+    _pruning = (
+        "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id <> "
+        "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
+        "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> "
+        "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
+        # The values that only those used.
+        "DELETE FROM checkpoint_blobs b WHERE b.thread_id = ? AND NOT EXISTS (SELECT 1 FROM checkpoints c, "
+        "jsonb_each_text(c.checkpoint->'channel_versions') v WHERE c.thread_id = ? "
+        "AND c.checkpoint_ns = b.checkpoint_ns AND v.key = b.channel AND v.value = b.version)",
+    )
+    _newest = (
+        "SELECT b.type, b.blob FROM (SELECT thread_id, checkpoint FROM checkpoints WHERE thread_id = ? "
+        "AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1) c "
+        "JOIN checkpoint_blobs b ON b.thread_id = c.thread_id AND b.checkpoint_ns = '' "
+        "AND b.channel = 'messages' AND b.version = c.checkpoint->'channel_versions'->>'messages'"
+    )
+    _size = (
+        "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
+        "WHERE c.relkind = 'r' AND pg_table_is_visible(c.oid) AND c.relname IN ('checkpoints', "
+        "'checkpoint_blobs', 'checkpoint_writes', 'ace_conversations', 'ace_runs', 'ace_unsaved')"
     )
 
     def __init__(self, pool: _Pool, saver: AsyncPostgresSaver, address: Address) -> None:
@@ -146,10 +139,6 @@ class PostgresConversations:
                     await self._pool.check()
                 raise
 
-    async def execute(self, statement: LiteralString, values: Sequence[object]) -> list[Row]:
-        """Run one statement."""
-        return await self.transaction(lambda execute: execute(statement, values))
-
     async def schema_change(self, work: Work[R]) -> R:
         """Run statements that change tables, under an advisory lock."""
 
@@ -159,42 +148,14 @@ class PostgresConversations:
 
         return await self.transaction(locked)
 
-    @contextmanager
-    def translated(self) -> Generator[None]:
-        """Raise StoreUnavailable for the driver's errors."""
-        try:
-            yield
-        except (Error, PoolTimeout) as error:
-            raise StoreUnavailable(f"conversations can't be read or written: {self._why(error)}") from error
-
-    def _why(self, error: Error | PoolTimeout) -> str:
-        if not isinstance(error, PoolTimeout):
-            return str(translated(error, self._address))
-        return (
-            f"PostgreSQL at {self._address.place} gave no connection within {self._pool.timeout:g} s: check "
-            "that it runs; if it does, raise ACE_POSTGRES_CONNECTIONS"
-        )
-
-    async def messages(self, thread_id: str) -> list[AnyMessage]:
-        """Return the messages of a thread's newest checkpoint."""
-        rows = await self.execute(_NEWEST, (thread_id, thread_id))
-        if not rows:
-            return []
-        kind, value = cast("tuple[str, bytes]", rows[0])
-        return cast("list[AnyMessage]", await asyncio.to_thread(self.saver.serde.loads_typed, (kind, value)))
-
-    def prunings(self, thread_id: str, run_id: str) -> Sequence[Statement]:
-        """Return the statements that delete all checkpoints of a thread but the last one of a run.
-
-        The last one deletes values that only those used.
-        """
-        run = (thread_id, thread_id, run_id)
-        return [*((statement, run) for statement in _PRUNE), (_PRUNE_VALUES, (thread_id, thread_id))]
-
-    async def size(self) -> int:
-        """Return the bytes of our tables and LangGraph's, with their indexes."""
-        ((size,),) = await self.execute(_SIZE, ())
-        return int(cast("int", size))
+    def _why(self, error: Exception) -> str | None:
+        """Return what an error of psycopg or its pool means."""
+        if isinstance(error, PoolTimeout):
+            return (
+                f"PostgreSQL at {self._address.place} gave no connection within {self._pool.timeout:g} s: "
+                "check that it runs; if it does, raise ACE_POSTGRES_CONNECTIONS"
+            )
+        return str(translated(error, self._address)) if isinstance(error, Error) else None
 
     async def scrub(self) -> None:
         """Do nothing: PostgreSQL's vacuum overwrites deleted rows in its own time."""

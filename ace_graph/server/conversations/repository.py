@@ -10,9 +10,11 @@ number of servers. The messages are in LangGraph's checkpoints, in the same data
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import platform
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -20,8 +22,12 @@ from pathlib import Path
 from typing import Literal, LiteralString, cast
 from uuid import uuid4
 
+from langchain_core.messages import AnyMessage
+
 from ace_graph.base.clock import Clock
 from ace_graph.base.errors import RequestRefused
+from ace_graph.memory.stores.base import LearnerExport
+from ace_graph.memory.stores.whole import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row, make_schema
 
 # Names the process that works on a turn, and finds out whether a process of this machine has ended.
@@ -144,46 +150,36 @@ class Conversations:
 
         Raises RequestRefused: 409 while a turn is under way in the conversation.
         """
-        thread, new = await self._database.transaction(partial(self._accept, turn))
-        return replace(turn, thread_id=thread, known="nothing" if new else "conversation")
-
-    async def _accept(self, turn: AcceptedTurn, execute: Execute) -> tuple[str, bool]:
-        """Return the thread, and whether the conversation is new."""
         now = self._clock.now().isoformat()
-        new = await execute(
-            "INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) "
-            "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
-            (turn.learner_id, turn.conversation_id, turn.thread_id, turn.title, now, now),
-        )
-        thread = await self._thread_of(execute, new, turn)
-        begun = await execute(
-            "INSERT INTO ace_runs (thread_id, run_id, learner_id, conversation_id, asked_json, owner, "
-            "lease_until, tries) VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (thread_id) DO NOTHING "
-            "RETURNING run_id",
-            (
-                thread,
-                turn.run_id,
-                turn.learner_id,
-                turn.conversation_id,
-                turn.request_json,
-                self._owner,
-                self._lease_end(),
-            ),
-        )
-        if not begun:
-            raise RequestRefused(
-                409, "busy", "a turn is under way in this conversation: wait for its end", retry_after=1
-            )
-        return thread, bool(new)
 
-    async def _thread_of(self, execute: Execute, new: list[Row], turn: AcceptedTurn) -> str:
-        rows = new or await execute(
-            "UPDATE ace_conversations SET used_at = ? WHERE learner_id = ? AND id = ? RETURNING thread_id",
-            (self._clock.now().isoformat(), turn.learner_id, turn.conversation_id),
-        )
-        if not rows:
-            raise RequestRefused(409, "busy", "this conversation is being deleted: try again", retry_after=1)
-        return str(rows[0][0])
+        async def work(execute: Execute) -> tuple[str, bool]:
+            new = await execute(
+                "INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) "
+                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
+                (turn.learner_id, turn.conversation_id, turn.thread_id, turn.title, now, now),
+            )
+            rows = new or await execute(
+                "UPDATE ace_conversations SET used_at = ? WHERE learner_id = ? AND id = ? "
+                "RETURNING thread_id",
+                (now, turn.learner_id, turn.conversation_id),
+            )
+            if not rows:
+                sentence = "this conversation is being deleted: try again"
+                raise RequestRefused(409, "busy", sentence, retry_after=1)
+            ids = (rows[0][0], turn.run_id, turn.learner_id, turn.conversation_id)
+            begun = await execute(
+                "INSERT INTO ace_runs (thread_id, run_id, learner_id, conversation_id, asked_json, owner, "
+                "lease_until, tries) VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (thread_id) DO NOTHING "
+                "RETURNING run_id",
+                (*ids, turn.request_json, self._owner, self._lease_end()),
+            )
+            if not begun:
+                sentence = "a turn is under way in this conversation: wait for its end"
+                raise RequestRefused(409, "busy", sentence, retry_after=1)
+            return str(rows[0][0]), bool(new)
+
+        thread, is_new = await self._database.transaction(work)
+        return replace(turn, thread_id=thread, known="nothing" if is_new else "conversation")
 
     async def renew(self, turn: AcceptedTurn) -> bool:
         """Extend the lease; False when the turn was taken over, or its learner forgotten."""
@@ -209,48 +205,43 @@ class Conversations:
         Of the conversation's checkpoints only the last one of an answered turn stays; none where its learner
         was forgotten meanwhile.
         """
-        return await self._database.transaction(partial(self._finish, turn, unsaved, answered))
 
-    async def _finish(
-        self, turn: AcceptedTurn, unsaved: UnsavedTurn | None, answered: bool, execute: Execute
-    ) -> bool:
-        ended = await execute(
-            "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
-            (turn.thread_id, turn.run_id, self._owner),
-        )
-        if ended and unsaved is not None:
-            await execute(
-                "INSERT INTO ace_unsaved (turn_id, learner_id, unsaved_json) VALUES (?, ?, ?) "
-                "ON CONFLICT (turn_id) DO NOTHING",
-                (unsaved.turn_id, unsaved.learner_id, unsaved.text),
+        async def work(execute: Execute) -> bool:
+            ended = await execute(
+                "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
+                (turn.thread_id, turn.run_id, self._owner),
             )
-        known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-        if not known:
-            await self._delete_threads([turn.thread_id], execute)
-        elif ended and answered:
-            for statement, values in self._database.prunings(turn.thread_id, turn.run_id):
-                await execute(statement, values)
-        return bool(ended)
+            if ended and unsaved is not None:
+                await execute(
+                    "INSERT INTO ace_unsaved (turn_id, learner_id, unsaved_json) VALUES (?, ?, ?) "
+                    "ON CONFLICT (turn_id) DO NOTHING",
+                    (unsaved.turn_id, unsaved.learner_id, unsaved.text),
+                )
+            known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+            if not known:
+                await self._database.delete_thread(turn.thread_id, execute)
+            elif ended and answered:
+                for statement, values in self._database.prunings(turn.thread_id, turn.run_id):
+                    await execute(statement, values)
+            return bool(ended)
+
+        return await self._database.transaction(work)
 
     async def abandon(self, turn: AcceptedTurn) -> None:
         """End a turn that failed, and delete the conversation that it began: nothing was said in it."""
-        await self._database.transaction(partial(self._abandon, turn))
 
-    async def _abandon(self, turn: AcceptedTurn, execute: Execute) -> None:
-        ended = await execute(
-            "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
-            (turn.thread_id, turn.run_id, self._owner),
-        )
-        if ended and turn.known == "nothing":
-            await execute("DELETE FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-        known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-        if not known:
-            await self._delete_threads([turn.thread_id], execute)
+        async def work(execute: Execute) -> None:
+            ended = await execute(
+                "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
+                (turn.thread_id, turn.run_id, self._owner),
+            )
+            if ended and turn.known == "nothing":
+                await execute("DELETE FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+            known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+            if not known:
+                await self._database.delete_thread(turn.thread_id, execute)
 
-    async def _delete_threads(self, threads: Sequence[str], execute: Execute) -> None:
-        for thread in threads:
-            for statement in self._database.thread_deletions:
-                await execute(statement, (thread,))
+        await self._database.transaction(work)
 
     async def release(self, turn: AcceptedTurn) -> None:
         """End the lease now, so that another server can claim the turn."""
@@ -265,51 +256,55 @@ class Conversations:
 
         `busy` are the runs that this server works on; they are not claimed even if their lease has expired.
         """
-        return await self._database.transaction(partial(self._claim_orphans, busy, most))
 
-    async def _claim_orphans(self, busy: Collection[str], most: int, execute: Execute) -> list[AcceptedTurn]:
-        taken: list[AcceptedTurn] = []
-        for row, turn in await self._orphans(execute, busy):
-            if turn.tries <= MAX_CLAIMS and len(taken) < most:
-                mine = await execute(
-                    "UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1 "
-                    "WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "
-                    "RETURNING run_id",
-                    (self._owner, self._lease_end(), *row[:2], *row[4:6]),
-                )
-                taken += [turn] if mine else []
-        return taken
+        async def work(execute: Execute) -> list[AcceptedTurn]:
+            taken: list[AcceptedTurn] = []
+            for row, turn in await self._orphans(execute, busy):
+                if turn.tries <= MAX_CLAIMS and len(taken) < most:
+                    mine = await execute(
+                        "UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1 "
+                        "WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "
+                        "RETURNING run_id",
+                        (self._owner, self._lease_end(), *row[:2], *row[4:6]),
+                    )
+                    taken += [turn] if mine else []
+            return taken
+
+        return await self._database.transaction(work)
 
     async def give_up(self, busy: Collection[str] = ()) -> list[GivenUpTurn]:
         """End the turns that two servers did not survive; return them with the reason.
 
         A turn that makes its server stop would otherwise stop one server after the other.
         """
-        return await self._database.transaction(partial(self._give_up, busy))
 
-    async def _give_up(self, busy: Collection[str], execute: Execute) -> list[GivenUpTurn]:
-        given_up: list[GivenUpTurn] = []
-        now = self._clock.now()
-        for row, turn in await self._orphans(execute, busy):
-            if turn.tries > MAX_CLAIMS:
-                mine = await execute(
-                    "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? "
-                    "AND lease_until = ? RETURNING run_id",
-                    (*row[:2], *row[4:6]),
+        async def work(execute: Execute) -> list[GivenUpTurn]:
+            given_up: list[GivenUpTurn] = []
+            now = self._clock.now()
+            for row, turn in await self._orphans(execute, busy):
+                if turn.tries > MAX_CLAIMS:
+                    mine = await execute(
+                        "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? "
+                        "AND lease_until = ? RETURNING run_id",
+                        (*row[:2], *row[4:6]),
+                    )
+                    ended = GivenUpTurn(
+                        turn.run_id, turn.conversation_id, turn.learner_id, _GIVEN_UP_REASON, now.isoformat()
+                    )
+                    given_up += [ended] if mine else []
+            for each in given_up:
+                await execute(
+                    "INSERT INTO ace_given_up (run_id, conversation_id, learner_id, reason, at) "
+                    "VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
+                    (each.run_id, each.conversation_id, each.learner_id, each.reason, each.at),
                 )
-                ended = GivenUpTurn(
-                    turn.run_id, turn.conversation_id, turn.learner_id, _GIVEN_UP_REASON, now.isoformat()
+            if given_up:
+                await execute(
+                    "DELETE FROM ace_given_up WHERE at < ?", ((now - _GIVEN_UP_RETENTION).isoformat(),)
                 )
-                given_up += [ended] if mine else []
-        for each in given_up:
-            await execute(
-                "INSERT INTO ace_given_up (run_id, conversation_id, learner_id, reason, at) "
-                "VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
-                (each.run_id, each.conversation_id, each.learner_id, each.reason, each.at),
-            )
-        if given_up:
-            await execute("DELETE FROM ace_given_up WHERE at < ?", ((now - _GIVEN_UP_RETENTION).isoformat(),))
-        return given_up
+            return given_up
+
+        return await self._database.transaction(work)
 
     async def given_up(self, learner_id: str) -> list[GivenUpTurn]:
         """Return a learner's turns that were given up, the oldest first."""
@@ -368,7 +363,8 @@ class Conversations:
         gone = await execute(
             "DELETE FROM ace_conversations WHERE learner_id = ? RETURNING thread_id", (learner_id,)
         )
-        await self._delete_threads([str(row[0]) for row in gone], execute)
+        for row in gone:
+            await self._database.delete_thread(str(row[0]), execute)
         return len(gone)
 
     def _lease_end(self) -> float:
@@ -386,3 +382,192 @@ _DELETE_WORK: Sequence[LiteralString] = (
 def _accepted(row: Row) -> AcceptedTurn:
     tries = int(cast("int", row[6])) + 1
     return AcceptedTurn(str(row[1]), str(row[7]), str(row[2]), str(row[3]), str(row[0]), tries, known="turn")
+
+
+# Lists, reads, renames and deletes single conversations of a learner; no other learner's is seen.
+
+
+MAX_TITLE_CHARS = 200
+MAX_PAGE_CHARS = 1_000_000
+"""The most characters of messages on one page, though always one message."""
+_FIRST_TITLE_CHARS = 80
+_ROLES: Mapping[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
+
+
+@dataclass(frozen=True)
+class ShownMessage:
+    """A message that a person wrote or read. Calls of tools and their results are none."""
+
+    id: str
+    role: Literal["user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class MessagePage:
+    """Messages in order. `next` is the first one's id where there are older ones, else None."""
+
+    messages: tuple[ShownMessage, ...]
+    next: str | None
+
+
+def title_of(message: str) -> str:
+    """Return the title of a conversation that begins with this message: its first words on one line."""
+    line = " ".join(message[: 4 * _FIRST_TITLE_CHARS].split())
+    return line if len(line) <= _FIRST_TITLE_CHARS else f"{line[:_FIRST_TITLE_CHARS].rstrip()}…"
+
+
+async def list_conversations(
+    database: ConversationDatabase, learner_id: str, limit: int, after: tuple[str, str] | None = None
+) -> list[Conversation]:
+    """Return the conversations that were used last, at most `limit`.
+
+    `after` is `used_at` and id of the last one of the page before. Raises StoreUnavailable.
+    """
+    used_at, last_id = after or ("9999", "")
+    rows = await database.execute(
+        "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations WHERE learner_id = ? "
+        "AND (used_at < ? OR (used_at = ? AND id > ?)) ORDER BY used_at DESC, id LIMIT ?",
+        (learner_id, used_at, used_at, last_id, limit),
+    )
+    return [Conversation(*map(str, row)) for row in rows]
+
+
+async def find_conversation(
+    database: ConversationDatabase, learner_id: str, conversation_id: str
+) -> Conversation | None:
+    """Return a learner's conversation. Raises StoreUnavailable."""
+    rows = await database.execute(
+        "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations "
+        "WHERE learner_id = ? AND id = ?",
+        (learner_id, conversation_id),
+    )
+    return Conversation(*map(str, rows[0])) if rows else None
+
+
+async def rename_conversation(
+    database: ConversationDatabase, learner_id: str, found: Conversation, title: str
+) -> bool:
+    """Give a conversation another title; False if it has another one by now than `found`, or is gone."""
+    renamed = await database.execute(
+        "UPDATE ace_conversations SET title = ? WHERE learner_id = ? AND id = ? AND thread_id = ? "
+        "AND title = ? RETURNING id",
+        (title, learner_id, found.id, found.thread_id, found.title),
+    )
+    return bool(renamed)
+
+
+async def delete_conversation(database: ConversationDatabase, learner_id: str, conversation_id: str) -> bool:
+    """Delete a conversation with its messages; False if there was none. What was learned in it stays.
+
+    Raises RequestRefused (409) while a turn is under way in it, StoreUnavailable.
+    """
+
+    async def delete(execute: Execute) -> bool:
+        gone = await execute(
+            "DELETE FROM ace_conversations WHERE learner_id = ? AND id = ? AND NOT EXISTS "
+            "(SELECT 1 FROM ace_runs r WHERE r.thread_id = ace_conversations.thread_id) RETURNING thread_id",
+            (learner_id, conversation_id),
+        )
+        if gone:
+            await database.delete_thread(str(gone[0][0]), execute)
+            await execute(
+                "DELETE FROM ace_given_up WHERE learner_id = ? AND conversation_id = ?",
+                (learner_id, conversation_id),
+            )
+        return bool(gone)
+
+    gone = await database.transaction(delete)
+    if not gone and await find_conversation(database, learner_id, conversation_id) is not None:
+        raise RequestRefused(
+            409, "busy", "a turn is under way in this conversation: wait for its end", retry_after=1
+        )
+    if gone:
+        await database.scrub()
+    return gone
+
+
+def page_of(messages: Sequence[AnyMessage], limit: int, before: str | None = None) -> MessagePage:
+    """Return the newest messages, at most `limit`, or those before the one with the id `before`.
+
+    Where that one is not there any more, the older ones have been deleted as well, and the page is empty.
+    """
+    shown = [
+        ShownMessage(message.id or "", _ROLES[message.type], message.text)
+        for message in messages
+        if message.type in _ROLES and message.text
+    ]
+    end = len(shown)
+    if before is not None:
+        end = next((place for place, each in enumerate(shown) if each.id == before), 0)
+    start, room = end, MAX_PAGE_CHARS
+    while start and end - start < limit and (start == end or len(shown[start - 1].content) <= room):
+        start -= 1
+        room -= len(shown[start].content)
+    return MessagePage(tuple(shown[start:end]), shown[start].id if start else None)
+
+
+# Everything stored about a learner as a stream of chunks, serialized off the event loop.
+#
+# The memory is read at one moment, as a whole; conversations, which may hold hundreds of megabytes, one by
+# one. Tool calls and the agent's thoughts are left out. The command line writes the same, without FastAPI.
+
+
+_CHUNK_CHARS = 65_536
+
+
+async def export_chunks(found: LearnerExport, conversations: Conversations | None) -> AsyncGenerator[bytes]:
+    """Yield the learner's document: the memory, then each conversation."""
+    memory = memory_pieces(found)
+    while piece := await asyncio.to_thread(_next_chunk, memory):
+        yield piece
+    begin, end = CONVERSATIONS_AND_END
+    yield begin.encode("utf-8")
+    if conversations is not None:
+        separator = "\n"
+        given_up = await conversations.given_up(found.learner_id)
+        for conversation in await conversations.of(found.learner_id):
+            messages = await conversations.database.messages(conversation.thread_id)
+            piece = await asyncio.to_thread(_conversation_json, separator, conversation, messages, given_up)
+            del messages  # before the next is read
+            yield piece
+            separator = ",\n"
+    yield end.encode("utf-8")
+
+
+def _next_chunk(pieces: Iterator[str]) -> bytes:
+    """Return the next pieces, joined to a large chunk; empty at the end."""
+    taken, size = list[str](), 0
+    for piece in pieces:
+        taken.append(piece)
+        size += len(piece)
+        if size >= _CHUNK_CHARS:
+            break
+    return "".join(taken).encode("utf-8")
+
+
+def _conversation_json(
+    separator: str,
+    conversation: Conversation,
+    messages: Sequence[AnyMessage],
+    given_up: Sequence[GivenUpTurn],
+) -> bytes:
+    """Return a conversation: its id, date, messages, and the turns that were given up."""
+    texts = [
+        {"role": _ROLES.get(message.type, message.type), "content": message.text}
+        for message in messages
+        if message.text  # without one it is a call of a tool
+    ]
+    ended = [
+        {"stream_id": turn.run_id, "reason": turn.reason, "at": turn.at}
+        for turn in given_up
+        if turn.conversation_id == conversation.id
+    ]
+    document = {
+        "id": conversation.id,
+        "title": conversation.title,
+        "created_at": conversation.created_at,
+        "messages": texts,
+        "given_up": ended,
+    }
+    return (separator + json.dumps(document, ensure_ascii=False)).encode("utf-8")

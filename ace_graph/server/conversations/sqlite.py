@@ -8,33 +8,24 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Generator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, LiteralString, Protocol, TypeVar, cast
+from typing import Any, LiteralString, Protocol, cast
 
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    BaseCheckpointSaver,
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-)
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ace_graph.base.errors import StoreUnavailable
-from ace_graph.server.conversations.database import Row, Statement, Work
+from ace_graph.server.conversations.database import ConversationDatabase, R, Row, Work
 
 # LangGraph's SqliteSaver for an event loop: each of its calls is one job of the connection's thread.
 #
 # LangGraph's own AsyncSqliteSaver changes threads for every cursor, statement and row.
-
-
-R = TypeVar("R")
 
 
 class _Run(Protocol):
@@ -43,25 +34,17 @@ class _Run(Protocol):
     def __call__(self, job: Callable[[], R]) -> Coroutine[Any, Any, R]: ...  # Any: asyncio's own
 
 
-class ThreadSaver(BaseCheckpointSaver[str]):
-    """A checkpointer whose calls run in a thread. `saver` is used in no other one."""
+class ThreadSaver(SqliteSaver):
+    """A checkpointer whose calls run in a thread. Its connection is used in no other one."""
 
-    def __init__(self, saver: BaseCheckpointSaver[str], run: _Run) -> None:
-        super().__init__(serde=saver.serde)
-        self._saver = saver
+    def __init__(self, connection: sqlite3.Connection, run: _Run) -> None:
+        super().__init__(connection)
+        self.is_setup = True
         self._run = run
-
-    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[str]:
-        """Return a checkpointer whose saver deserializes these types too."""
-        return ThreadSaver(self._saver.with_allowlist(extra_allowlist), self._run)
-
-    def get_next_version(self, current: str | None, channel: None) -> str:
-        """Return the version after `current`."""
-        return self._saver.get_next_version(current, channel)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint: the newest, or the one that `config` names."""
-        return await self._run(partial(self._saver.get_tuple, config))
+        return await self._run(partial(self.get_tuple, config))
 
     async def alist(
         self,
@@ -72,7 +55,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield the checkpoints, the newest first."""
-        listed = partial(self._saver.list, config, filter=filter, before=before, limit=limit)
+        listed = partial(self.list, config, filter=filter, before=before, limit=limit)
         for found in await self._run(lambda: list(listed())):
             yield found
 
@@ -84,26 +67,14 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Write a checkpoint; it is made into bytes in the thread, too."""
-        return await self._run(partial(self._saver.put, config, checkpoint, metadata, new_versions))
+        return await self._run(partial(self.put, config, checkpoint, metadata, new_versions))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete all checkpoints of a thread."""
-        await self._run(partial(self._saver.delete_thread, thread_id))
+        await self._run(partial(self.delete_thread, thread_id))
 
 
 _BUSY_TIMEOUT_MS = 10_000
-
-# Both are LangGraph's tables; our threads have one namespace.
-_PRUNE = (
-    "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) FROM checkpoints "
-    "WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
-    "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) "
-    "FROM checkpoints WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
-)
-_NEWEST = (
-    "SELECT type, checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = '' "
-    "ORDER BY checkpoint_id DESC LIMIT 1"
-)
 
 
 async def open_sqlite(path: Path | None) -> SQLiteConversations:
@@ -136,63 +107,48 @@ def _open(path: Path | None) -> SqliteSaver:
     return saver
 
 
-class SQLiteConversations:
-    """See `database.Database`. Statements and checkpoints are jobs of one thread, one after the other.
+class SQLiteConversations(ConversationDatabase):
+    """A database in a file: statements and checkpoints are jobs of one thread, one after the other.
 
-    A job whose caller is cancelled is done all the same: its transaction is whole.
+    A job whose caller is cancelled is done all the same: its transaction is whole, and holds the file's write
+    lock. The size is without the log.
     """
 
-    named_tables: LiteralString = "SELECT name FROM sqlite_master WHERE name IN (?, ?)"
-    thread_deletions: Sequence[LiteralString] = (
+    named_tables = "SELECT name FROM sqlite_master WHERE name IN (?, ?)"
+    _thread_deletions = (
         "DELETE FROM writes WHERE thread_id = ?",
         "DELETE FROM checkpoints WHERE thread_id = ?",
     )
+    # Both are LangGraph's tables; our threads have one namespace.
+    _pruning = (
+        "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) "
+        "FROM checkpoints WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
+        "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) "
+        "FROM checkpoints WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
+    )
+    _newest = (
+        "SELECT type, checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = '' "
+        "ORDER BY checkpoint_id DESC LIMIT 1"
+    )
+    _size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
     def __init__(self, saver: SqliteSaver, thread: ThreadPoolExecutor) -> None:
         self._connection = saver.conn
         self._thread = thread
-        self.saver = ThreadSaver(saver, self._run)
+        self.saver = ThreadSaver(saver.conn, self._run)
 
     async def transaction(self, work: Work[R]) -> R:
         """Run `work` with the file's write lock held."""
         with self.translated():
             return await self._run(partial(_transact, self._connection, work))
 
-    async def execute(self, statement: LiteralString, values: Sequence[object]) -> list[Row]:
-        """Run one statement."""
-        return await self.transaction(lambda execute: execute(statement, values))
+    def _why(self, error: Exception) -> str | None:
+        """Return what an error of SQLite says."""
+        return str(error) if isinstance(error, sqlite3.Error) else None
 
-    async def schema_change(self, work: Work[R]) -> R:
-        """Run statements that change tables: a transaction holds the file's write lock anyway."""
-        return await self.transaction(work)
-
-    @contextmanager
-    def translated(self) -> Generator[None]:
-        """Raise StoreUnavailable for the driver's errors."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
-
-    async def messages(self, thread_id: str) -> list[AnyMessage]:
-        """Return the messages of a thread's newest checkpoint."""
-        rows = await self.execute(_NEWEST, (thread_id,))
-        if not rows:
-            return []
-        kind, value = cast("tuple[str, bytes]", rows[0])
-        kept = await asyncio.to_thread(self.saver.serde.loads_typed, (kind, value))
-        return cast("list[AnyMessage]", cast("Checkpoint", kept)["channel_values"].get("messages", []))
-
-    def prunings(self, thread_id: str, run_id: str) -> Sequence[Statement]:
-        """Return the statements that delete all checkpoints of a thread but the last one of a run."""
-        return [(statement, (thread_id, thread_id, run_id)) for statement in _PRUNE]
-
-    async def size(self) -> int:
-        """Return the bytes of the file, without its log."""
-        ((size,),) = await self.execute(
-            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", ()
-        )
-        return int(cast("int", size))
+    def _messages_in(self, kept: Any) -> list[AnyMessage]:  # Any: of a checkpoint
+        """Return the messages of a whole checkpoint."""
+        return cast("list[AnyMessage]", kept["channel_values"].get("messages", []))
 
     async def scrub(self) -> None:
         """Empty the write-ahead log, in which deleted rows can still be read."""

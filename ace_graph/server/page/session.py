@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast, get_args
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
+from uuid import uuid4
 
-from fastapi import Depends
+from fastapi import Depends, Path, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from ace_graph.base.errors import AceError, RequestRefused
+from ace_graph.base.errors import AceError, PlaybookChanged, RequestRefused
 from ace_graph.base.off_loop import working_for
-from ace_graph.memory.rights import Caller
+from ace_graph.memory.rights import Right
+from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.server.auth import Authenticator, Identity
 from ace_graph.server.middleware import (
     TokenBucket,
@@ -34,6 +35,7 @@ from ace_graph.server.middleware import (
     from_elsewhere,
 )
 from ace_graph.server.page.render import Renderer
+from ace_graph.server.routes.edit import Edit, playbook_of
 from ace_graph.server.services import Services
 
 COOKIE = "ace_session"
@@ -66,8 +68,9 @@ class PageContext:
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who sends a request, the server's services, and how the history names the author of changes."""
+    """Who sends a request to the page, and how it is answered."""
 
+    request: Request
     identity: Identity
     services: Services
 
@@ -76,35 +79,81 @@ class Visitor:
         """Whose memory is shown."""
         return self.identity.learner
 
-    @property
-    def teams(self) -> frozenset[str] | None:
-        """The teams that the token names; None: the store's table is asked."""
-        return self.identity.teams
+    def show(self, template: str, *, status: int = 200, **values: object) -> Response:
+        """Return a view: the template with these values, and with who looks at it."""
+        page, identity = page_of(self.request), self.identity
+        known = {
+            "learner": identity.learner,
+            "development": page.authenticator.development,
+            "operator": identity.operator,
+            "may_operate": identity.may_operate,
+        }
+        return page.renderer.page(self.request, template, {**known, **values}, status)
 
-    @property
-    def author(self) -> str:
-        """Who is the author of what the visitor changes, in the history."""
-        return self.identity.author
+    def lead_to(self, place: str, **said: object) -> Response:
+        """Lead to a view of the page, or to its start, which says what was done."""
+        prefix = prefix_of(self.request)
+        path, _, fragment = local_path(f"{prefix}{place}", prefix).partition("#")
+        query = f"{'&' if '?' in path else '?'}{urlencode(said)}" if said else ""
+        return RedirectResponse(f"{path}{query}{'#' if fragment else ''}{fragment}", 303)
 
-    @property
-    def user(self) -> Caller | str:
-        """The learner as the functions for playbooks of others want it."""
-        return self.identity.user
+    async def open(self, playbook_id: str) -> Opened:
+        """Return a playbook. Raises PlaybookNotFound where the visitor may not read it."""
+        return Opened(self, playbook_id, await playbook_of(self.services.store, playbook_id, self.identity))
+
+    async def after_change(
+        self, back: str, done: Done, edit: Edit, change: Callable[[], Awaitable[object]]
+    ) -> Response:
+        """Make the change and go back to the view, which says what was done and offers to undo it.
+
+        Where the playbook was changed by somebody else in between, the view says so, and nothing is done.
+        """
+        try:
+            return await self.changed(back, done, edit, change)
+        except PlaybookChanged:
+            return self.lead_to(back, said="stale")
+
+    async def changed(
+        self, back: str, done: Done, edit: Edit, change: Callable[[], Awaitable[object]]
+    ) -> Response:
+        """Do the same, but raise PlaybookChanged where somebody else changed the playbook in between."""
+        known = await edit.playbook.load()
+        await change()
+        now = await edit.playbook.load()
+        before, after = known.version, now.version
+        entries = known.playbook.entries
+        if done in ("added", "edited") and any(
+            bullet.status == "quarantined" and entries.get(bullet.id) != bullet
+            for bullet in now.playbook.entries.values()
+        ):
+            done = "held"
+        if after.n == before.n:
+            return self.lead_to(back, said="nothing")
+        if edit.playbook.asked is not None:  # only its owner may take a version back
+            return self.lead_to(back, said=done)
+        of = {"of": edit.playbook.entry.playbook_id} if edit.playbook.entry is not None else {}
+        return self.lead_to(back, said=done, before=before.n, after=after.etag or "", **of)
 
 
-def view_of(
-    request: Request, visitor: Visitor, template: str, values: Mapping[str, object], status: int = 200
-) -> Response:
-    """Return a view for a visitor: the template with these values, and with who looks at it."""
-    page = page_of(request)
-    identity = visitor.identity
-    known = {
-        "learner": identity.learner,
-        "development": page.authenticator.development,
-        "operator": identity.operator,
-        "may_operate": identity.may_operate,
-    }
-    return page.renderer.page(request, template, {**known, **values}, status)
+@dataclass(frozen=True)
+class Opened:
+    """A playbook that the visitor may read, by the id in the address."""
+
+    visitor: Visitor
+    playbook_id: str
+    handle: PlaybookHandle
+
+    async def edit(self, etag: str = "", *, own: bool = False) -> Edit:
+        """Return the change of the playbook that still has the version `etag`; empty: whatever it has.
+
+        Raises PlaybookForbidden. With `own` only for whom the playbook belongs to, as the API has it.
+        """
+        if own:
+            self.handle.check_owner()
+        else:
+            await self.handle.require(Right.WRITE)
+        match, op_id = f'"{etag}"' if etag else None, f"page-{uuid4().hex}"
+        return Edit(self.visitor.services, self.visitor.identity, self.handle, Response(), match, op_id)
 
 
 def page_of(request: Request) -> PageContext:
@@ -125,8 +174,9 @@ class PageRoute(APIRoute):
         handle, wants_visitor = super().get_route_handler(), _wants_visitor(self.dependant)
 
         async def handle_checked(request: Request) -> Response:
-            if request.method not in SAFE_METHODS:
-                check_origin(request)
+            if request.method not in SAFE_METHODS and not sent_by_page(request):
+                sentence = "this form was not sent by the page itself: open it again"
+                raise RequestRefused(403, "forbidden", sentence)
             if not wants_visitor:
                 return await handle(request)
             visitor = request.scope[_VISITOR] = await _find_visitor(request)
@@ -150,32 +200,36 @@ def _wants_visitor(dependant: Dependant) -> bool:
 async def _find_visitor(request: Request) -> Visitor:
     """Return who sends a request. Raises LoginNeeded, RequestRefused."""
     page = page_of(request)
-    identity = await _identity(request, page)
+    token, development = _token(request), page.authenticator.development
+    if not token and not development:
+        raise LoginNeeded(expired=False)
+    try:
+        identity = await page.authenticator.identity(None if development else f"Bearer {token}")
+    except RequestRefused as error:
+        if error.status != 401:
+            raise
+        raise LoginNeeded(expired=error.code == "expired_token") from error
     request.scope[_KNOWN] = True
     page.rate.take(identity.learner, cost_of(announced_bytes(request.headers)))
     if operated := request.cookies.get(OPERATED):
         if not identity.may_operate:
             raise LoginNeeded(expired=False)  # a cookie of somebody who was signed in before
         identity = about_learner(identity, [operated], request.scope)
-    return Visitor(identity, page.services())
+    return Visitor(request, identity, page.services())
 
 
 VisitorDep = Annotated[Visitor, Depends(found_visitor)]
 """Who sends the request, as an argument of a view."""
 
 
-async def _identity(request: Request, page: PageContext) -> Identity:
-    if page.authenticator.development:
-        return await page.authenticator.identity(None)
-    token = _token(request)
-    if not token:
-        raise LoginNeeded(expired=False)
-    try:
-        return await page.authenticator.identity(f"Bearer {token}")
-    except RequestRefused as error:
-        if error.status != 401:
-            raise
-        raise LoginNeeded(expired=error.code == "expired_token") from error
+async def _opened(
+    playbook_id: Annotated[str, Path(min_length=1, max_length=128)], visitor: VisitorDep
+) -> Opened:
+    return await visitor.open(playbook_id)
+
+
+OpenedDep = Annotated[Opened, Depends(_opened)]
+"""The playbook in the path, which the visitor may read, as an argument of a view."""
 
 
 def _token(request: Request) -> str:
@@ -196,21 +250,9 @@ def is_known(request: Request) -> bool:
     return _KNOWN in request.scope
 
 
-def check_origin(request: Request) -> None:
-    """Refuse a form that another site sends. Raises RequestRefused (403)."""
-    if not sent_by_page(request):
-        raise RequestRefused(403, "forbidden", "this form was not sent by the page itself: open it again")
-
-
 def typed_by(request: Request) -> str:
     """Return the learner whose session a form was typed in, also after it has ended; empty: nobody's."""
     return _claim(_token(request), "sub") or ""
-
-
-def expiry_of(token: str) -> int | None:
-    """Return when a token expires (seconds since 1970), as it says itself; the authenticator checks it."""
-    found = _claim(token, "exp")
-    return int(float(found)) if found is not None else None
 
 
 def _claim(token: str, name: Literal["exp", "sub"]) -> str | None:
@@ -243,15 +285,9 @@ def start_session(request: Request, response: Response, token: str, *, now: floa
     In that day the expired token still says who typed what comes too late.
     """
     drop_cookie(request, response, OPERATED)
-    expires = expiry_of(token)
-    kept = max(0, int(expires - now)) + _DAY if expires is not None else None
+    expires = _claim(token, "exp")
+    kept = None if expires is None else max(0, int(float(expires) - now)) + _DAY
     keep_cookie(request, response, COOKIE, token, kept)
-
-
-def end_session(request: Request, response: Response) -> None:
-    """Make the browser forget the token."""
-    for name in (COOKIE, OPERATED):
-        drop_cookie(request, response, name)
 
 
 def drop_cookie(request: Request, response: Response, name: str) -> None:
@@ -276,35 +312,24 @@ def carried_fields(form: Iterable[tuple[str, object]]) -> list[tuple[str, str]]:
 # What the page says after a change, and the form that takes it back.
 
 
-Done = Literal[
-    "added",
-    "edited",
-    "held",
-    "pinned",
-    "unpinned",
-    "off",
-    "on",
-    "removed",
-    "restored",
-    "merged",
-    "undone",
-    "back",
-    "voted",
-    "distinct",
-    "accepted",
-]
+_Changed = Literal["added", "edited", "held", "pinned", "unpinned", "off", "on", "removed", "restored"]
+Done = Literal[_Changed, "merged", "undone", "back", "voted", "distinct", "accepted"]
 """A change of a playbook that was made."""
 _Word = Literal[Done, "judged", "deleted", "refused", "queued", "stale", "nothing", "few", "some", ""]
-_WORDS = frozenset[str](each for part in get_args(_Word) for each in (get_args(part) or (part,)))
+_WORDS = frozenset[str](word for part in get_args(_Word) for word in (get_args(part) or (part,)))
 
 
-class Flash(BaseModel):
+class PageForm(BaseModel):
+    """The fields of a form or an address that are described; others are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Flash(PageForm):
     """What has just been done, a known word in the address; `before` and `after` allow undo.
 
     `of` is the playbook that was changed, where the view is not about it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     said: Annotated[_Word, BeforeValidator(lambda word: word if word in _WORDS else "")] = ""
     before: Annotated[int | None, Field(ge=0, le=2_147_483_647)] = None

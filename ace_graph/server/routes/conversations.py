@@ -10,20 +10,31 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal, Self, get_args
 from uuid import uuid4
 
 from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
+from langchain_core.messages import AnyMessage
 from pydantic import AfterValidator, Field
 
+from ace_graph.agent.reasoning.attempt import turn_of_answer
 from ace_graph.base.errors import RequestRefused
 from ace_graph.memory.bullet import Moment
-from ace_graph.server.conversations.managing import (
+from ace_graph.memory.commit import History
+from ace_graph.memory.delta.effect import Report
+from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.stores.base import Store
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import GRAPH_AGENT, TurnRecord
+from ace_graph.server.conversations.repository import (
     MAX_TITLE_CHARS,
+    Conversation,
     MessagePage,
     ShownMessage,
     delete_conversation,
@@ -32,10 +43,8 @@ from ace_graph.server.conversations.managing import (
     page_of,
     rename_conversation,
 )
-from ace_graph.server.conversations.repository import Conversation
-from ace_graph.server.errors import error_responses
+from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.middleware import does
-from ace_graph.server.receipts import Receipt, read_receipts
 from ace_graph.server.routes.edit import Absent, IfMatch
 from ace_graph.server.schemas import (
     CONVERSATION_ID,
@@ -44,13 +53,78 @@ from ace_graph.server.schemas import (
     ChatRequest,
     Learned,
     Text,
+    learned_from,
     not_blank,
 )
 from ace_graph.server.services import ClaimedTeams, Learner, Services, ServicesDep
-from ace_graph.server.turns.run_turn import Event, EventName, LiveTurn
+from ace_graph.server.turns import Event, EventName, LiveTurn
 
-chatting = APIRouter(prefix="/api/ai", tags=["chat"], dependencies=[does("converse")])
-routes = APIRouter(prefix="/api/conversations", tags=["conversations"])
+# The receipts of a conversation's answers: what each was given with, and what was learned from it, in ids.
+#
+# An answer's message names its turn, so equal answers have their own receipts. API and page show the same
+# ones; only the page looks up the texts.
+
+
+MAX_TURNS = 1_000
+"""The most records that are read for a conversation, the newest of its time; older answers have none."""
+_AFTER_LAST_USE = timedelta(hours=2)
+"""The longest time, generously, from a message until its turn is recorded."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The turn of an answer, and what the changes that came from it so far came to.
+
+    `learned` is None for a turn from before the changes that are kept.
+    """
+
+    turn: TurnRecord
+    learned: Learned | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What was said last of the answer, else how the turn ended."""
+        return self.turn.feedback[-1].verdict if self.turn.feedback else self.turn.verdict
+
+
+async def read_receipts(
+    store: Store, learner_id: str, conversation: Conversation, messages: Sequence[AnyMessage]
+) -> Mapping[str, Receipt]:
+    """Return the receipts of a conversation's answers by the ids of their messages; some answers have none.
+
+    The records of the turns are read with one query, and the history with another one.
+    """
+    began = datetime.fromisoformat(conversation.created_at)
+    used = datetime.fromisoformat(conversation.used_at or conversation.created_at)
+    wanted = TrajectoryFilter(agent=GRAPH_AGENT, since=began, until=used + _AFTER_LAST_USE)
+    found = await store.find_turns(learner_id, wanted, limit=MAX_TURNS)
+    turns = [turn for turn in found if turn.conversation_id == conversation.id]
+    return await asyncio.to_thread(receipts, messages, turns, await store.history(learner_id))
+
+
+def receipts(
+    messages: Sequence[AnyMessage], records: Sequence[TurnRecord], history: History
+) -> dict[str, Receipt]:
+    """Return the receipts from the records of the turns and the changes of the learner's memory."""
+    turns = {turn.turn_id: turn for turn in records if not turn.deleted}
+    reports = defaultdict[str, list[Report]](list)
+    for entry in history.entries:
+        reports[entry.source].append(entry.report)
+    kept_since = min((entry.at for entry in history.entries), default=None) if history.base_n else None
+    found = dict[str, Receipt]()
+    for message in messages:
+        turn = turns.get(turn_of_answer(message.id or "") or "")
+        if turn is not None and message.id is not None:
+            own = reports.get(turn.turn_id, ())
+            known = own or kept_since is None or (turn.completed_at or turn.started_at) >= kept_since
+            found[message.id] = Receipt(turn, learned_from(own) if known else None)
+    return found
+
+
+chatting = APIRouter(
+    prefix="/api/ai", tags=["chat"], route_class=DescribedRoute, dependencies=[does("converse")]
+)
+routes = APIRouter(prefix="/api/conversations", tags=["conversations"], route_class=DescribedRoute)
 PING_SECONDS = 15.0
 _LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 """Characters that JSON leaves and SSE allows in a line, but that end a line for Python's `splitlines`."""
@@ -120,11 +194,7 @@ async def chat_stream(
     return sse_response(await services.turns.begin(request, learner, uuid4().hex, teams))
 
 
-@chatting.get(
-    "/chat/stream/{stream_id}",
-    responses={**SSE_RESPONSES, **error_responses(404)},
-    response_class=StreamingResponse,
-)
+@chatting.get("/chat/stream/{stream_id}", responses=SSE_RESPONSES, response_class=StreamingResponse)
 async def chat_stream_again(
     stream_id: Annotated[str, Path(max_length=64, description="The `streamId` of the `start` event.")],
     learner: Learner,
@@ -252,7 +322,7 @@ class ConversationReply(ConversationEntryReply):
     next: str | None
 
 
-@routes.get("", responses=error_responses())
+@routes.get("")
 async def list_all(
     learner: Learner, services: ServicesDep, query: Annotated[ConversationPageQuery, Query()]
 ) -> ConversationsReply:
@@ -270,7 +340,7 @@ async def list_all(
     )
 
 
-@routes.get("/{conversation_id}", responses=error_responses(404))
+@routes.get("/{conversation_id}")
 async def read(
     conversation_id: ConversationId,
     learner: Learner,
@@ -308,9 +378,7 @@ async def read_conversation(
     return ReadConversation(ConversationEntryReply.about(found), page, known)
 
 
-@routes.patch(
-    "/{conversation_id}", responses=error_responses(404, 408, 412, 413), dependencies=[does("converse")]
-)
+@routes.patch("/{conversation_id}", dependencies=[does("converse")])
 async def rename(
     conversation_id: ConversationId,
     body: TitleBody,
@@ -333,10 +401,7 @@ async def rename(
 
 
 @routes.delete(
-    "/{conversation_id}",
-    status_code=204,
-    responses=error_responses(404, 409),
-    dependencies=[does("converse")],
+    "/{conversation_id}", status_code=204, responses=error_responses(409), dependencies=[does("converse")]
 )
 async def delete(conversation_id: ConversationId, learner: Learner, services: ServicesDep) -> None:
     """Delete a conversation for good. What was learned in it stays, and the records of its turns."""

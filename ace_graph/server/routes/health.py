@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable
 from typing import Literal
 
 from fastapi import APIRouter
@@ -12,7 +13,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from ace_graph.base.errors import AceError
 from ace_graph.server.conversations.cleaning import count_conversations
 from ace_graph.server.schemas import Body
-from ace_graph.server.services import Services, ServicesDep
+from ace_graph.server.services import ServicesDep
 from ace_graph.stores import PROBE_LEARNER
 
 logger = logging.getLogger("ace_graph")
@@ -42,9 +43,10 @@ async def alive() -> Alive:
 @routes.get("/readyz", responses={200: {"model": Readiness}, 503: {"model": Readiness}})
 async def ready(services: ServicesDep) -> JSONResponse:
     """Say whether the server can serve requests: whether it can read the memory and the conversations."""
+    kept = services.conversations.of(PROBE_LEARNER)
     checks: dict[str, Literal["ok", "failed", "stopping"]] = {
-        "memory": "ok" if await _memory_answers(services) else "failed",
-        "conversations": "ok" if await _conversations_answer(services) else "failed",
+        "memory": "ok" if await _answers("memory", services.store.load(PROBE_LEARNER)) else "failed",
+        "conversations": "ok" if await _answers("conversations", kept) else "failed",
         "server": "stopping" if services.turns.draining else "ok",
     }
     ready_now = set(checks.values()) == {"ok"}
@@ -59,44 +61,25 @@ async def ready(services: ServicesDep) -> JSONResponse:
 )
 async def metrics(services: ServicesDep) -> Response:
     """Return the metrics in Prometheus' text format."""
-    await _count_waiting(services)
-    await _measure(services)
+    store, conversations = services.store, services.conversations.database
+    try:
+        counts = await store.count_pending()
+        services.metrics.set_pending(counts.pending, counts.dead)
+    except AceError as error:
+        logger.warning("[ACE Server] pending learning can't be counted: %s", error)
+    try:
+        if services.metrics.measurement_due(services.clock.monotonic()):
+            sizes, count = await store.sizes(), await count_conversations(conversations)
+            services.metrics.set_stored(sizes, count, await conversations.size())
+    except AceError as error:
+        logger.warning("[ACE Server] sizes can't be measured: %s", error)
     return Response(services.metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
 
-async def _memory_answers(services: Services) -> bool:
+async def _answers(what: str, reading: Awaitable[object]) -> bool:
     try:
-        await services.store.load(PROBE_LEARNER)
+        await reading
     except AceError as error:
-        logger.warning("[ACE Server] not ready: the memory: %s", error)
+        logger.warning("[ACE Server] not ready: the %s: %s", what, error)
         return False
     return True
-
-
-async def _conversations_answer(services: Services) -> bool:
-    try:
-        await services.conversations.of(PROBE_LEARNER)
-    except AceError as error:
-        logger.warning("[ACE Server] not ready: the conversations: %s", error)
-        return False
-    return True
-
-
-async def _count_waiting(services: Services) -> None:
-    try:
-        counts = await services.store.count_pending()
-    except AceError as error:
-        logger.warning("[ACE Server] pending learning can't be counted: %s", error)
-        return
-    services.metrics.set_pending(counts.pending, counts.dead)
-
-
-async def _measure(services: Services) -> None:
-    if not services.metrics.measurement_due(services.clock.monotonic()):
-        return
-    database = services.conversations.database
-    try:
-        sizes, count = await services.store.sizes(), await count_conversations(database)
-        services.metrics.set_stored(sizes, count, await database.size())
-    except AceError as error:
-        logger.warning("[ACE Server] sizes can't be measured: %s", error)

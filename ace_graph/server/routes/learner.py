@@ -15,19 +15,20 @@ from fastapi.responses import StreamingResponse
 from pydantic import ConfigDict, Field, JsonValue
 from starlette.types import Receive, Scope, Send
 
+from ace_graph.base.errors import RequestRefused
 from ace_graph.base.telemetry import audit
 from ace_graph.learning.trajectories import Unit, read_figures
 from ace_graph.memory.stores.listing import ListedLearner, list_learners
 from ace_graph.server.auth import Identity
-from ace_graph.server.conversations.exporting import export_chunks
-from ace_graph.server.errors import REQUEST_ID, error_responses
+from ace_graph.server.conversations.repository import export_chunks
+from ace_graph.server.errors import REQUEST_ID, DescribedRoute, error_responses
 from ace_graph.server.middleware import does, operators_only
 from ace_graph.server.schemas import Body
 from ace_graph.server.services import Learner, ServicesDep
 
-routes = APIRouter(prefix="/api/learner", tags=["learner"])
+routes = APIRouter(prefix="/api/learner", tags=["learner"], route_class=DescribedRoute)
 _TEXT = r"^[^\x00]*$"
-all_routes = APIRouter(prefix="/api/learners", tags=["learner"])
+all_routes = APIRouter(prefix="/api/learners", tags=["learner"], route_class=DescribedRoute)
 
 
 class ExportReply(Body):
@@ -99,7 +100,7 @@ class StatsReply(Body):
     dead: int
 
 
-@routes.get("/stats", responses=error_responses())
+@routes.get("/stats")
 async def stats(learner: Learner, services: ServicesDep, query: Annotated[StatsQuery, Query()]) -> StatsReply:
     """Return the memory's lift, tokens and cost by the day or the week, and how much waits to be learned."""
     today = datetime.combine(services.clock.now().astimezone(UTC), time(), UTC)
@@ -123,19 +124,20 @@ async def stats(learner: Learner, services: ServicesDep, query: Annotated[StatsQ
 )
 async def export(learner: Learner, services: ServicesDep) -> StreamingResponse:
     """Return everything that is stored about the learner. One export of a learner at a time."""
-    services.exports.acquire(learner)
+    busy = services.exporting
+    if learner in busy:
+        raise RequestRefused(409, "busy", "an export of yours is under way: wait for its end", retry_after=5)
+    busy.add(learner)
     try:
         found = await services.store.export(learner)
     except BaseException:
-        services.exports.release(learner)
+        busy.discard(learner)
         raise
     audit("export", learner, request_id=REQUEST_ID.get(), found=not found.snapshot.absent)
-    return _ClosingResponse(
-        export_chunks(found, services.conversations), lambda: services.exports.release(learner)
-    )
+    return _ClosingResponse(export_chunks(found, services.conversations), lambda: busy.discard(learner))
 
 
-@routes.delete("", responses=error_responses(), dependencies=[does("forget")])
+@routes.delete("", dependencies=[does("forget")])
 async def forget(learner: Learner, services: ServicesDep) -> ForgetReply:
     """Delete everything that is stored about the learner, for good. Turns under way are ended."""
     await services.turns.stop_learner(learner)
@@ -184,7 +186,7 @@ class LearnersQuery(Body):
     after: Annotated[str, Field(max_length=256, pattern=_TEXT, description="Begin after this id.")] = ""
 
 
-@all_routes.get("", responses=error_responses())
+@all_routes.get("")
 async def list_all(
     _operator: Annotated[Identity, Depends(operators_only)],
     services: ServicesDep,

@@ -12,14 +12,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
+from uuid import uuid4
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, WithJsonSchema, model_validator
 
+from ace_graph import playbooks
 from ace_graph.agent.retriever import explain_search
-from ace_graph.base.errors import FormatError, NewerFormat, RequestRefused
+from ace_graph.base.errors import (
+    ChangeRefused,
+    FormatError,
+    NewerFormat,
+    PlaybookChanged,
+    PlaybookExists,
+    PlaybookNotFound,
+    RequestRefused,
+)
 from ace_graph.base.off_loop import off_loop
 from ace_graph.learning.curate_reflections import MAX_REFLECTIONS
 from ace_graph.learning.curate_reflections import curate as curate_reflections
@@ -35,25 +45,20 @@ from ace_graph.memory.bullet import (
     Polarity,
     Share,
 )
-from ace_graph.memory.catalogue import DEFAULT, MAX_DESCRIPTION_CHARS, PlaybookEntry, Scope, Visibility
-from ace_graph.memory.commit import Commit, HistoryEntry
-from ace_graph.memory.confidence import Effectiveness, PlaybookMetadata
-from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Rejection, Revived
-from ace_graph.memory.delta.operations import (
-    Add,
-    Distinguish,
-    Merge,
-    Operation,
-    Pin,
-    Quarantine,
-    Release,
-    Remove,
-    Reset,
-    Supersede,
-    Tag,
-    Unpin,
-    Update,
+from ace_graph.memory.catalogue import (
+    DEFAULT,
+    MAX_DESCRIPTION_CHARS,
+    MAX_NAME_CHARS,
+    PlaybookEntry,
+    Scope,
+    Visibility,
 )
+from ace_graph.memory.commit import Commit, HistoryEntry, operation_id
+from ace_graph.memory.confidence import Effectiveness, PlaybookMetadata
+from ace_graph.memory.consolidation import ConsolidationWork, Options
+from ace_graph.memory.delta import operations
+from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Rejection, Revived
+from ace_graph.memory.delta.operations import Add, Operation
 from ace_graph.memory.delta.rollback import archived
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.formats.registry import FormatName, format_named, read_bullets
@@ -71,10 +76,12 @@ from ace_graph.memory.views import (
     kind_of,
 )
 from ace_graph.playbooks import delete as delete_playbook
-from ace_graph.playbooks.content import rescreen, rescreened
+from ace_graph.playbooks.consolidation import consolidate, enqueue, run_state, undo
+from ace_graph.playbooks.content import Change, rescreen, rescreened
+from ace_graph.playbooks.templates import TEMPLATES, TemplateName, template
 from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
-from ace_graph.server.errors import error_responses
-from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.errors import DescribedRoute, error_responses
+from ace_graph.server.keyed import KeyedRoute, OpId
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import (
     Absent,
@@ -90,8 +97,8 @@ from ace_graph.server.routes.edit import (
     refused,
     tag_version,
 )
-from ace_graph.server.schemas import Body, Text, VersionName
-from ace_graph.server.services import Learner, ServicesDep
+from ace_graph.server.schemas import PLAYBOOK_NAME, Body, Text, VersionName
+from ace_graph.server.services import Learner, Sender, ServicesDep, learning_mode
 
 own = APIRouter(
     prefix="/api/playbook", tags=["playbook"], route_class=KeyedRoute, dependencies=[does("change")]
@@ -103,10 +110,6 @@ named = APIRouter(
     dependencies=[does("change"), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
-_READ = error_responses(404)
-_CHANGE = error_responses(404, 408, 409, 412, 413)
-_CHANGE_WITHOUT_BODY = error_responses(404, 408, 409, 412)
-_END = error_responses(404, 409, 412)
 
 _MOST_VERSION = 2_147_483_647
 _OF_A_BULLET = (Put, Archived, Revived)
@@ -206,24 +209,13 @@ class NewBullet(Body):
 
     def operation(self) -> Add:
         """Return the operation that adds it."""
-        given = Add(
-            ref="new",
-            content=self.content,
-            section=self.section,
-            topic=self.topic,
-            context=self.context,
-            tags=self.tags,
-            examples=self.examples,
-            importance=self.importance,
-            pinned=self.pinned,
-            ttl_days=self.ttl_days or None,
-            sources=("http",),
-        )
+        fields = self.model_dump(exclude={"kind", "ttl_days"})
+        given = Add(ref="new", ttl_days=self.ttl_days or None, sources=("http",), **fields)
         if self.kind is None:
             return given
-        fields = fields_of(self.kind)
-        typed = {"memory_type": fields.memory_type, "polarity": fields.polarity}
-        return given.model_copy(update={**typed, "section": fields.section or self.section})
+        kind = fields_of(self.kind)
+        typed = {"memory_type": kind.memory_type, "polarity": kind.polarity}
+        return given.model_copy(update={**typed, "section": kind.section or self.section})
 
 
 class AddedReply(ChangeReply):
@@ -256,9 +248,23 @@ class BulletReply(StrategyEntry):
     bullet: Bullet
 
 
-class BulletPatch(Body):
+class Patch(Body):
+    """The fields to change, at least one, and none to null."""
+
+    must_say: ClassVar[str]
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        given = self.model_fields_set
+        if not given or any(getattr(self, name) is None for name in given):
+            raise ValueError(f"must say {self.must_say}")
+        return self
+
+
+class BulletPatch(Patch):
     """The fields to change, at least one."""
 
+    must_say = "a new content, pinned or ttl_days"
     model_config = ConfigDict(
         json_schema_extra={"anyOf": [{"required": [name]} for name in ("content", "pinned", "ttl_days")]}
     )
@@ -288,22 +294,17 @@ class BulletPatch(Body):
         ),
     ] = None
 
-    @model_validator(mode="after")
-    def _changes_something(self) -> Self:
-        given = self.model_fields_set
-        if not given or any(getattr(self, name) is None for name in given):
-            raise ValueError("must say a new content, pinned or ttl_days")
-        return self
-
     def operations(self, bullet: Bullet) -> list[Operation]:
         """Return the operations that make the bullet so."""
         wanted: list[Operation] = []
         if self.content is not None and self.content != bullet.content:
-            wanted.append(Update(bullet_id=bullet.id, content=self.content))
+            wanted.append(operations.Update(bullet_id=bullet.id, content=self.content))
         if self.ttl_days is not None and (self.ttl_days or None) != bullet.ttl_days:
-            wanted.append(Update(bullet_id=bullet.id, ttl_days=self.ttl_days or "never"))
+            wanted.append(operations.Update(bullet_id=bullet.id, ttl_days=self.ttl_days or "never"))
         if self.pinned is not None and self.pinned != bullet.pinned:
-            wanted.append(Pin(bullet_id=bullet.id) if self.pinned else Unpin(bullet_id=bullet.id))
+            wanted.append(
+                operations.Pin(bullet_id=bullet.id) if self.pinned else operations.Unpin(bullet_id=bullet.id)
+            )
         return wanted
 
 
@@ -316,8 +317,8 @@ for _name in ("archived", "diff", "history", "merge", "rollback", "search", "ver
     own.add_api_route(f"/{_name}", _no_bullet, methods=["PATCH", "DELETE"], include_in_schema=False)
 
 
-@named.get("/bullets", responses=_READ)
-@own.get("", responses=error_responses())
+@named.get("/bullets")
+@own.get("")
 async def show(
     learner: Learner,
     services: ServicesDep,
@@ -350,15 +351,15 @@ async def show(
     )
 
 
-@named.post("/bullets", status_code=201, responses=_CHANGE)
-@own.post("", status_code=201, responses=_CHANGE)
+@named.post("/bullets", status_code=201)
+@own.post("", status_code=201)
 async def add(body: NewBullet, edit: PlaybookEdit) -> AddedReply:
     """Add a bullet, or strengthen the one that says the same."""
     done = await edit.make("added over HTTP", lambda _: [body.operation()])
     return AddedReply(**edit.reply(done).model_dump(), id=done.report.refs["new"])
 
 
-@named.get("/bullets/{bullet_id}", name="get", responses=_READ)
+@named.get("/bullets/{bullet_id}", name="get")
 async def get_bullet(
     bullet_id: BulletId, learner: Learner, services: ServicesDep, playbook: Place
 ) -> BulletReply:
@@ -379,19 +380,19 @@ async def get_bullet(
     )
 
 
-@named.patch("/bullets/{bullet_id}", responses=_CHANGE)
-@own.patch("/{bullet_id}", responses=_CHANGE)
+@named.patch("/bullets/{bullet_id}")
+@own.patch("/{bullet_id}")
 async def change(bullet_id: BulletId, patch: BulletPatch, edit: PlaybookEdit) -> ChangeReply:
     """Change a bullet's text or time to live, pin it or unpin it. Its votes stay."""
     done = await edit.make("changed over HTTP", lambda base: patch.operations(_bullet(base, bullet_id)))
     return edit.reply(done)
 
 
-@named.delete("/bullets/{bullet_id}", responses=_END)
-@own.delete("/{bullet_id}", responses=_END)
+@named.delete("/bullets/{bullet_id}")
+@own.delete("/{bullet_id}")
 async def remove(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
     """Remove a bullet. It can be restored while the history holds it."""
-    return await edit.apply("removed over HTTP", Remove(bullet_id=bullet_id))
+    return await edit.apply("removed over HTTP", operations.Remove(bullet_id=bullet_id))
 
 
 class MergeBody(Body):
@@ -430,21 +431,23 @@ class QuarantineBody(Body):
     why: Annotated[Text, Field(min_length=1, max_length=256)]
 
 
-@named.post("/merge", responses=_CHANGE)
-@own.post("/merge", responses=_CHANGE)
+@named.post("/merge")
+@own.post("/merge")
 async def merge(body: MergeBody, edit: PlaybookEdit) -> ChangeReply:
     """Make one bullet of several that say the same. Others are refused."""
-    return await edit.apply("merged over HTTP", Merge(bullet_ids=tuple(body.ids), content=body.content))
+    return await edit.apply(
+        "merged over HTTP", operations.Merge(bullet_ids=tuple(body.ids), content=body.content)
+    )
 
 
-@named.post("/distinct", responses=_CHANGE)
+@named.post("/distinct")
 async def distinct(body: DistinctBody, edit: OwnEdit) -> ChangeReply:
     """Say that bullets mean different things, so that no consolidation merges them or proposes it."""
-    return await edit.apply("called distinct over HTTP", Distinguish(bullet_ids=tuple(body.ids)))
+    return await edit.apply("called distinct over HTTP", operations.Distinguish(bullet_ids=tuple(body.ids)))
 
 
-@named.post("/bullets/{bullet_id}/restore", responses=_CHANGE_WITHOUT_BODY)
-@own.post("/{bullet_id}/restore", responses=_CHANGE_WITHOUT_BODY)
+@named.post("/bullets/{bullet_id}/restore", responses=error_responses(408))
+@own.post("/{bullet_id}/restore", responses=error_responses(408))
 async def restore(bullet_id: BulletId, edit: OwnEdit) -> ChangeReply:
     """Bring back a bullet that was removed, merged away, replaced or archived, as it was."""
 
@@ -459,32 +462,32 @@ async def restore(bullet_id: BulletId, edit: OwnEdit) -> ChangeReply:
     return edit.reply(await edit.once(bring_back))
 
 
-@named.post("/bullets/{bullet_id}/supersede", responses=_CHANGE)
-@own.post("/{bullet_id}/supersede", responses=_CHANGE)
+@named.post("/bullets/{bullet_id}/supersede")
+@own.post("/{bullet_id}/supersede")
 async def supersede(bullet_id: BulletId, body: SupersedeBody, edit: PlaybookEdit) -> ChangeReply:
     """Archive a bullet because another one corrects it."""
-    return await edit.apply("superseded over HTTP", Supersede(bullet_id=bullet_id, by=body.by))
+    return await edit.apply("superseded over HTTP", operations.Supersede(bullet_id=bullet_id, by=body.by))
 
 
-@named.post("/bullets/{bullet_id}/tag", responses=_CHANGE)
-@own.post("/{bullet_id}/tag", responses=_CHANGE)
+@named.post("/bullets/{bullet_id}/tag")
+@own.post("/{bullet_id}/tag")
 async def tag(bullet_id: BulletId, body: TagBody, edit: PlaybookEdit) -> ChangeReply:
     """Vote on a bullet, apart from any turn. What does more harm than good is not shown."""
-    return await edit.apply("tagged over HTTP", Tag(bullet_id=bullet_id, tag=body.tag))
+    return await edit.apply("tagged over HTTP", operations.Tag(bullet_id=bullet_id, tag=body.tag))
 
 
-@named.post("/bullets/{bullet_id}/quarantine", responses=_CHANGE)
-@own.post("/{bullet_id}/quarantine", responses=_CHANGE)
+@named.post("/bullets/{bullet_id}/quarantine")
+@own.post("/{bullet_id}/quarantine")
 async def quarantine(bullet_id: BulletId, body: QuarantineBody, edit: PlaybookEdit) -> ChangeReply:
     """Keep a bullet out of every prompt."""
-    return await edit.apply("quarantined over HTTP", Quarantine(bullet_id=bullet_id, why=body.why))
+    return await edit.apply("quarantined over HTTP", operations.Quarantine(bullet_id=bullet_id, why=body.why))
 
 
-@named.post("/bullets/{bullet_id}/release", responses=_CHANGE_WITHOUT_BODY)
-@own.post("/{bullet_id}/release", responses=_CHANGE_WITHOUT_BODY)
+@named.post("/bullets/{bullet_id}/release", responses=error_responses(408))
+@own.post("/{bullet_id}/release", responses=error_responses(408))
 async def release(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
     """Let a bullet out of quarantine, into prompts. Read it first: `?status=quarantined`."""
-    return await edit.apply("released over HTTP", Release(bullet_id=bullet_id))
+    return await edit.apply("released over HTTP", operations.Release(bullet_id=bullet_id))
 
 
 def _bullet(base: Snapshot, bullet_id: str) -> Bullet:
@@ -502,11 +505,11 @@ class BulletBody(Body):
     """A bullet to add. One that is there already, with the same fields, stays as it is, votes and all."""
 
     content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
-    id: Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])] | None = None
-    section: Annotated[Text, Field(min_length=1, max_length=128)] | None = None
+    id: Id | None = None
+    section: Label | None = None
     memory_type: MemoryType | None = None
     polarity: Polarity | None = None
-    topic: Annotated[Text, Field(min_length=1, max_length=128)] | None = None
+    topic: Label | None = None
 
     def add(self) -> Add:
         """Return the operation that adds it."""
@@ -516,22 +519,16 @@ class BulletBody(Body):
 MOST_BULLETS = 1_000
 
 
-class AboutPatch(Body):
+class AboutPatch(Patch):
     """The fields to change, at least one."""
 
+    must_say = "a description or a scope"
     model_config = ConfigDict(
         json_schema_extra={"anyOf": [{"required": ["description"]}, {"required": ["scope"]}]}
     )
 
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] | Absent = None
     scope: Scope | Absent = None
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> Self:
-        given = self.model_fields_set
-        if not given or any(getattr(self, name) is None for name in given):
-            raise ValueError("must say a description or a scope")
-        return self
 
 
 class UpdateBody(Body):
@@ -639,10 +636,7 @@ class RescreenReply(Body):
 class CurateBody(Body):
     """The ids of reflections, as trajectories have them."""
 
-    reflections: Annotated[
-        list[Annotated[Text, Field(min_length=1, max_length=128)]],
-        Field(min_length=1, max_length=MAX_REFLECTIONS),
-    ]
+    reflections: Annotated[list[Label], Field(min_length=1, max_length=MAX_REFLECTIONS)]
 
 
 class BulletTextReply(Body):
@@ -666,7 +660,7 @@ class CuratedReply(Body):
     by_rules: bool
 
 
-@named.get("", responses=_READ)
+@named.get("")
 async def get(playbook: Place, response: Response) -> ContentReply:
     """Return a playbook with its bullets; one of the learner's own with those in quarantine, too."""
     found = await playbook.read()
@@ -674,7 +668,7 @@ async def get(playbook: Place, response: Response) -> ContentReply:
     return ContentReply.about(found.entry, bullets=found.playbook.bullets())
 
 
-@named.put("", responses=_CHANGE)
+@named.put("")
 async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) -> WrittenReply:
     """Replace the content in one version, or with `merge` add to it. The version before can be restored.
 
@@ -693,7 +687,7 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
     return WrittenReply.about(playbook_id, edit, await edit.once(write), kept)
 
 
-@named.patch("", responses=_CHANGE, dependencies=[does("own")])
+@named.patch("", dependencies=[does("own")])
 async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
     """Give a named playbook another description or scope. That makes no version."""
     version = (await edit.load()).version
@@ -702,7 +696,7 @@ async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
     return EntryReply.about(replace(entry, version=version))
 
 
-@named.delete("", status_code=204, responses=_END, dependencies=[does("own")])
+@named.delete("", status_code=204, dependencies=[does("own")])
 async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
     """Delete a named playbook for good. The own memory is deleted with the learner only."""
     etag = await edit.expected_etag()
@@ -711,7 +705,7 @@ async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
         raise not_found(playbook_id)
 
 
-@named.get("/stats", responses=_READ)
+@named.get("/stats")
 async def stats(learner: Learner, services: ServicesDep, playbook: Place) -> PlaybookFigures:
     """Return counts, votes, strength and confidence; how often the playbook was used, and its worth."""
     return figures_of(await read_worth(services.store, playbook, learner), services.clock.now())
@@ -720,10 +714,7 @@ async def stats(learner: Learner, services: ServicesDep, playbook: Place) -> Pla
 @named.get(
     "/export",
     response_class=Response,
-    responses={
-        **_READ,
-        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The file."},
-    },
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The file."}},
 )
 async def export(
     playbook: Place,
@@ -736,7 +727,7 @@ async def export(
     return response
 
 
-@named.post("/import", responses=_CHANGE)
+@named.post("/import")
 async def import_(body: ImportBody, edit: PlaybookEdit) -> ImportReply:
     """Add the bullets of a file; what is known already is merged. It is an error when none is taken."""
     try:
@@ -755,19 +746,19 @@ async def import_(body: ImportBody, edit: PlaybookEdit) -> ImportReply:
     )
 
 
-@named.post("/clear", responses=_CHANGE_WITHOUT_BODY)
+@named.post("/clear", responses=error_responses(408))
 async def clear(edit: PlaybookEdit) -> ChangeReply:
     """Archive all bullets. A rollback brings them back."""
 
     def everything(base: Snapshot) -> list[Operation]:
         if base.absent:
             raise RequestRefused(409, "refused", "nothing is stored yet")
-        return [Reset()]
+        return [operations.Reset()]
 
     return edit.reply(await edit.make("cleared over HTTP", everything))
 
 
-@named.post("/rescreen", responses=_CHANGE)
+@named.post("/rescreen")
 async def screen_again(body: RescreenBody, edit: OwnEdit) -> RescreenReply:
     """Screen all bullets again by the present rules. What a person has decided stays."""
     if (before := await edit.made_before()) is not None:
@@ -778,7 +769,7 @@ async def screen_again(body: RescreenBody, edit: OwnEdit) -> RescreenReply:
     return RescreenReply(version=done.version, quarantined=done.kept_back, released=list(done.released))
 
 
-@named.post("/curate", responses=_CHANGE)
+@named.post("/curate")
 async def curate(playbook_id: PlaybookId, body: CurateBody, edit: OwnEdit) -> CuratedReply:
     """Take what reflections found into a playbook, in one version. The same ones again change nothing."""
     done = await curate_reflections(
@@ -912,8 +903,8 @@ class RollbackBody(Body):
     version: Annotated[VersionName, Field(description="A version that is kept, by its number or its label.")]
 
 
-@named.get("/versions", responses=_READ)
-@own.get("/versions", responses=_READ)
+@named.get("/versions")
+@own.get("/versions", responses=error_responses(404))
 async def versions(playbook: Place) -> VersionsReply:
     """Return all versions, the newest first: number, label, author, time and reason."""
     found = await playbook.list_versions()
@@ -922,8 +913,8 @@ async def versions(playbook: Place) -> VersionsReply:
     )
 
 
-@named.get("/history", responses=_READ)
-@own.get("/history", responses=error_responses())
+@named.get("/history")
+@own.get("/history")
 async def history(playbook: Place, query: Annotated[HistoryQuery, Query()]) -> HistoryReply:
     """Return the changes of the content, the newest first: who changed what, and why."""
     kept = await playbook.store.history(playbook.key)
@@ -936,8 +927,8 @@ async def history(playbook: Place, query: Annotated[HistoryQuery, Query()]) -> H
     )
 
 
-@named.get("/diff", responses=_READ)
-@own.get("/diff", responses=_READ)
+@named.get("/diff")
+@own.get("/diff", responses=error_responses(404))
 async def differences(playbook: Place, query: Annotated[DiffQuery, Query()]) -> DiffReply:
     """Return what came, went and changed between two versions."""
     before = await playbook.content_at(await playbook.version_number(query.before))
@@ -946,8 +937,8 @@ async def differences(playbook: Place, query: Annotated[DiffQuery, Query()]) -> 
     return DiffReply.of(found, changed=found.updated)
 
 
-@named.get("/archived", responses=_READ)
-@own.get("/archived", responses=error_responses())
+@named.get("/archived")
+@own.get("/archived")
 async def archive(
     playbook: Place, limit: Annotated[int, Query(ge=1, le=1_000, description="At most so many.")] = 100
 ) -> ArchiveReply:
@@ -961,13 +952,13 @@ async def archive(
     )
 
 
-@named.post("/rollback", name="rollback", responses=_CHANGE)
+@named.post("/rollback", name="rollback")
 async def rollback(playbook_id: PlaybookId, body: RollbackBody, edit: OwnEdit) -> WrittenReply:
     """Go back to a version. That is a new major version, and can be undone too."""
     return WrittenReply.about(playbook_id, edit, await go_back(edit, body.version))
 
 
-@own.post("/rollback", name="rollback", responses=_CHANGE)
+@own.post("/rollback", name="rollback")
 async def rollback_own(body: RollbackBody, edit: OwnEdit) -> ChangeReply:
     """Go back to an earlier version, votes and all. That is a new version, and can be undone too."""
     return edit.reply(await go_back(edit, body.version))
@@ -1036,8 +1027,8 @@ class SearchReply(Body):
     words_only: str | None = None
 
 
-@named.get("/search", responses=_READ)
-@own.get("/search", responses=_READ)
+@named.get("/search")
+@own.get("/search", responses=error_responses(404))
 async def search(
     playbook: Place,
     learner: Learner,
@@ -1076,3 +1067,279 @@ async def search(
         left=max(0, len(bullets) - query.limit),
         words_only=words_only,
     )
+
+
+# The playbooks that a learner may read, a new one, and the templates to begin one with.
+#
+# The own memory has the id `default`.
+
+
+listed = APIRouter(prefix="/api/playbooks", tags=["playbooks"], route_class=KeyedRoute)
+templates = APIRouter(prefix="/api/templates", tags=["playbooks"], route_class=DescribedRoute)
+
+RightName = Literal["read", "propose", "write", "own"]
+
+
+class CreateBody(Body):
+    """A new playbook. No slash and no control characters in the name; case makes no difference.
+
+    `template` fills it, with `bullets` after it; its description is taken where none is given.
+    """
+
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS, pattern=f"^{PLAYBOOK_NAME}$")]
+    description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] = ""
+    scope: Scope = "agent"
+    visibility: Visibility = "private"
+    bullets: Annotated[tuple[BulletBody, ...], Field(max_length=MOST_BULLETS)] = ()
+    template: TemplateName | None = None
+
+
+class PageQuery(Body):
+    """Which page of the list."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 100
+    after: Annotated[Text, Field(max_length=1_024, description="`next` of the page before.")] = ""
+    which: Annotated[
+        Literal["own", "shared"], Field(description="shared: those of others that the learner may read.")
+    ] = "own"
+
+
+class ListedReply(EntryReply):
+    """A playbook in a list, and what the learner may do with it: read, propose, write or own."""
+
+    right: RightName
+
+
+class PlaybooksReply(Body):
+    """A page of playbooks; `next` is what `after` of the next page is, null after the last."""
+
+    playbooks: list[ListedReply]
+    next: str | None
+
+
+@listed.get("")
+async def list_all(
+    sender: Sender, services: ServicesDep, page_query: Annotated[PageQuery, Query()]
+) -> PlaybooksReply:
+    """Return the learner's playbooks: the own memory, once there is one, then the named ones by name.
+
+    With `which=shared` those of others that the learner may read, in the order of their ids.
+    """
+    store, limit, after = services.store, page_query.limit, page_query.after
+    if page_query.which == "shared":
+        sender.check("share")
+        shared = await playbooks.shared_with(store, sender.user, limit=limit + 1, after=after)
+        found = [(each.entry, each.right.name.lower(), each.entry.playbook_id) for each in shared]
+    else:
+        owned = await playbooks.list_playbooks(store, sender.learner, limit=limit + 1, after=after)
+        found = [(entry, "own", entry.name_key) for entry in owned]
+    return PlaybooksReply(
+        playbooks=[ListedReply.about(entry, right=right) for entry, right, _ in found[:limit]],
+        next=found[limit - 1][2] if len(found) > limit else None,
+    )
+
+
+@listed.post("", status_code=201, dependencies=[does("change")])
+async def create(
+    body: CreateBody, sender: Sender, services: ServicesDep, op_id: OpId, response: Response
+) -> EntryReply:
+    """Create a playbook at version 1.0. A name that the learner has is 409."""
+    if body.visibility == "shared":
+        sender.check("share")
+    learner, given = sender.learner, None if body.template is None else template(body.template)
+    new_id = str(uuid4()) if op_id is None else operation_id("http", learner, op_id)
+    await playbooks.create(
+        services.store,
+        body.name,
+        [*(given.bullets if given else ()), *(bullet.add() for bullet in body.bullets)],
+        owner=learner,
+        description=body.description or (given.description if given else ""),
+        scope=body.scope,
+        visibility=body.visibility,
+        user=sender.user,
+        change=Change(
+            author=sender.author, reason="created over HTTP", now=services.clock.now(), op_id=op_id
+        ),
+        new_id=lambda: new_id,
+    )
+    made = await playbooks.get_playbook(services.store, body.name, learner)
+    tag_version(response, made.entry.version)
+    return EntryReply.about(made.entry)
+
+
+class TemplateBulletReply(Body):
+    """One bullet of a template."""
+
+    section: str
+    polarity: Polarity
+    content: str
+
+
+class TemplateReply(Body):
+    """A template with all that it says. `POST /api/playbooks` takes its name."""
+
+    name: TemplateName
+    description: str
+    bullets: list[TemplateBulletReply]
+
+
+class TemplatesReply(Body):
+    """All templates."""
+
+    templates: list[TemplateReply]
+
+
+@templates.get("", name="list_all")
+async def list_templates(_: Learner) -> TemplatesReply:
+    """Return the templates, which are the same for everybody."""
+    return TemplatesReply(templates=[TemplateReply.of(template(name)) for name in TEMPLATES])
+
+
+# Consolidating a learner's playbook over HTTP, by rules: the plan, the run, taking it back.
+
+
+_BELOW = 0.5
+_WITH_AN_OWN_STATUS = (PlaybookNotFound, PlaybookChanged, PlaybookExists)
+RunId = Annotated[Text, Path(min_length=1, max_length=128)]
+
+
+class ConsolidateBody(Body):
+    """Which bullets may become one; all of them where nothing is said."""
+
+    dry_run: Annotated[bool, Field(strict=True, description="Only say what would be merged.")] = False
+    kind: BulletKind | None = None
+    topic: Label | None = None
+    section: Label | None = None
+    keep_above: Annotated[
+        Share, Field(description="Bullets of at least this importance stay as they are.")
+    ] = 0.8
+
+
+class UndoBody(Body):
+    """Which run to take back; the newest one where none is named."""
+
+    run_id: Label | None = None
+
+
+class MergedReply(Body):
+    """Bullets that became one. In a dry run there is no `new_id`."""
+
+    ids: list[str]
+    text: str
+    new_id: str | None
+
+
+class RefusedReply(Body):
+    """Bullets that stay although they are alike, and why."""
+
+    ids: list[str]
+    why: str
+
+
+class ConsolidationReply(Body):
+    """The report: merged + preserved + untouched = total. No rule can judge the groups in `for_model`."""
+
+    run_id: str | None
+    version: int
+    total: int
+    merged: int
+    preserved: int
+    untouched: int
+    space_saved_bytes: int
+    groups: list[MergedReply]
+    refused: list[RefusedReply]
+    for_model: list[list[str]]
+    left: int
+
+
+class ConsolidationRunReply(Body):
+    """A run that a worker does. `groups` is what it merged so far, `error` why its last attempt failed.
+
+    A run that failed too often is `failed`, and waits for an operator.
+    """
+
+    run_id: str
+    status: Literal["pending", "running", "failed", "done"]
+    groups: list[MergedReply]
+    error: str | None
+
+
+class UndoneReply(Body):
+    """What is back, and what is gone."""
+
+    run_id: str
+    version: int
+    restored: list[str]
+    removed: list[str]
+
+
+@named.post(
+    "/consolidate",
+    response_model=ConsolidationReply,
+    responses={
+        202: {"model": ConsolidationRunReply, "description": "A worker does it; ask for the run under its id"}
+    },
+    dependencies=[does("consolidate")],
+)
+async def consolidate_playbook(
+    playbook_id: PlaybookId, body: ConsolidateBody, edit: OwnEdit
+) -> ConsolidationReply | JSONResponse:
+    """Merge bullets that say the same, or with `dry_run` say which. It can be taken back.
+
+    Where the server learns in the background, a worker does it, and the reply is the run to ask for.
+    """
+    playbook, services, etag = edit.playbook, edit.services, await edit.expected_etag()
+    now, below = services.clock.now(), min(_BELOW, body.keep_above)
+    if not body.dry_run and services.settings.consolidates_later(learning_mode(services.settings)):
+        wanted = body.model_dump(exclude={"dry_run"})
+        work = ConsolidationWork(name=playbook.ref.name, below=below, expected_etag=etag, **wanted)
+        run_id = await enqueue(services.store, edit.sender.learner, work, now=now)
+        reply = ConsolidationRunReply(run_id=run_id, status="pending", groups=[], error=None)
+        where = f"/api/playbooks/{playbook_id}/consolidations/{run_id}"
+        return JSONResponse(reply.model_dump(), status_code=202, headers={"Location": where})
+    batch = services.store.policy.consolidate_batch
+    options = Options(body.kind, body.topic, body.section, below, body.keep_above, batch)
+    done = await consolidate(
+        services.store,
+        playbook.ref.name,
+        edit.sender.learner,
+        options,
+        dry_run=body.dry_run,
+        now=now,
+        expected_etag=etag,
+    )
+    return ConsolidationReply.of(
+        done, run_id=None if done.dry_run else done.run_id, preserved=len(done.preserved)
+    )
+
+
+@named.get("/consolidations/{run_id}")
+async def consolidation_run(
+    playbook: Place, run_id: RunId, learner: Learner, services: ServicesDep
+) -> ConsolidationRunReply:
+    """What became of a run. One that merged nothing is known until the next run ends."""
+    playbook.check_owner()
+    found = await run_state(services.store, learner, run_id, playbook.ref.name, now=services.clock.now())
+    if found is None:
+        raise RequestRefused(404, "not_found", "there is no such run of a consolidation")
+    return ConsolidationRunReply.of(found)
+
+
+@named.post("/consolidate/undo", dependencies=[does("consolidate")])
+async def undo_consolidation(body: UndoBody, edit: OwnEdit) -> UndoneReply:
+    """Take back a run. Refused, with the ids, where one of its bullets has changed since."""
+    etag = await edit.expected_etag()
+    try:
+        done = await undo(
+            edit.services.store,
+            edit.playbook.ref.name,
+            edit.sender.learner,
+            run_id=body.run_id,
+            now=edit.services.clock.now(),
+            expected_etag=etag,
+        )
+    except _WITH_AN_OWN_STATUS:
+        raise
+    except ChangeRefused as error:
+        raise RequestRefused(409, "refused", str(error)) from error
+    return UndoneReply.of(done)

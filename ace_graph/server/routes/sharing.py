@@ -13,7 +13,7 @@ from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded
 from ace_graph.memory.sharing import Grant, Granted, Proposal, ProposalState, Relation
 from ace_graph.playbooks.proposals import MAX_BULLETS, Proposals, own_proposals
 from ace_graph.playbooks.sharing import Sharing
-from ace_graph.server.errors import error_responses
+from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.keyed import KeyedRoute
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Place, PlaybookEdit, checked_place, declare_playbook_id, tag_version
@@ -26,7 +26,7 @@ routes = APIRouter(
     route_class=KeyedRoute,
     dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
 )
-own = APIRouter(prefix="/api/proposals", tags=["sharing"])
+own = APIRouter(prefix="/api/proposals", tags=["sharing"], route_class=DescribedRoute)
 
 Kind = Annotated[Literal["user", "team"], Field(description="A user is a learner.")]
 Name = Annotated[
@@ -78,7 +78,7 @@ class GrantsReply(Body):
     next: str | None
 
 
-@routes.get("/grants", responses=error_responses(404, 409))
+@routes.get("/grants", responses=error_responses(409))
 async def list_grants(playbook: Place, page_query: Annotated[GrantsQuery, Query()]) -> GrantsReply:
     """Return the grants of a playbook, in the order of the subjects. Its owners only."""
     found = await Sharing(playbook).grants(page_query.limit + 1, page_query.after)
@@ -87,23 +87,21 @@ async def list_grants(playbook: Place, page_query: Annotated[GrantsQuery, Query(
     return GrantsReply(grants=[GrantReply.about(grant) for grant in page], next=following)
 
 
-@routes.post(
-    "/grants", status_code=201, responses=error_responses(404, 408, 409, 413), dependencies=[does("share")]
-)
+@routes.post("/grants", status_code=201, dependencies=[does("share")])
 async def grant(playbook: Place, body: GrantBody, services: ServicesDep) -> GrantReply:
     """Share a playbook with a user or a team. It takes the place of the grant that the subject had."""
     to, now = f"{body.kind}:{body.name}", services.clock.now()
     return GrantReply.about(await Sharing(playbook).grant(to, body.relation, now))
 
 
-@routes.delete("/grants", status_code=204, responses=error_responses(404, 409), dependencies=[does("share")])
+@routes.delete("/grants", status_code=204, dependencies=[does("share")])
 async def revoke(playbook: Place, whose: Annotated[SubjectQuery, Query()]) -> None:
     """Take a grant away. It holds from the next request on; one that is not there is 404."""
     if not await Sharing(playbook).revoke(f"{whose.kind}:{whose.name}"):
         raise RequestRefused(404, "not_found", "there is no such grant")
 
 
-@routes.post("/leave", status_code=204, responses=error_responses(404, 409), dependencies=[does("share")])
+@routes.post("/leave", status_code=204, dependencies=[does("share")])
 async def leave(playbook: Place, services: ServicesDep) -> None:
     """Decline a playbook that was shared with the learner. A new grant brings it back."""
     await Sharing(playbook).leave(services.clock.now())
@@ -215,7 +213,7 @@ class WithdrawnReply(Body):
     removed: list[str]
 
 
-@own.get("", responses=error_responses())
+@own.get("")
 async def list_own(learner: Learner, services: ServicesDep) -> ProposalsReply:
     """Return what the learner has proposed to any playbook, the newest first, and what became of it."""
     return ProposalsReply(
@@ -223,7 +221,7 @@ async def list_own(learner: Learner, services: ServicesDep) -> ProposalsReply:
     )
 
 
-@routes.get("/proposals", responses=error_responses(404, 409))
+@routes.get("/proposals", responses=error_responses(409))
 async def list_proposals(
     playbook: Place, services: ServicesDep, query: Annotated[ProposalsQuery, Query()]
 ) -> ProposalsReply:
@@ -233,9 +231,7 @@ async def list_proposals(
     return ProposalsReply(proposals=[ProposalReply.about(proposal) for proposal in found])
 
 
-@routes.post(
-    "/proposals", status_code=201, responses=error_responses(404, 408, 409, 413), dependencies=[does("share")]
-)
+@routes.post("/proposals", status_code=201, dependencies=[does("share")])
 async def propose(
     playbook: Place, body: ProposeBody, learner: Learner, services: ServicesDep
 ) -> ProposalReply:
@@ -244,18 +240,14 @@ async def propose(
     return ProposalReply.about(made)
 
 
-@routes.post("/proposals/collect", responses=error_responses(404, 409), dependencies=[does("share")])
+@routes.post("/proposals/collect", dependencies=[does("share")])
 async def collect(playbook: Place, services: ServicesDep) -> ProposalsReply:
     """Propose what at least five of those who may propose have found. For owners; nobody is named."""
     made = await Proposals(playbook).collect(services.clock.now())
     return ProposalsReply(proposals=[] if made is None else [ProposalReply.about(made)])
 
 
-@routes.post(
-    "/proposals/{proposal_id}/accept",
-    responses=error_responses(404, 408, 409, 412, 413),
-    dependencies=[does("share")],
-)
+@routes.post("/proposals/{proposal_id}/accept", dependencies=[does("share")])
 async def accept(proposal_id: ProposalId, body: AcceptBody, edit: PlaybookEdit) -> AcceptedReply:
     """Take a proposal into the playbook. It is 409 where a bullet that it corrects was changed since."""
     etag, now = await edit.expected_etag(), edit.services.clock.now()
@@ -266,9 +258,7 @@ async def accept(proposal_id: ProposalId, body: AcceptBody, edit: PlaybookEdit) 
     return AcceptedReply.of(report, version=version.n, label=str(version.label), bullets=bullets)
 
 
-@routes.post(
-    "/proposals/{proposal_id}/refuse", responses=error_responses(404, 409), dependencies=[does("share")]
-)
+@routes.post("/proposals/{proposal_id}/refuse", dependencies=[does("share")])
 async def refuse(
     playbook: Place, proposal_id: ProposalId, services: ServicesDep, body: RefuseBody | None = None
 ) -> ProposalReply:
@@ -277,7 +267,7 @@ async def refuse(
     return ProposalReply.about(await Proposals(playbook).refuse(proposal_id, reason, services.clock.now()))
 
 
-@routes.post("/withdraw", responses=error_responses(404, 408, 409, 412, 413), dependencies=[does("share")])
+@routes.post("/withdraw", dependencies=[does("share")])
 async def withdraw(body: WithdrawBody, edit: PlaybookEdit) -> WithdrawnReply:
     """Remove what came by a user's proposals, in one version."""
     etag, now = await edit.expected_etag(), edit.services.clock.now()

@@ -154,7 +154,7 @@ async def no_trajectory() -> None:
     raise HTTPException(405)
 
 
-@routes.get("", responses=error_responses())
+@routes.get("")
 async def trajectories(
     learner: Learner, services: ServicesDep, query: Annotated[TrajectoriesQuery, Query()]
 ) -> TrajectoriesReply:
@@ -172,7 +172,7 @@ async def trajectories(
     return TrajectoriesReply(trajectories=tuple(_listed(turn, now) for turn in found))
 
 
-@routes.get("/{trajectory_id}", responses=error_responses(404))
+@routes.get("/{trajectory_id}")
 async def trajectory(
     trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep
 ) -> ListedTrajectoryReply:
@@ -279,9 +279,7 @@ def _explained() -> Generator[None]:
         raise RequestRefused(409, "refused", f"this can't be done: {error}"[:300]) from error
 
 
-@routes.post(
-    "", status_code=201, responses=error_responses(404, 408, 409, 413), dependencies=[does("record")]
-)
+@routes.post("", status_code=201, responses=error_responses(404), dependencies=[does("record")])
 async def start(body: StartBody, learner: Learner, services: ServicesDep, op_id: OpId) -> StartedReply:
     """Begin a trajectory."""
     await services.turns.check_daily_tokens(learner)  # of what it will be learned from with
@@ -299,24 +297,20 @@ async def start(body: StartBody, learner: Learner, services: ServicesDep, op_id:
     return StartedReply(trajectory_id=made)
 
 
-@routes.post("/trim", responses=error_responses(408, 409, 413), dependencies=[does("record")])
+@routes.post("/trim", dependencies=[does("record")])
 async def trim(body: TrimBody, learner: Learner, services: ServicesDep) -> TrimmedReply:
     """Drop old steps of what was reflected on. Outcomes and evidence stay."""
     done = await trim_trajectories(services.store, learner, services.clock.now(), body.days)
     return TrimmedReply.of(done)
 
 
-@routes.delete(
-    "/{trajectory_id}", status_code=204, responses=error_responses(404, 409), dependencies=[does("record")]
-)
+@routes.delete("/{trajectory_id}", status_code=204, dependencies=[does("record")])
 async def delete(trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep) -> None:
     """Delete what a trajectory says. Its parts, and what was learned from it, stay."""
     await delete_trajectory(services.store, learner, trajectory_id)
 
 
-@routes.post(
-    "/{trajectory_id}/steps", responses=error_responses(404, 408, 409, 413), dependencies=[does("record")]
-)
+@routes.post("/{trajectory_id}/steps", dependencies=[does("record")])
 async def log(
     trajectory_id: TrajectoryId, body: StepBody, learner: Learner, services: ServicesDep, op_id: OpId
 ) -> StepsReply:
@@ -335,9 +329,7 @@ async def log(
     return StepsReply(trajectory_id=trajectory_id, steps=len(turn.steps))
 
 
-@routes.post(
-    "/{trajectory_id}/complete", responses=error_responses(404, 408, 409, 413), dependencies=[does("record")]
-)
+@routes.post("/{trajectory_id}/complete", dependencies=[does("record")])
 async def complete(
     trajectory_id: TrajectoryId, body: CompleteBody, learner: Learner, services: ServicesDep
 ) -> CompletedReply:
@@ -363,12 +355,7 @@ async def complete(
     return CompletedReply(trajectory_id=trajectory_id, status=body.status, pending=pending)
 
 
-@routes.post(
-    "/{trajectory_id}/reflect",
-    status_code=202,
-    responses=error_responses(404, 409),
-    dependencies=[does("record")],
-)
+@routes.post("/{trajectory_id}/reflect", status_code=202, dependencies=[does("record")])
 async def reflect(trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep) -> QueuedReply:
     """Leave a worker the work of learning from a trajectory once more; a dead letter is tried again."""
     await services.turns.check_daily_tokens(learner)
@@ -412,9 +399,7 @@ class ReflectReply(CamelBody):
     left_out: int = 0
 
 
-@routes.post(
-    "/reflect", name="reflect", responses=error_responses(408, 409, 413), dependencies=[does("record")]
-)
+@routes.post("/reflect", name="reflect", dependencies=[does("record")])
 async def reflect_on_many(body: ReflectBody, learner: Learner, services: ServicesDep) -> ReflectReply:
     """Find what the recorded turns have in common, by the reflections on them. No model is called."""
     found = await batch_reflect(
@@ -442,7 +427,7 @@ class FeedbackRequest(CamelBody):
     text: Annotated[Text, Field(max_length=2_000, description="Why, in the learner's words.")] = ""
 
 
-@judging.post("/feedback", responses=error_responses(404, 408, 409, 413), dependencies=[does("judge")])
+@judging.post("/feedback", responses=error_responses(404), dependencies=[does("judge")])
 async def feedback(
     body: FeedbackRequest, learner: Learner, services: ServicesDep, op_id: OpId
 ) -> ChangeReply:

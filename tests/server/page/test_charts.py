@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from jinja2 import Environment, PackageLoader
 
-from ace_graph.server.page.render import bars, intervals
+_CHARTS: Any = (  # Any: the macros of a template
+    Environment(loader=PackageLoader("ace_graph.server.page"), autoescape=True, trim_blocks=True)
+    .get_template("charts.html")
+    .module
+)
+bars, intervals = _CHARTS.bars, _CHARTS.intervals
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, cast
 from uuid import uuid4
 
-from fastapi import APIRouter, Form, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import RedirectResponse
+from fastapi import APIRouter, Form, Path, Query, Response
+from pydantic import Field
 
 from ace_graph.learning.trajectory_feedback import give_feedback
 from ace_graph.memory.bullet import Bullet
@@ -17,13 +16,13 @@ from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server.middleware import does
-from ace_graph.server.page.session import Flash, PageRoute, Visitor, VisitorDep, prefix_of, view_of
-from ace_graph.server.receipts import Receipt
+from ace_graph.server.page.session import Flash, PageForm, PageRoute, Visitor, VisitorDep
 from ace_graph.server.routes.conversations import (
     ConversationEntryReply,
     ConversationPageQuery,
     MessagesQuery,
     ReadConversation,
+    Receipt,
     TitleBody,
     delete,
     list_all,
@@ -39,6 +38,7 @@ from ace_graph.server.schemas import (
     Learned,
     Text,
 )
+from ace_graph.server.turns import LiveTurn
 
 routes = APIRouter(prefix="/chat", route_class=PageRoute)
 ConversationName = Annotated[str, Path(pattern=CONVERSATION_ID)]
@@ -79,21 +79,17 @@ class ChatLine:
 class ConversationQuery(Flash):
     """Which conversations, or which of the messages."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
     used_before: Annotated[str | None, Field(max_length=200)] = None
     older: Annotated[str | None, Field(max_length=256)] = None
 
 
-class MessageForm(BaseModel):
+class MessageForm(PageForm):
     """A message. Of a temporary chat all earlier messages come with it, as nothing else keeps them."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     message: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS)] = ""
     conversation: Annotated[str, Field(max_length=128)] = ""
-    roles: Annotated[list[Literal["user", "assistant"]], Field(max_length=MAX_SHOWN_HISTORY)] = []
-    texts: Annotated[list[Text], Field(max_length=MAX_SHOWN_HISTORY)] = []
+    roles: Annotated[list[Literal["user", "assistant"]], Field(max_length=MAX_SHOWN_HISTORY)] = Field([])
+    texts: Annotated[list[Text], Field(max_length=MAX_SHOWN_HISTORY)] = Field([])
 
     def request(self, *, temporary: bool = False) -> ChatRequest:
         """Return the request that the API would get. Raises ValidationError for a blank message."""
@@ -111,10 +107,8 @@ class MessageForm(BaseModel):
         )
 
 
-class FeedbackForm(BaseModel):
+class FeedbackForm(PageForm):
     """A verdict on an answer."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     turn: Annotated[str, Field(min_length=1, max_length=128)]
     verdict: Literal["success", "failure"]
@@ -122,123 +116,103 @@ class FeedbackForm(BaseModel):
 
 
 @routes.get("")
-async def begin(
-    request: Request, visitor: VisitorDep, query: Annotated[ConversationQuery, Query()]
-) -> Response:
+async def begin(visitor: VisitorDep, query: Annotated[ConversationQuery, Query()]) -> Response:
     """Show an empty chat beside the conversations."""
-    return await _page(request, visitor, query, None, [], None)
+    return await _page(visitor, query, None, [], None)
 
 
 @routes.get("/temporary")
-async def begin_temporary(request: Request, visitor: VisitorDep) -> Response:
+async def begin_temporary(visitor: VisitorDep) -> Response:
     """Show an empty temporary chat."""
-    return _temporary(request, visitor, [])
+    return _temporary(visitor, [])
 
 
 @routes.post("/temporary", dependencies=[does("converse")])
-async def send_temporary(
-    request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]
-) -> Response:
+async def send_temporary(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message of a temporary chat, and show it with the messages so far."""
     lines = [ChatLine(role, text) for role, text in zip(form.roles, form.texts, strict=False)]
     if form.message.strip():
-        turn = await visitor.services.turns.begin(
-            form.request(temporary=True), visitor.learner, uuid4().hex, visitor.teams
-        )
-        reply = await turn.outcome()
+        reply = await (await _begin_turn(visitor, form, temporary=True)).outcome()
         lines += [ChatLine("user", form.message), ChatLine("assistant", reply.answer)]
-    return _temporary(request, visitor, lines)
+    return _temporary(visitor, lines)
 
 
 @routes.post("/temporary/stream", dependencies=[does("converse")])
 async def stream_temporary(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message of a temporary chat as server-sent events."""
-    turn = await visitor.services.turns.begin(
-        form.request(temporary=True), visitor.learner, uuid4().hex, visitor.teams
-    )
-    return sse_response(turn)
+    return sse_response(await _begin_turn(visitor, form, temporary=True))
 
 
 @routes.post("/send", dependencies=[does("converse")])
-async def send(request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
+async def send(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message, and show the conversation. Without JavaScript, when the answer is whole."""
-    prefix = prefix_of(request)
     if not form.message.strip():
-        return RedirectResponse(
-            f"{prefix}/chat/{form.conversation}" if form.conversation else f"{prefix}/chat", 303
-        )
-    turn = await visitor.services.turns.begin(form.request(), visitor.learner, uuid4().hex, visitor.teams)
-    reply = await turn.outcome()
-    return RedirectResponse(f"{prefix}/chat/{reply.conversation_id}#latest", 303)
+        return visitor.lead_to(f"/chat/{form.conversation}" if form.conversation else "/chat")
+    reply = await (await _begin_turn(visitor, form)).outcome()
+    return visitor.lead_to(f"/chat/{reply.conversation_id}#latest")
 
 
 @routes.post("/stream", dependencies=[does("converse")])
-async def stream(request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
+async def stream(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message as server-sent events, as the API does."""
-    turn = await visitor.services.turns.begin(form.request(), visitor.learner, uuid4().hex, visitor.teams)
-    return sse_response(turn)
+    return sse_response(await _begin_turn(visitor, form))
 
 
 @routes.get("/{conversation_id}")
 async def show(
-    request: Request,
-    conversation_id: ConversationName,
-    visitor: VisitorDep,
-    query: Annotated[ConversationQuery, Query()],
+    conversation_id: ConversationName, visitor: VisitorDep, query: Annotated[ConversationQuery, Query()]
 ) -> Response:
     """Show a conversation, with a receipt under each answer."""
     asked = MessagesQuery(limit=50, before=query.older)
     found = await read_conversation(visitor.services, visitor.learner, conversation_id, asked)
     known = await _shown_receipts(visitor, found)
-    lines = [ChatLine(each.role, each.content, known.get(each.id)) for each in found.page.messages]
-    return await _page(request, visitor, query, found.entry, lines, found.page.next)
+    messages = found.page.messages
+    lines = [ChatLine(message.role, message.content, known.get(message.id)) for message in messages]
+    return await _page(visitor, query, found.entry, lines, found.page.next)
 
 
 @routes.post("/{conversation_id}/rename", dependencies=[does("converse")])
 async def rename_one(
-    request: Request,
-    conversation_id: ConversationName,
-    visitor: VisitorDep,
-    title: Annotated[str, Form(max_length=500)] = "",
+    conversation_id: ConversationName, visitor: VisitorDep, title: Annotated[str, Form(max_length=500)] = ""
 ) -> Response:
     """Give the conversation another title."""
     if title.strip():
         body = TitleBody(title=title.strip())
         await rename(conversation_id, body, visitor.learner, visitor.services, Response())
-    return RedirectResponse(f"{prefix_of(request)}/chat/{conversation_id}", 303)
+    return visitor.lead_to(f"/chat/{conversation_id}")
 
 
 @routes.post("/{conversation_id}/delete", dependencies=[does("converse")])
-async def delete_one(request: Request, conversation_id: ConversationName, visitor: VisitorDep) -> Response:
+async def delete_one(conversation_id: ConversationName, visitor: VisitorDep) -> Response:
     """Delete the conversation. What was learned in it stays."""
     await delete(conversation_id, visitor.learner, visitor.services)
-    return RedirectResponse(f"{prefix_of(request)}/chat?said=deleted", 303)
+    return visitor.lead_to("/chat", said="deleted")
 
 
 @routes.post("/{conversation_id}/feedback", dependencies=[does("judge")])
 async def judge(
-    request: Request,
-    conversation_id: ConversationName,
-    visitor: VisitorDep,
-    form: Annotated[FeedbackForm, Form()],
+    conversation_id: ConversationName, visitor: VisitorDep, form: Annotated[FeedbackForm, Form()]
 ) -> Response:
     """Take a verdict on an answer: it credits or blames the bullets that the answer used."""
-    services = visitor.services
     await give_feedback(
-        services.store,
+        visitor.services.store,
         visitor.learner,
         form.turn,
         form.verdict,
         form.why,
         by="learner",
-        clock=services.clock.now,
+        clock=visitor.services.clock.now,
         op_id=f"page-{uuid4().hex}",
     )
-    return RedirectResponse(f"{prefix_of(request)}/chat/{conversation_id}?said=judged", 303)
+    return visitor.lead_to(f"/chat/{conversation_id}", said="judged")
+
+
+async def _begin_turn(visitor: Visitor, form: MessageForm, *, temporary: bool = False) -> LiveTurn:
+    request = form.request(temporary=temporary)
+    return await visitor.services.turns.begin(request, visitor.learner, uuid4().hex, visitor.identity.teams)
 
 
 async def _page(
-    request: Request,
     visitor: Visitor,
     query: ConversationQuery,
     conversation: ConversationEntryReply | None,
@@ -248,29 +222,29 @@ async def _page(
     listed = await list_all(
         visitor.learner, visitor.services, ConversationPageQuery(limit=30, after=query.used_before)
     )
-    values = {
-        "query": query,
-        "conversation": conversation,
-        "conversations": listed.conversations,
-        "next": listed.next,
-        "lines": lines,
-        "older": older,
-        "temporary": False,
-    }
-    return view_of(request, visitor, "chat.html", values)
+    return visitor.show(
+        "chat.html",
+        query=query,
+        conversation=conversation,
+        conversations=listed.conversations,
+        next=listed.next,
+        lines=lines,
+        older=older,
+        temporary=False,
+    )
 
 
-def _temporary(request: Request, visitor: Visitor, lines: list[ChatLine]) -> Response:
-    values = {
-        "query": ConversationQuery(),
-        "conversation": None,
-        "conversations": [],
-        "next": None,
-        "lines": lines[-MAX_SHOWN_HISTORY:],
-        "older": None,
-        "temporary": True,
-    }
-    return view_of(request, visitor, "chat.html", values)
+def _temporary(visitor: Visitor, lines: list[ChatLine]) -> Response:
+    return visitor.show(
+        "chat.html",
+        query=ConversationQuery(),
+        conversation=None,
+        conversations=[],
+        next=None,
+        lines=lines[-MAX_SHOWN_HISTORY:],
+        older=None,
+        temporary=True,
+    )
 
 
 async def _shown_receipts(visitor: Visitor, found: ReadConversation) -> dict[str, ShownReceipt]:
@@ -281,8 +255,8 @@ async def _shown_receipts(visitor: Visitor, found: ReadConversation) -> dict[str
     playbook = (await services.store.load(learner)).playbook
     waiting = {item.turn_id for item in await services.store.list_pending(learner)}
     return {
-        name: _shown(visitor, each, playbook, each.turn.turn_id in waiting)
-        for name, each in found.receipts.items()
+        name: _shown(visitor, receipt, playbook, receipt.turn.turn_id in waiting)
+        for name, receipt in found.receipts.items()
     }
 
 

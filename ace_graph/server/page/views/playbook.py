@@ -1,27 +1,56 @@
-"""The playbook: every bullet with strength, votes, confidence and last use; search, filter, sort, changes."""
+"""The playbook: its list with search, filter and sort; one bullet and every change of it; the history.
+
+A bullet is shown with where it was learned, what became of it and what it was used in, a version with its
+author and reason, what differs, and the way back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import Annotated, Literal, cast
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Form, Path, Query, Response
+from pydantic import Field
 
+from ace_graph.base.errors import PlaybookChanged, RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet
+from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.decay import decay_score
+from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.views import BULLET_KINDS, BulletFilter, BulletKind, BulletStatus, kind_of
 from ace_graph.playbooks.worth import Worth, read_worth
 from ace_graph.server.middleware import does
-from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, edit_for, to_view
-from ace_graph.server.page.session import Flash, PageRoute, VisitorDep, view_of
-from ace_graph.server.routes.playbook import MergeBody, NewBullet, RollbackBody, add, go_back, merge
-from ace_graph.server.routes.playbooks import PageQuery, list_all
-from ace_graph.server.schemas import Text
+from ace_graph.server.page.session import Done, Flash, OpenedDep, PageForm, PageRoute, Visitor
+from ace_graph.server.routes.edit import ChangeReply
+from ace_graph.server.routes.playbook import (
+    BulletPatch,
+    DiffQuery,
+    HistoryQuery,
+    MergeBody,
+    NewBullet,
+    PageQuery,
+    QuarantineBody,
+    TagBody,
+    add,
+    archive,
+    change,
+    differences,
+    go_back,
+    history,
+    list_all,
+    merge,
+    quarantine,
+    release,
+    remove,
+    restore,
+    tag,
+)
+from ace_graph.server.schemas import Text, VersionName
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
 PAGE_SIZE = 50
@@ -49,8 +78,6 @@ class ListedBullet:
 class ListQuery(Flash):
     """What the list shows."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
     words: Annotated[Text, Field(max_length=500)] = ""
     kind: Annotated[str, Field(max_length=32)] = ""
     topic: Annotated[Text, Field(max_length=256)] = ""
@@ -71,24 +98,25 @@ class ListQuery(Flash):
     def chosen(self, snapshot: Snapshot) -> list[Bullet]:
         """Return the bullets of the list, in no order."""
         wanted = self.filter()
-        found = (each for each in snapshot.playbook.bullets() if wanted.passes(each))
-        return [each for each in found if not self.topic or each.topic == self.topic]
+        passing = (bullet for bullet in snapshot.playbook.bullets() if wanted.passes(bullet))
+        return [bullet for bullet in passing if self.topic in ("", bullet.topic)]
 
     def address(self, **changed: object) -> str:
         """Return the query of this list with some of it changed."""
-        fields = self.model_dump(exclude={"said", "before", "after", "edit"}, exclude_defaults=True)
-        return urlencode(
-            {name: value for name, value in {**fields, **changed}.items() if value not in ("", None)}
-        )
+        fields = self.model_dump(exclude={"said", "before", "after", "edit"}, exclude_defaults=True) | changed
+        return urlencode({name: value for name, value in fields.items() if value not in ("", None)})
 
 
-class ReturnLink(BaseModel):
-    """Where a form of the list leads back to."""
+class ReturnLink(PageForm):
+    """Where a form leads back to; empty: the list, or the bullet."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    etag: Annotated[str, Field(max_length=128)] = ""
     back: Annotated[Text, Field(max_length=2_000)] = ""
+
+    def place(self, playbook_id: str, without_query: str = "") -> str:
+        """Return the view of the page to go back to."""
+        if self.back.startswith("/"):
+            return self.back
+        return f"/playbooks/{playbook_id}" + (f"?{self.back}" if self.back else without_query)
 
 
 class AddForm(ReturnLink):
@@ -102,130 +130,270 @@ class AddForm(ReturnLink):
 class MergeForm(ReturnLink):
     """Bullets that were ticked."""
 
-    ids: Annotated[list[str], Field(max_length=20)] = []
+    etag: Annotated[str, Field(max_length=128)] = ""
+    ids: Annotated[list[str], Field(max_length=20)] = Field([])
 
 
-class UndoForm(BaseModel):
+class UndoForm(ReturnLink):
     """The version to go back to, while the playbook still has the one named `after`."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     before: Annotated[int, Field(ge=0, le=2_147_483_647)]
     after: Annotated[str, Field(min_length=1, max_length=128)]
-    back: Annotated[Text, Field(max_length=2_000)] = ""
 
 
 @routes.get("")
-async def show(
-    request: Request,
-    playbook_id: PlaybookId,
-    target: PlaceDep,
-    visitor: VisitorDep,
-    query: Annotated[ListQuery, Query()],
-) -> Response:
+async def show(opened: OpenedDep, query: Annotated[ListQuery, Query()]) -> Response:
     """Show a page of the list."""
-    found = await read_worth(visitor.services.store, target, visitor.learner, query.chosen)
+    visitor = opened.visitor
+    found = await read_worth(visitor.services.store, opened.handle, visitor.learner, query.chosen)
     rows = _rows(found, query, visitor.services.clock.now())
     pages = max(1, -(-len(rows) // PAGE_SIZE))
     page = min(query.page, pages)
     everything = found.snapshot.playbook.bullets()
-    values = {
-        "playbook_id": playbook_id,
-        "playbooks": await _playbooks(visitor),
-        "query": query,
-        "rows": rows[(page - 1) * PAGE_SIZE : page * PAGE_SIZE],
-        "total": len(rows),
-        "page": page,
-        "pages": pages,
-        "etag": found.snapshot.version.etag or "",
-        "topics": sorted({each.topic for each in everything if each.topic}),
-        "tags": sorted({tag for each in everything for tag in each.tags}),
-        "kinds": BULLET_KINDS,
-        "sorts": tuple(_SORTS),
-        "quarantined": sum(each.status == "quarantined" for each in everything),
-    }
-    return view_of(request, visitor, "playbook.html", values)
+    return visitor.show(
+        "playbook.html",
+        playbook_id=opened.playbook_id,
+        playbooks=await _playbooks(visitor),
+        query=query,
+        rows=rows[(page - 1) * PAGE_SIZE : page * PAGE_SIZE],
+        total=len(rows),
+        page=page,
+        pages=pages,
+        etag=found.snapshot.version.etag or "",
+        topics=sorted({bullet.topic for bullet in everything if bullet.topic}),
+        tags=sorted({tag for bullet in everything for tag in bullet.tags}),
+        kinds=BULLET_KINDS,
+        sorts=tuple(_SORTS),
+        quarantined=sum(bullet.status == "quarantined" for bullet in everything),
+    )
 
 
 @routes.post("/add", dependencies=[does("change")])
-async def add_bullet(
-    request: Request,
-    playbook_id: PlaybookId,
-    target: PlaceDep,
-    visitor: VisitorDep,
-    form: Annotated[AddForm, Form()],
-) -> Response:
+async def add_bullet(opened: OpenedDep, form: Annotated[AddForm, Form()]) -> Response:
     """Add a bullet, or strengthen the one that says the same."""
     new = NewBullet.model_validate(
         {"content": form.content, "kind": form.kind or None, "topic": form.topic.strip() or None}
     )
-    edit = await edit_for(visitor, target, "")
-    return await after_change(request, _back(playbook_id, form.back), "added", edit, lambda: add(new, edit))
+    edit, back = await opened.edit(), form.place(opened.playbook_id)
+    return await opened.visitor.after_change(back, "added", edit, partial(add, new, edit))
 
 
 @routes.post("/merge", dependencies=[does("change")])
-async def merge_bullets(
-    request: Request,
-    playbook_id: PlaybookId,
-    target: PlaceDep,
-    visitor: VisitorDep,
-    form: Annotated[MergeForm, Form()],
-) -> Response:
+async def merge_bullets(opened: OpenedDep, form: Annotated[MergeForm, Form()]) -> Response:
     """Make one bullet of those that were ticked, which must say the same."""
+    back = form.place(opened.playbook_id)
     if len(form.ids) < 2:
-        return to_view(request, _back(playbook_id, form.back), {"said": "few"})
-    wanted = MergeBody(ids=form.ids)
-    edit = await edit_for(visitor, target, form.etag)
-    return await after_change(
-        request, _back(playbook_id, form.back), "merged", edit, lambda: merge(wanted, edit)
-    )
+        return opened.visitor.lead_to(back, said="few")
+    wanted, edit = MergeBody(ids=form.ids), await opened.edit(form.etag)
+    return await opened.visitor.after_change(back, "merged", edit, partial(merge, wanted, edit))
 
 
 @routes.post("/undo", dependencies=[does("change")])
-async def undo(
-    request: Request,
-    playbook_id: PlaybookId,
-    target: PlaceDep,
-    visitor: VisitorDep,
-    form: Annotated[UndoForm, Form()],
-) -> Response:
+async def undo(opened: OpenedDep, form: Annotated[UndoForm, Form()]) -> Response:
     """Go back to the version before the last change, if nobody has changed anything since."""
-    wanted = RollbackBody(version=form.before)
-    edit = await edit_for(visitor, target, form.after, own=True)
-
-    async def go() -> object:
-        return await go_back(edit, wanted.version)
-
-    return await after_change(request, _back(playbook_id, form.back), "undone", edit, go)
+    edit, back = await opened.edit(form.after, own=True), form.place(opened.playbook_id)
+    return await opened.visitor.after_change(back, "undone", edit, partial(go_back, edit, form.before))
 
 
 def _rows(found: Worth, query: ListQuery, now: datetime) -> list[ListedBullet]:
     access, evidence = found.snapshot.access, found.evidence
     rows = [
         ListedBullet(
-            bullet=each,
-            kind=kind_of(each),
-            strength=decay_score(each, access, found.policy.decay),
-            confidence=evidence.confidence(each, now),
-            last_used=None if each.core else access.last_used(each.id),
+            bullet=bullet,
+            kind=kind_of(bullet),
+            strength=decay_score(bullet, access, found.policy.decay),
+            confidence=evidence.confidence(bullet, now),
+            last_used=None if bullet.core else access.last_used(bullet.id),
         )
-        for each in query.chosen(found.snapshot)
+        for bullet in query.chosen(found.snapshot)
     ]
     key, falling = _SORTS[query.sort]
     return sorted(rows, key=cast("Callable[[ListedBullet], float]", key), reverse=falling)
 
 
-async def _playbooks(visitor: VisitorDep) -> Sequence[tuple[str, str]]:
+async def _playbooks(visitor: Visitor) -> Sequence[tuple[str, str]]:
     """The playbooks that the visitor may open, as (id, name); the own memory first."""
-    listed = [("default", "")]
+    listed = [(DEFAULT, "")]
     for which in ("own", "shared") if visitor.identity.may("share") else ("own",):
         query = PageQuery.model_validate({"which": which, "limit": 100})
         found = await list_all(visitor.identity, visitor.services, query)
-        listed += [(each.playbook_id, each.name) for each in found.playbooks if each.playbook_id != "default"]
+        listed += [(book.playbook_id, book.name) for book in found.playbooks if book.playbook_id != DEFAULT]
     return listed
 
 
-def _back(playbook_id: str, query: str) -> str:
-    if query.startswith("/"):
-        return query
-    return f"/playbooks/{playbook_id}?{query}" if query else f"/playbooks/{playbook_id}"
+# One bullet.
+
+
+_BULLET = "/bullets/{bullet_id}"
+BulletName = Annotated[str, Path(min_length=1, max_length=128)]
+Action = Literal["pin", "unpin", "off", "on", "remove", "restore", "useful", "wrong", "outdated"]
+_DONE: dict[Action, Done] = {
+    "pin": "pinned",
+    "unpin": "unpinned",
+    "off": "off",
+    "on": "on",
+    "remove": "removed",
+    "restore": "restored",
+    "useful": "voted",
+    "wrong": "off",
+    "outdated": "removed",
+}
+_TURNS_READ, _MOST_RUNS = 200, 20
+_MOST_CHANGES = 50
+_EDIT_ATTEMPTS = 5
+WRONG, SWITCHED_OFF = "marked as wrong on the page", "switched off on the page"
+
+
+class EditForm(ReturnLink):
+    """The new text, and the one that was in the form when it was shown."""
+
+    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
+    shown: Annotated[Text, Field(max_length=MAX_CONTENT_CHARS)]
+
+
+@routes.get(_BULLET)
+async def show_bullet(opened: OpenedDep, bullet_id: BulletName, query: Annotated[Flash, Query()]) -> Response:
+    """Show a bullet, or the one that it was merged into, with what is known of it."""
+    visitor, store = opened.visitor, opened.visitor.services.store
+
+    def chosen(snapshot: Snapshot) -> list[Bullet]:
+        bullet = snapshot.playbook.get_bullet(snapshot.playbook.aliases.get(bullet_id, bullet_id))
+        if bullet is None:
+            raise RequestRefused(404, "not_found", "there is no such bullet in this playbook any more")
+        return [bullet]
+
+    found = await read_worth(store, opened.handle, visitor.learner, chosen)
+    (bullet,) = chosen(found.snapshot)
+    kept = await store.history(opened.handle.key)
+    recent = await store.turns(visitor.learner, _TURNS_READ)
+    born = [turn for turn in found.turns if turn.turn_id in bullet.examples]
+    changes = [entry for entry in reversed(kept.entries) if _touches(entry.report, bullet.id)]
+    return visitor.show(
+        "bullet.html",
+        playbook_id=opened.playbook_id,
+        query=query,
+        asked_id=bullet_id,
+        bullet=bullet,
+        confidence=found.evidence.confidence(bullet, visitor.services.clock.now()),
+        etag=found.snapshot.version.etag or "",
+        born=born[-_MOST_RUNS:][::-1],
+        used=[turn for turn in recent if bullet.id in turn.injected][:_MOST_RUNS],
+        changes=changes[:_MOST_CHANGES],
+    )
+
+
+@routes.post(f"{_BULLET}/edit", dependencies=[does("change")])
+async def edit_text(opened: OpenedDep, bullet_id: BulletName, form: Annotated[EditForm, Form()]) -> Response:
+    """Change the text, unless it is no longer the one that was shown: then both are shown.
+
+    Other bullets may change meanwhile. Raises PlaybookChanged where they do all the time.
+    """
+    patch, back = BulletPatch(content=form.content), form.place(opened.playbook_id, f"/bullets/{bullet_id}")
+    for _ in range(_EDIT_ATTEMPTS):
+        base = await opened.handle.load()
+        present = base.playbook.get_bullet(bullet_id)
+        if present is None or present.content != form.shown:
+            return opened.visitor.show(
+                "conflict.html",
+                status=409,
+                playbook_id=opened.playbook_id,
+                bullet_id=bullet_id,
+                present=present,
+                typed=form.content,
+                back=form.back,
+            )
+        edit = await opened.edit(base.version.etag or "")
+        try:
+            return await opened.visitor.changed(back, "edited", edit, partial(change, bullet_id, patch, edit))
+        except PlaybookChanged:
+            continue
+    raise PlaybookChanged("others change this playbook all the time: send your change again")
+
+
+@routes.post(f"{_BULLET}/{{action}}", dependencies=[does("change")])
+async def act(
+    opened: OpenedDep, bullet_id: BulletName, action: Action, form: Annotated[ReturnLink, Form()]
+) -> Response:
+    """Pin, switch off, remove or restore a bullet, or say how it did in an answer."""
+    edit = await opened.edit(own=action == "restore")
+    wanted: Callable[[], Awaitable[ChangeReply]]
+    match action:
+        case "pin" | "unpin":
+            wanted = partial(change, bullet_id, BulletPatch(pinned=action == "pin"), edit)
+        case "off" | "wrong":
+            why = WRONG if action == "wrong" else SWITCHED_OFF
+            wanted = partial(quarantine, bullet_id, QuarantineBody(why=why), edit)
+        case "on":
+            wanted = partial(release, bullet_id, edit)
+        case "remove" | "outdated":
+            wanted = partial(remove, bullet_id, edit)
+        case "restore":
+            wanted = partial(restore, bullet_id, edit)
+        case "useful":
+            wanted = partial(tag, bullet_id, TagBody(tag="helpful"), edit)
+    gone = action in ("remove", "outdated")
+    back = form.back or f"/playbooks/{opened.playbook_id}" + ("" if gone else f"/bullets/{bullet_id}")
+    return await opened.visitor.after_change(back, _DONE[action], edit, wanted)
+
+
+def _touches(report: Report, bullet_id: str) -> bool:
+    """Whether a version changed this bullet."""
+    pairs = (*report.merged, *report.superseded)
+    return bullet_id in {
+        *report.added,
+        *report.reinforced,
+        *report.updated,
+        *report.tagged,
+        *report.removed,
+        *report.restored,
+        *report.quarantined,
+        *report.released,
+        *(name for pair in pairs for name in (pair.kept, pair.gone)),
+    }
+
+
+# The history.
+
+
+class VersionsQuery(Flash):
+    """Which page of the versions."""
+
+    older: Annotated[int | None, Field(ge=0, le=2_147_483_647)] = None
+
+
+class RollbackForm(PageForm):
+    """The version to go back to."""
+
+    version: VersionName
+    etag: Annotated[str, Field(max_length=128)] = ""
+
+
+@routes.get("/history")
+async def show_history(opened: OpenedDep, query: Annotated[VersionsQuery, Query()]) -> Response:
+    """Show the versions, the newest first, and the bullets that have left."""
+    found = await history(opened.handle, HistoryQuery(limit=30, before=query.older))
+    snapshot = await opened.visitor.services.store.load(opened.handle.key)
+    return opened.visitor.show(
+        "history.html",
+        playbook_id=opened.playbook_id,
+        query=query,
+        found=found,
+        present=snapshot.version.n,
+        present_ids=frozenset(snapshot.playbook.entries),
+        etag=snapshot.version.etag or "",
+        left=(await archive(opened.handle, 50)).bullets if query.older is None else [],
+    )
+
+
+@routes.get("/diff")
+async def show_difference(opened: OpenedDep, query: Annotated[DiffQuery, Query()]) -> Response:
+    """Show what came, went and changed between two versions."""
+    found = await differences(opened.handle, query)
+    return opened.visitor.show("diff.html", playbook_id=opened.playbook_id, asked=query, found=found)
+
+
+@routes.post("/rollback", dependencies=[does("change")])
+async def roll_back(opened: OpenedDep, form: Annotated[RollbackForm, Form()]) -> Response:
+    """Go back to an earlier version, as a new one."""
+    edit, back = await opened.edit(form.etag, own=True), f"/playbooks/{opened.playbook_id}/history"
+    return await opened.visitor.after_change(back, "back", edit, partial(go_back, edit, form.version))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import ConfigDict, Field
-from starlette.responses import RedirectResponse
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import Field
 
 from ace_graph.server.middleware import does
-from ace_graph.server.page.render import bars, intervals
-from ace_graph.server.page.session import Flash, PageRoute, VisitorDep, prefix_of, view_of
+from ace_graph.server.page.session import Flash, PageRoute, VisitorDep
 from ace_graph.server.routes.learner import StatsQuery, stats
 from ace_graph.server.routes.trajectories import TrajectoriesQuery, reflect, trajectories, trajectory
 
@@ -23,8 +21,6 @@ PAGE_SIZE = 30
 
 class RunsQuery(Flash):
     """Which runs."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     show: Literal["all", "success", "failure", "partial", "pending", "dead"] = "all"
     page: Annotated[int, Field(ge=1, le=100_000)] = 1
@@ -46,33 +42,29 @@ class RunsQuery(Flash):
 
 
 @routes.get("")
-async def show(request: Request, visitor: VisitorDep, query: Annotated[RunsQuery, Query()]) -> Response:
+async def show(visitor: VisitorDep, query: Annotated[RunsQuery, Query()]) -> Response:
     """Show the runs, the newest first, with the figures of the last weeks."""
     found = (await trajectories(visitor.learner, visitor.services, query.wanted())).trajectories
     figures = await stats(visitor.learner, visitor.services, StatsQuery(days=90, per=query.per))
-    values = {
-        "query": query,
-        "runs": found[:PAGE_SIZE],
-        "more": len(found) > PAGE_SIZE,
-        "figures": figures,
-        "tokens": [period.input_tokens + period.output_tokens for period in figures.periods],
-        "bars": bars,
-        "intervals": intervals,
-    }
-    return view_of(request, visitor, "runs.html", values)
+    return visitor.show(
+        "runs.html",
+        query=query,
+        runs=found[:PAGE_SIZE],
+        more=len(found) > PAGE_SIZE,
+        figures=figures,
+        tokens=[period.input_tokens + period.output_tokens for period in figures.periods],
+    )
 
 
 @routes.get("/{run_id}")
-async def show_one(
-    request: Request, run_id: RunName, visitor: VisitorDep, query: Annotated[Flash, Query()]
-) -> Response:
+async def show_one(run_id: RunName, visitor: VisitorDep, query: Annotated[Flash, Query()]) -> Response:
     """Show one run with its steps, its evidence and what was reflected on it."""
     found = await trajectory(run_id, visitor.learner, visitor.services)
-    return view_of(request, visitor, "run.html", {"query": query, "run": found})
+    return visitor.show("run.html", query=query, run=found)
 
 
 @routes.post("/{run_id}/retry", dependencies=[does("record")])
-async def retry(request: Request, run_id: RunName, visitor: VisitorDep) -> Response:
+async def retry(run_id: RunName, visitor: VisitorDep) -> Response:
     """Leave a worker the work of learning from the run once more."""
     await reflect(run_id, visitor.learner, visitor.services)
-    return RedirectResponse(f"{prefix_of(request)}/runs/{run_id}?said=queued", 303)
+    return visitor.lead_to(f"/runs/{run_id}", said="queued")

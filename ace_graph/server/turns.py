@@ -1,7 +1,7 @@
-"""All turns of one server: admission, time limits, leases, and how each turn ends.
+"""Turns: what one tells its listeners, how it runs through the graph, and all turns of one server.
 
-A turn is a task of its own, apart from the request that began it. Its text is streamed while it is written;
-`done` is sent when what was learned from the turn is stored.
+The answer is checkpointed before anything is learned from it (see `TurnCheckpointer`). So a turn whose server
+died continues with the same ids and is learned from once; a turn without an answer starts again.
 """
 
 from __future__ import annotations
@@ -9,14 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, cast
 
+from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
+
+from ace_graph.agent.context import ServedContext
 from ace_graph.agent.daily_tokens import DailyTokens
 from ace_graph.agent.models.call import total_usage
-from ace_graph.agent.state import ACEOutput
+from ace_graph.agent.state import ACEInput, ACEOutput
 from ace_graph.base.clock import Clock
 from ace_graph.base.errors import (
     AceError,
@@ -26,6 +31,7 @@ from ace_graph.base.errors import (
     StoreError,
     UsageError,
 )
+from ace_graph.base.settings import Settings
 from ace_graph.base.telemetry import span_maker, turn_attributes
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.catalogue import wanted_refs
@@ -35,19 +41,275 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.memory.stores.memories import commit_unsaved
 from ace_graph.playbooks.handle import open_playbook
-from ace_graph.server.conversations.managing import title_of
-from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, GivenUpTurn
-from ace_graph.server.errors import error_location, http_error_for
-from ace_graph.server.schemas import ChatRequest, reply_of
-from ace_graph.server.turns.run_turn import (
-    LiveTurn,
-    TurnWork,
-    remove_question,
-    run_turn,
-    trim_history,
-    undo_forgotten_turn,
-    unsaved_of,
+from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, RUN
+from ace_graph.server.conversations.repository import (
+    LEASE_SECONDS,
+    AcceptedTurn,
+    Conversations,
+    UnsavedTurn,
+    title_of,
 )
+from ace_graph.server.errors import error_location, http_error_for
+from ace_graph.server.metrics import Metrics
+from ace_graph.server.schemas import ChatReply, ChatRequest, history_messages, reply_of
+
+# The events of one turn, kept so that any number of clients can listen, now or later.
+#
+# The turn does not belong to a request: a client that hangs up only stops listening, and one that comes
+# back with the number of its last event gets the events after it.
+
+
+EventName = Literal["start", "mode", "bullets", "token", "result", "error", "done"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event, and its number within its turn."""
+
+    number: int
+    name: EventName
+    data: Mapping[str, object]
+
+
+class LiveTurn:
+    """The events of a turn, which ends with a reply or with an error.
+
+    Events are numbered from `first_number`. A server that continues a turn numbers above all numbers of the
+    server before it, because its events differ. A turn of a temporary chat has no conversation.
+    """
+
+    def __init__(
+        self, run_id: str, conversation_id: str | None, learner_id: str, first_number: int = 1
+    ) -> None:
+        self.run_id = run_id
+        self.conversation_id = conversation_id
+        self.learner_id = learner_id
+        self.reply: ChatReply | None = None
+        self.error: RequestRefused | None = None
+        self.has_text = False
+        self._first_number = first_number
+        self._events: list[Event] = []
+        self._changed = asyncio.Event()
+        self._end = asyncio.Event()
+        conversation = {} if conversation_id is None else {"conversationId": conversation_id}
+        self._append("start", {"streamId": run_id, **conversation})
+
+    @property
+    def ended(self) -> bool:
+        """Whether no more events will come."""
+        return self.reply is not None or self.error is not None
+
+    def publish(self, name: EventName, data: Mapping[str, object]) -> None:
+        """Add an event and wake the listeners."""
+        self._append(name, data)
+        self._notify()
+
+    def choose_mode(self, mode: str) -> None:
+        """Tell the mode. The nodes tell this and the next two while they run; no stream is asked for it."""
+        self.publish("mode", {"mode": mode})
+
+    def inject_bullets(self, bullets: Sequence[Mapping[str, object]]) -> None:
+        """Tell which bullets are in the prompt."""
+        self.publish("bullets", {"bullets": bullets})
+
+    def write_text(self, text: str) -> None:
+        """Tell a piece of the answer."""
+        self.publish("token", {"text": text})
+        self.has_text = True
+
+    def complete(self, reply: ChatReply) -> None:
+        """End with the reply: by now everything is stored."""
+        self._append("result", reply.model_dump(mode="json", by_alias=True, exclude_none=True))
+        self._append("done", {})
+        self.reply = reply
+        self._end.set()
+        self._notify()
+
+    def fail(self, error: RequestRefused) -> None:
+        """End without a reply."""
+        self._append("error", {"error": str(error), "code": error.code, "status": error.status})
+        self.error = error
+        self._end.set()
+        self._notify()
+
+    async def outcome(self) -> ChatReply:
+        """Wait for the end and return the reply. Raises the error of a turn that failed."""
+        await self._end.wait()
+        if self.reply is None:
+            raise self.error or RuntimeError("a turn ends with a reply or with an error")
+        return self.reply
+
+    async def follow(self, after: int, ping_seconds: float) -> AsyncGenerator[Event | None]:
+        """Yield the events after number `after` as they come; None when none came for `ping_seconds`.
+
+        Yields all events if there is no event with that number here.
+        """
+        sent = after - self._first_number + 1
+        sent = sent if 0 <= sent <= len(self._events) else 0
+        while True:
+            changed, known = self._changed, len(self._events)
+            for event in self._events[sent:known]:
+                yield event
+            sent = known
+            if self.ended and known == len(self._events):
+                return
+            if not await _is_set_within(changed, ping_seconds):
+                yield None
+
+    def _append(self, name: EventName, data: Mapping[str, object]) -> None:
+        self._events.append(Event(self._first_number + len(self._events), name, data))
+
+    def _notify(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+
+async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
+
+
+INTERRUPT = "__interrupt__"
+"""A key beside the values of the state when a node was interrupted."""
+
+
+@dataclass(frozen=True)
+class TurnWork:
+    """One turn to run: how it was stored, who listens, and what this server has of it in memory.
+
+    `request` and `snapshot` are None for a turn of another server: the request is in `turn.request_json`.
+    `teams` are the learner's by their token; None: the store's table is asked.
+    """
+
+    turn: AcceptedTurn
+    live: LiveTurn
+    request: ChatRequest | None = None
+    snapshot: asyncio.Future[Snapshot] | None = None
+    teams: frozenset[str] | None = None
+
+    @property
+    def temporary(self) -> bool:
+        """Whether the turn leaves nothing: no conversation, no checkpoint, no lease."""
+        return self.request is not None and self.request.temporary
+
+    @property
+    def asked(self) -> ChatRequest:
+        """What the client sent."""
+        return self.request or ChatRequest.model_validate_json(self.turn.request_json)
+
+
+async def run_turn(graph: ACEGraph, work: TurnWork) -> ACEOutput:
+    """Run the turn, or continue it from its checkpoint. Raises what the nodes raise, and InvalidPlaybook.
+
+    When a tool waits for a person, whom nobody can ask over HTTP, it raises RequestRefused.
+    """
+    turn, live = work.turn, work.live
+    turn_input, output = await _input_or_output(graph, work)
+    if output is None:
+        names = work.asked.playbooks
+        if names:
+            wanted_refs(names, turn.learner_id)
+        context = ServedContext(
+            learner_id=turn.learner_id,
+            turn_id=turn.run_id,
+            conversation_id=None if work.temporary else turn.conversation_id,
+            memory=work.asked.memory,
+            playbooks=names,
+            teams=None if work.teams is None or not names else tuple(sorted(work.teams)),
+            listener=live,
+            loading=None if names else work.snapshot,
+        )
+        first_turn: RunnableConfig = {"configurable": {NO_CHECKPOINT: turn.known == "nothing"}}
+        # LangGraph leaves type arguments of its own classes open in this signature. With another stream mode
+        # each step would be a task of its own.
+        stream = graph.astream(  # pyright: ignore[reportUnknownMemberType]
+            turn_input,
+            merge_configs(_config(turn), first_turn),
+            context=context,
+            stream_mode="values",
+            durability=None if work.temporary else "sync",  # without a checkpointer it would be a warning
+        )
+        last: Mapping[str, object] = {}
+        async with aclosing(cast("AsyncGenerator[Mapping[str, object]]", stream)) as states:
+            async for last in states:
+                if INTERRUPT in last:
+                    sentence = "a tool asked for a person's input, which this server can't pass on"
+                    raise RequestRefused(501, "interrupted", sentence)
+        output = cast("ACEOutput", last)
+    if not live.has_text and output.get("result"):
+        live.write_text(output["messages"][-1].text)
+    return output
+
+
+async def remove_question(graph: ACEGraph, turn: AcceptedTurn) -> None:
+    """Remove the question of a failed turn, and what follows it, from the conversation."""
+    state = await graph.aget_state(_config(turn))
+    messages = cast("list[AnyMessage]", state.values.get("messages", []))
+    question_id = _question_id(turn)
+    found = next((i for i, message in enumerate(messages) if message.id == question_id), None)
+    if found is not None:
+        await _remove(graph, turn, messages[found:])
+
+
+async def trim_history(graph: ACEGraph, turn: AcceptedTurn, output: ACEOutput, max_messages: int) -> None:
+    """Drop the older half of a conversation with more than `max_messages`; a prompt holds only a few."""
+    messages = output["messages"]
+    if len(messages) <= max_messages:
+        return
+    half = next(
+        (i for i in range(len(messages) // 2, len(messages)) if isinstance(messages[i], HumanMessage)), 0
+    )
+    await _remove(graph, turn, messages[:half])
+
+
+def unsaved_of(turn: AcceptedTurn, output: ACEOutput) -> UnsavedTurn | None:
+    """Return what the turn learned and could not store, if anything."""
+    learning = output.get("learning")
+    if learning is None or learning["unsaved"] is None:
+        return None
+    return UnsavedTurn(learning["turn_id"], turn.learner_id, learning["unsaved"])
+
+
+async def _remove(graph: ACEGraph, turn: AcceptedTurn, messages: list[AnyMessage]) -> None:
+    removals = [RemoveMessage(id=message.id) for message in messages if message.id]
+    # As the last node, so that LangGraph sees nothing left to run in the thread.
+    await graph.aupdate_state(_config(turn), {"messages": removals}, as_node="ace_learning")
+
+
+async def _input_or_output(graph: ACEGraph, work: TurnWork) -> tuple[ACEInput | None, ACEOutput | None]:
+    """Return the graph's input (None: continue from the checkpoint), or the output if the turn has ended."""
+    turn = work.turn
+    request = work.asked
+    history = history_messages(request)
+    if turn.known == "turn" or (history and turn.known == "conversation"):
+        state = await graph.aget_state(_config(turn))
+        metadata = cast("Mapping[str, object]", state.metadata or {})
+        if metadata.get(RUN) == turn.run_id:
+            return None, None if state.next else cast("ACEOutput", state.values)
+        history = [] if state.values.get("messages") else history
+    turn_input: ACEInput = {"messages": [*history, HumanMessage(request.message, id=_question_id(turn))]}
+    if request.mode:
+        turn_input["mode"] = request.mode
+    if request.additional_context:
+        turn_input["additional_context"] = request.additional_context
+    return turn_input, None
+
+
+def _config(turn: AcceptedTurn) -> RunnableConfig:
+    return {"configurable": {"thread_id": turn.thread_id}, "metadata": {RUN: turn.run_id}}
+
+
+def _question_id(turn: AcceptedTurn) -> str:
+    return f"question-{turn.run_id}"
+
+
+# All turns of one server: admission, time limits, leases, and how each turn ends.
+#
+# A turn is a task of its own, apart from the request that began it. Its text is streamed while it is written;
+# `done` is sent when what was learned from the turn is stored.
+
 
 logger = logging.getLogger("ace_graph")
 _OF_ANOTHER_SERVER = frozenset({"lost", "given_up"})
@@ -56,57 +318,31 @@ MAX_ENDED_TURNS = 200
 """Ended turns whose events are kept for clients that come back."""
 
 
-@dataclass(frozen=True)
-class ServingLimits:
-    """Turns at once, seconds for one turn, messages kept of a conversation, tokens of a learner's day."""
-
-    turns: int
-    seconds: float
-    messages: int
-    daily_tokens: int = 0
-
-    @property
-    def turns_per_learner(self) -> int:
-        """A quarter of all turns, so that no learner takes every place."""
-        return max(1, self.turns // 4)
-
-
-class TurnObserver(Protocol):
-    """Counts turns for the metrics."""
-
-    def turn_began(self) -> None: ...
-    def turn_ended(self, outcome: str, seconds: float, out: ACEOutput | None) -> None: ...
-
-
-@dataclass(frozen=True)
-class TurnResources:
-    """What turns work with. `wake_worker` is called with the learner of a turn that has left work.
-
-    With `teams_in_tokens`, a turn without its request's token is of nobody's team.
-    """
-
-    graph: ACEGraph
-    store: Store
-    snapshots: SnapshotCache
-    conversations: Conversations
-    limits: ServingLimits
-    clock: Clock
-    observer: TurnObserver
-    wake_worker: Callable[[str], None]
-    teams_in_tokens: bool = False
-
-
 class RunningTurns:
     """The turns under way, and the last ones that ended."""
 
-    def __init__(self, resources: TurnResources) -> None:
-        self._resources = resources
-        self._graph = resources.graph
-        self._unkept_graph = resources.graph.copy({"checkpointer": None})
-        self._conversations = resources.conversations
-        self._limits = resources.limits
-        self._clock = resources.clock
-        self._daily = DailyTokens(resources.store, resources.limits.daily_tokens, resources.clock.now)
+    def __init__(
+        self,
+        graph: ACEGraph,
+        store: Store,
+        snapshots: SnapshotCache,
+        conversations: Conversations,
+        settings: Settings,
+        clock: Clock,
+        metrics: Metrics,
+        wake_worker: Callable[[str], None],
+    ) -> None:
+        """`wake_worker` is called with the learner of a turn that has left work."""
+        self._graph = graph
+        self._unkept_graph = graph.copy({"checkpointer": None})
+        self._store = store
+        self._snapshots = snapshots
+        self._conversations = conversations
+        self._settings = settings
+        self._clock = clock
+        self._metrics = metrics
+        self._wake_worker = wake_worker
+        self._daily = DailyTokens(store, settings.daily_tokens, clock.now)
         self._span = span_maker()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -139,7 +375,10 @@ class RunningTurns:
         self._check_capacity(learner_id)
         if request.temporary:
             return self._begin_temporary(request, learner_id, new_id)
-        await _check_playbooks(self._resources.store, request, learner_id, teams)
+        user = learner_id if teams is None else Caller(learner_id, teams)
+        for ref in wanted_refs(request.playbooks, learner_id):
+            # Raises what the load of the turn would, which checks again, in its own transaction.
+            await open_playbook(self._store, ref.name, ref.owner, user)
         self._check_capacity(learner_id)
         conversation = request.conversation_id or new_id
         request_json = request.model_dump_json(by_alias=True)
@@ -175,7 +414,8 @@ class RunningTurns:
         first_number = int(self._clock.now().timestamp() * 1000)
         live = LiveTurn(turn.run_id, turn.conversation_id, turn.learner_id, first_number)
         self._live[turn.run_id] = live
-        teams = frozenset[str]() if self._resources.teams_in_tokens else None
+        # Without its request's token it is of nobody's team, where tokens name teams.
+        teams = frozenset[str]() if self._settings.jwt_teams_claim is not None else None
         self._start(TurnWork(turn, live, teams=teams))
 
     def find(self, run_id: str, learner_id: str) -> LiveTurn | None:
@@ -188,7 +428,8 @@ class RunningTurns:
         for ended in await self._conversations.given_up(learner_id):
             if ended.run_id == run_id:
                 live = LiveTurn(run_id, ended.conversation_id, learner_id)
-                live.fail(_given_up(ended))
+                why = f"{ended.reason}: ask in other words, or ask something shorter"
+                live.fail(RequestRefused(409, "given_up", why))
                 return live
         return None
 
@@ -226,10 +467,10 @@ class RunningTurns:
     def _check_capacity(self, learner_id: str) -> None:
         if self.draining:
             raise _stopping()
-        if len(self._live) >= self._limits.turns:
+        if len(self._live) >= self._settings.server_turns:
             raise RequestRefused(503, "overloaded", "the server is busy: try again later", retry_after=2)
         mine = Counter(live.learner_id for live in self._live.values())[learner_id]
-        if mine >= self._limits.turns_per_learner:
+        if mine >= max(1, self._settings.server_turns // 4):  # so that no learner takes every place
             raise RequestRefused(429, "too_many", "too many of your turns are under way", retry_after=2)
 
     def _start(self, work: TurnWork) -> None:
@@ -237,7 +478,7 @@ class RunningTurns:
         task = asyncio.create_task(self._run_and_count(work), name=f"turn-{run_id}")
         self._tasks[run_id] = task
         task.add_done_callback(lambda _: self._keep_ended(run_id))
-        self._resources.observer.turn_began()
+        self._metrics.turn_began()
 
     def _keep_ended(self, run_id: str) -> None:
         self._tasks.pop(run_id, None)
@@ -258,7 +499,7 @@ class RunningTurns:
             if output is not None:
                 self._daily.spent(live.learner_id, live.run_id, total_usage(output.get("usage", {})).tokens)
             code = live.error.code if live.error else "done"
-            self._resources.observer.turn_ended(code, self._clock.monotonic() - began, output)
+            self._metrics.turn_ended(code, self._clock.monotonic() - began, output)
 
     async def _run_and_end(self, work: TurnWork) -> ACEOutput | None:
         """Run the turn and end it; return the graph's output, None if there was none."""
@@ -272,7 +513,7 @@ class RunningTurns:
                 await self._close(turn, output)
             live.complete(reply)
             if reply.metadata.scratch.pending:
-                self._resources.wake_worker(turn.learner_id)
+                self._wake_worker(turn.learner_id)
         except asyncio.CancelledError as stop:
             await self._end_cancelled(work, stop.args)
         except Exception as error:
@@ -295,7 +536,7 @@ class RunningTurns:
             await asyncio.gather(run, *alarms, return_exceptions=True)
 
     async def _raise_at_timeout(self) -> ACEOutput:
-        await self._clock.sleep(self._limits.seconds)
+        await self._clock.sleep(self._settings.server_timeout)
         raise RequestRefused(504, "timeout", "the answer took too long: try again, or ask something shorter")
 
     async def _raise_at_lost_lease(self, turn: AcceptedTurn) -> ACEOutput:
@@ -308,7 +549,8 @@ class RunningTurns:
                 continue
             if not held:
                 ended = await self.given_up(turn.run_id, turn.learner_id)
-                raise (ended and ended.error) or _lost()
+                sentence = "the conversation was deleted, or another server has it"
+                raise (ended and ended.error) or RequestRefused(409, "lost", sentence)
 
     async def _close(self, turn: AcceptedTurn, output: ACEOutput) -> None:
         """Trim the conversation and end the turn's lease. The answer stands even if this fails.
@@ -316,7 +558,7 @@ class RunningTurns:
         Raises RequestRefused when the learner was forgotten while the turn was being stored.
         """
         try:
-            await trim_history(self._graph, turn, output, self._limits.messages)
+            await trim_history(self._graph, turn, output, self._settings.conversation_messages)
             ours = await self._conversations.finish(turn, unsaved_of(turn, output), answered=True)
             learned = output.get("learning")
             forgotten = not ours and learned and await self._undo_if_forgotten(turn, learned["turn_id"])
@@ -328,7 +570,15 @@ class RunningTurns:
             raise _forgotten()
 
     async def _undo_if_forgotten(self, turn: AcceptedTurn, turn_id: str) -> bool:
-        return await undo_forgotten_turn(self._resources.store, self._conversations, turn, turn_id)
+        """Forget a learner of whom only this turn is stored and no conversation; return whether it did.
+
+        Such a learner was forgotten while the turn was being stored. A commit that begins a learner's memory
+        can't notice that: the memory is as empty after the forgetting as it was before the first turn.
+        """
+        if await self._conversations.of(turn.learner_id):
+            return False
+        known = await self._store.turns(turn.learner_id, 2)
+        return [record.turn_id for record in known] == [turn_id] and await self._store.forget(turn.learner_id)
 
     async def _end_failed(self, work: TurnWork, error: Exception) -> None:
         turn, shown = work.turn, http_error_for(error)
@@ -352,8 +602,8 @@ class RunningTurns:
 
         The router awaits what is loaded here (`ServedContext.loading`), so the memory is read once.
         """
-        known = self._resources.snapshots.get(learner_id)
-        loading = asyncio.ensure_future(self._resources.store.load(learner_id, known=known))
+        known = self._snapshots.get(learner_id)
+        loading = asyncio.ensure_future(self._store.load(learner_id, known=known))
         loading.add_done_callback(_retrieve_exception)
         return loading
 
@@ -370,28 +620,10 @@ class RunningTurns:
         live.fail(_forgotten() if forgotten else _left_to_next_server())
 
 
-async def _check_playbooks(
-    store: Store, request: ChatRequest, learner_id: str, teams: frozenset[str] | None
-) -> None:
-    """Raise what the load of the turn would for a playbook, which checks again, in its own transaction."""
-    refs = wanted_refs(request.playbooks, learner_id)
-    user = learner_id if teams is None else Caller(learner_id, teams)
-    for ref in refs:
-        await open_playbook(store, ref.name, ref.owner, user)
-
-
 def _retrieve_exception(loading: asyncio.Future[Snapshot]) -> None:
     """Keep asyncio from logging the error of a turn that ended before its router asked for the memory."""
     if not loading.cancelled():
         loading.exception()
-
-
-def _lost() -> RequestRefused:
-    return RequestRefused(409, "lost", "the conversation was deleted, or another server has it")
-
-
-def _given_up(ended: GivenUpTurn) -> RequestRefused:
-    return RequestRefused(409, "given_up", f"{ended.reason}: ask in other words, or ask something shorter")
 
 
 def _forgotten() -> RequestRefused:
@@ -414,8 +646,8 @@ def _left_to_next_server() -> RequestRefused:
 #
 # A turn whose server died is claimed and continued here. One that two servers did not survive is given up.
 # What a turn learned while the memory could not be written is committed again. What survives a kill, turns
-# with their leases, is stored by conversations/repository.py; manager.py renews the leases; run_turn.py
-# resumes from the checkpoint.
+# with their leases, is stored by conversations/repository.py; `RunningTurns` renews the leases;
+# `run_turn` resumes from the checkpoint.
 
 
 INTERVAL_SECONDS = 2.0
@@ -441,7 +673,13 @@ async def _recover_forever(
     while True:
         try:
             if not turns.draining:
-                await _resume_orphans(turns, conversations)
+                busy = (
+                    turns.run_ids
+                )  # read once: a turn that is released here meanwhile is for another server
+                for ended in await conversations.give_up(busy):
+                    logger.error("[ACE Server] a turn is given up: run=%s: %s", ended.run_id, ended.reason)
+                for turn in await conversations.claim_orphans(busy):
+                    turns.resume(turn)
                 await _retry_unsaved(conversations, store)
         except AceError as error:
             logger.warning("[ACE Server] recovery failed and is tried again: %s", error)
@@ -449,15 +687,6 @@ async def _recover_forever(
             # The loop must not end. Only the class is logged, because the message may hold content.
             logger.error("[ACE Server] unexpected error in recovery: %s", error_location(error))  # noqa: TRY400
         await clock.sleep(INTERVAL_SECONDS)
-
-
-async def _resume_orphans(turns: RunningTurns, conversations: Conversations) -> None:
-    # Read once: a turn that is released here in the meantime is for another server.
-    busy = turns.run_ids
-    for ended in await conversations.give_up(busy):
-        logger.error("[ACE Server] a turn is given up: run=%s: %s", ended.run_id, ended.reason)
-    for turn in await conversations.claim_orphans(busy):
-        turns.resume(turn)
 
 
 async def _retry_unsaved(conversations: Conversations, store: Store) -> None:

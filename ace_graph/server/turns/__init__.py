@@ -1,1 +1,0 @@
-"""Turns under way: started, followed, taken over after a crash."""
