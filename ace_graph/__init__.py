@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from ace_graph.base.errors import AceError
     from ace_graph.base.settings import Settings
     from ace_graph.graph import ACEGraph, build_ace_graph, make_graph
-    from ace_graph.learning.batch_reflection import batch_reflect, extract_patterns
+    from ace_graph.learning.batch_reflection import batch_reflect
     from ace_graph.learning.curate_reflections import curate
     from ace_graph.learning.execution import TaskResult, execute_with_learning
+    from ace_graph.learning.recurring_patterns import extract_patterns
     from ace_graph.learning.trajectories import Completion, complete_trajectory, log_step, start_trajectory
     from ace_graph.learning.trajectory_feedback import give_feedback
     from ace_graph.learning.worker import PendingOutcome, Worker, build_worker, learn_pending

@@ -22,7 +22,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from ace_graph.agent.context import ACEContext, LearningMode, check_names
-from ace_graph.agent.resources import Evaluator, ModelRouter, Resources, build_resources, offline_fallback
+from ace_graph.agent.models.factory import offline_fallback
+from ace_graph.agent.resources import Evaluator, ModelRouter, Resources, build_resources
 from ace_graph.agent.runtime import bind
 from ace_graph.agent.state import ACEInput, ACEOutput, ACEState
 from ace_graph.base.settings import Settings, export_others

@@ -28,7 +28,7 @@ from ace_graph.agent.tools.calculator import calculator
 from ace_graph.agent.tools.memory_tools import memory_tools, playbook_tools
 from ace_graph.agent.tools.web_search import web_search
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import ConfigurationError, FormatError, ModelNotConfigured, NewerFormat
+from ace_graph.base.errors import ConfigurationError, FormatError, NewerFormat
 from ace_graph.base.prompts import Prompts
 from ace_graph.base.settings import Settings
 from ace_graph.base.tables import PACKAGES, preload
@@ -264,24 +264,6 @@ def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:
     from ace_graph.agent.tools.mcp import McpTools, read_servers
 
     return McpTools(read_servers(settings.mcp_config, os.environ), taken).ready
-
-
-def offline_fallback(settings: Settings, *, told: bool = False) -> Settings:
-    """Return settings that name the offline tutor where no model is configured, and say so in the log.
-
-    `told`: the caller says it in words of its own.
-
-    For the command line and Studio only: a service that lost its key must not become a calculator.
-    """
-    try:
-        choose_model(settings)
-    except ModelNotConfigured:
-        if not told:
-            logger.warning(
-                "[ACE Graph] no model is configured: the offline tutor answers; set GEMINI_API_KEY for Gemini"
-            )
-        return settings.model_copy(update={"model": "offline"})
-    return settings
 
 
 def read_base_playbook(source: Playbook | Path | str) -> Playbook:

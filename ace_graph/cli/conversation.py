@@ -21,7 +21,7 @@ from ace_graph.agent.context import ACEContext
 from ace_graph.agent.daily_tokens import DailyTokens
 from ace_graph.agent.models import ModelChoice, choose_model, close_model, make_model
 from ace_graph.agent.models.call import total_usage
-from ace_graph.agent.resources import offline_fallback
+from ace_graph.agent.models.factory import offline_fallback
 from ace_graph.agent.state import MODES, ACEInput, ACEOutput
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ChangeRefused, InvalidMode, UsageError

@@ -278,7 +278,7 @@ def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:
 
 def _check_graph(settings: Settings) -> Iterator[Check]:
     """Check prompts, tools and limits by building the graph."""
-    from ace_graph.agent.resources import offline_fallback
+    from ace_graph.agent.models.factory import offline_fallback
     from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # as in agent
 
     try:
@@ -291,7 +291,7 @@ def _check_graph(settings: Settings) -> Iterator[Check]:
 
 
 def _ask_model(settings: Settings) -> Iterator[Check]:
-    from ace_graph.agent.resources import offline_fallback
+    from ace_graph.agent.models.factory import offline_fallback
     from ace_graph.cli.doctor import try_model
 
     yield from asyncio.run(try_model(offline_fallback(settings)))

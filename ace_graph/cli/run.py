@@ -89,7 +89,7 @@ def run(call: Call, base: Base = None) -> int:
 
 def _answer(call: Call, base: Path | None, raw: bytes) -> dict[str, object]:
     # Imported while stdout is protected, because importing may print too.
-    from ace_graph.agent.resources import offline_fallback
+    from ace_graph.agent.models.factory import offline_fallback
     from ace_graph.base.telemetry import shown_learner
     from ace_graph.cli.conversation import open_agent
     from ace_graph.cli.environment import log_content_by_default

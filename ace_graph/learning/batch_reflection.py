@@ -11,181 +11,23 @@ trajectory of its own, so that it is listed, exported, forgotten and cleaned as 
 from __future__ import annotations
 
 import logging
-import math
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError
 from ace_graph.base.off_loop import run_off_loop
-from ace_graph.base.text import clean_line
-from ace_graph.learning.reflection import says_nothing
-from ace_graph.memory.bullet import Bullet, Polarity
+from ace_graph.learning.recurring_patterns import RecurringPattern, Vectors, extract_patterns
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.search.index import Index
-from ace_graph.memory.similarity.claim import parse_claim
-from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.similarity.guards import check_claims
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
-from ace_graph.memory.turn import ReflectedLesson, TurnRecord, TurnReflection
+from ace_graph.memory.turn import TurnRecord, TurnReflection
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
-
-
-# Patterns across trajectories: the lessons that several reflections teach, however each of them words it.
-#
-# Pure: it reads reflections and returns patterns. What a reflection says of an error and its cause analyses
-# one run and is no advice: only its lessons are compared. Two lessons are one pattern when the comparison
-# of bullets calls them the same, or when their vectors are close and no guard finds another number, unit,
-# negation, opposite, direction or order. Strategies, anti-patterns and observations are never mixed.
-# Document 004, 3.1.
-#
-# `patterns` finds advice in the order of one run's tool calls; this module counts what runs have in common.
-
-
-NEAR = 0.85
-"""The cosine similarity from which two lines may be one pattern (document 004, similarity_threshold)."""
-SIMILARITY = 0.9
-"""The similarity that the comparison of texts needs, as in a playbook."""
-_TOLERATED = frozenset({None, "words"})
-"""What two lines with close vectors may differ in: their words."""
-_NOMINATED = 50
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-Vectors = Mapping[str, Sequence[float]]
-"""Embeddings by text."""
-
-
-@dataclass(frozen=True)
-class RecurringPattern:
-    """Something that reflections on several trajectories say.
-
-    `text` is its oldest wording, and `id` follows from it; `lesson` has its other fields. `frequency` counts
-    distinct trajectories; `trajectory_ids` are theirs, in the order in which they were reflected on.
-    `confidence` is that of a bullet which as many trajectories support: 0.67 for one, 0.75 for two.
-    """
-
-    id: str
-    text: str
-    polarity: Polarity
-    frequency: int
-    trajectory_ids: tuple[str, ...]
-    confidence: float
-    lesson: ReflectedLesson
-
-
-@dataclass(frozen=True)
-class _Line:
-    polarity: Polarity
-    text: str
-
-
-@dataclass
-class _Group:
-    """Lines of one pattern while they are collected: the first one, and the trajectories of all of them."""
-
-    first: Bullet
-    trajectories: dict[str, None] = field(default_factory=dict[str, None])
-
-
-def extract_patterns(
-    reflections: Iterable[TurnReflection], *, similarity: float = SIMILARITY, vectors: Vectors | None = None
-) -> tuple[RecurringPattern, ...]:
-    """Return the patterns in these reflections, the most frequent first; their order makes no difference.
-
-    `similarity` (0-1) is what the comparison of two texts needs; `vectors` are embeddings by text, where
-    there are any.
-    """
-    ordered = sorted(reflections, key=lambda each: (each.at, each.reflection_id))
-    runs: dict[_Line, dict[str, None]] = {}
-    lessons: dict[_Line, ReflectedLesson] = {}
-    for reflection in ordered:
-        for lesson in reflection.lessons:
-            line = _Line(lesson.polarity, clean_line(lesson.content))
-            if says_nothing(line.text):
-                continue
-            runs.setdefault(line, {}).update(dict.fromkeys(reflection.runs))
-            lessons.setdefault(line, lesson)
-    units = {text: _unit(vector) for text, vector in (vectors or {}).items()}
-    groups = _grouped(list(runs), runs, similarity, units)
-    place = {run: number for number, run in enumerate(_runs(ordered))}
-    found = (_pattern(group, lessons, place) for group in groups)
-    return tuple(sorted(found, key=lambda pattern: -pattern.frequency))
-
-
-def _runs(reflections: Iterable[TurnReflection]) -> dict[str, None]:
-    return dict.fromkeys(run for reflection in reflections for run in reflection.runs)
-
-
-def _grouped(
-    lines: Sequence[_Line], runs: Mapping[_Line, Iterable[str]], similarity: float, units: Vectors
-) -> list[_Group]:
-    """Put each line into one group: the first whose oldest line says the same, else a new one."""
-    bullets = {line: _bullet(str(number), line) for number, line in enumerate(lines)}
-    index = Index.build(bullets.values())
-    groups: dict[str, _Group] = {}
-    founded = list[_Group]()
-    for line in lines:
-        bullet = bullets[line]
-        nominated = (groups[name] for name in index.nominate(line.text, _NOMINATED) if name in groups)
-        group = next((each for each in nominated if _same(each.first, bullet, similarity)), None)
-        if group is None and line.text in units:
-            group = next((each for each in founded if _near(each.first, bullet, units)), None)
-        if group is None:
-            group = _Group(bullet)
-            founded.append(group)
-        groups[bullet.id] = group
-        group.trajectories.update(dict.fromkeys(runs[line]))
-    return founded
-
-
-def _bullet(name: str, line: _Line) -> Bullet:
-    return Bullet(
-        id=name,
-        section="lessons",
-        content=line.text,
-        polarity=line.polarity,
-        created_at=_EPOCH,
-        updated_at=_EPOCH,
-    )
-
-
-def _same(a: Bullet, b: Bullet, similarity: float) -> bool:
-    return a.polarity == b.polarity and compare(a, b, similarity).outcome == "same"
-
-
-def _unit(vector: Sequence[float]) -> tuple[float, ...]:
-    length = math.sqrt(sum(x * x for x in vector))
-    return tuple(x / length for x in vector) if length else tuple(vector)
-
-
-def _near(a: Bullet, b: Bullet, units: Vectors) -> bool:
-    if a.polarity != b.polarity or a.content not in units:
-        return False
-    if sum(map(operator.mul, units[a.content], units[b.content])) < NEAR:
-        return False
-    return check_claims(parse_claim(a.content), parse_claim(b.content)).guard in _TOLERATED
-
-
-def _pattern(
-    group: _Group, lessons: Mapping[_Line, ReflectedLesson], place: Mapping[str, int]
-) -> RecurringPattern:
-    line = _Line(group.first.polarity, group.first.content)
-    frequency = len(group.trajectories)
-    return RecurringPattern(
-        id=operation_id("pattern", line.polarity, line.text),
-        text=line.text,
-        polarity=line.polarity,
-        frequency=frequency,
-        trajectory_ids=tuple(sorted(group.trajectories, key=place.__getitem__)),
-        confidence=(1 + frequency) / (2 + frequency),
-        lesson=lessons[line],
-    )
 
 
 logger = logging.getLogger("ace_graph")

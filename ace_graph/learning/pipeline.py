@@ -30,7 +30,7 @@ from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import BulletVerdict
 from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, reflect
 from ace_graph.learning.statements.forms import SENSITIVE
-from ace_graph.learning.statements.learner_facts import WantedFacts, learner_facts, stated_later
+from ace_graph.learning.statements.model_facts import WantedFacts, learner_facts, stated_later
 from ace_graph.learning.statements.turn_source import from_turn
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks
 from ace_graph.learning.turn_record import stored_reflection

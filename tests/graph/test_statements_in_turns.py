@@ -226,7 +226,7 @@ async def test_a_message_is_read_once_in_a_turn(
         read.append(text)
         return read_statements(text, *others)
 
-    for name in ("reading", "turn_source", "learner_facts"):
+    for name in ("reading", "turn_source", "model_facts"):
         monkeypatch.setattr(f"ace_graph.learning.statements.{name}.read_statements", counted)
     graph = build_ace_graph(model=OfflineTutor(), store="memory://", learning=learning)
     context = ACEContext(learner_id="mia", reflect_when="always")

@@ -56,7 +56,7 @@ OPTIONAL = {
 ENGLISH_IN_RULES = {
     "statements.toml": TABLES["statements.toml"] - {"about", "yes", "question", "asked", "likes"},
 }
-"""English has these forms in learning/statements/rules.py."""
+"""English has these forms in learning/statements/english_rules.py."""
 ENGLISH_ONLY = "claims.toml"
 """A table with texts that only English has: it may hold more than what each language needs."""
 

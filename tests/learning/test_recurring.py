@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ace_graph.base.text import clean_line
-from ace_graph.learning.batch_reflection import extract_patterns
+from ace_graph.learning.recurring_patterns import extract_patterns
 from ace_graph.memory.turn import TurnReflection
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -12,6 +13,8 @@ from pydantic import ValidationError
 from ace_graph.agent.models.call import redacted
 from ace_graph.base.errors import ConfigurationError, ModelNotAllowed, ModelNotConfigured
 from ace_graph.base.settings import Settings
+
+logger = logging.getLogger("ace_graph")
 
 GEMINI = "google_genai"
 OFFLINE = "offline"
@@ -155,3 +158,21 @@ def _first_that_fits(*builders: Callable[[], BaseChatModel]) -> BaseChatModel:
         except (TypeError, ValidationError):
             continue
     return builders[-1]()
+
+
+def offline_fallback(settings: Settings, *, told: bool = False) -> Settings:
+    """Return settings that name the offline tutor where no model is configured, and say so in the log.
+
+    `told`: the caller says it in words of its own.
+
+    For the command line and Studio only: a service that lost its key must not become a calculator.
+    """
+    try:
+        choose_model(settings)
+    except ModelNotConfigured:
+        if not told:
+            logger.warning(
+                "[ACE Graph] no model is configured: the offline tutor answers; set GEMINI_API_KEY for Gemini"
+            )
+        return settings.model_copy(update={"model": "offline"})
+    return settings

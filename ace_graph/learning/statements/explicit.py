@@ -22,16 +22,7 @@ from typing import NamedTuple
 
 from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.learning.calculations import correction_of_sum
-from ace_graph.learning.statements.form_statements import form_statements
-from ace_graph.learning.statements.forms import (
-    asks_to_take_back,
-    instead,
-    is_private_wish,
-    is_sensitive,
-    is_sensitive_place,
-    states_sensitive,
-)
-from ace_graph.learning.statements.rules import (
+from ace_graph.learning.statements.english_rules import (
     BESIDE,
     FACT,
     FILLER,
@@ -44,6 +35,15 @@ from ace_graph.learning.statements.rules import (
     Found,
     StatementRule,
     rule_of,
+)
+from ace_graph.learning.statements.form_statements import form_statements
+from ace_graph.learning.statements.forms import (
+    asks_to_take_back,
+    instead,
+    is_private_wish,
+    is_sensitive,
+    is_sensitive_place,
+    states_sensitive,
 )
 from ace_graph.learning.statements.sentences import MASK, Sentence, skip
 from ace_graph.learning.statements.speaker import Stretch, asks_not_to_keep, doubt, order_in, own_sentences

@@ -22,9 +22,9 @@ from ace_graph.learning.feedback import (
     turn_before,
 )
 from ace_graph.learning.statements import forms
+from ace_graph.learning.statements.english_rules import FILLER
 from ace_graph.learning.statements.explicit import read_statements
-from ace_graph.learning.statements.learner_facts import confirmed_statements, consent_question
-from ace_graph.learning.statements.rules import FILLER
+from ace_graph.learning.statements.model_facts import confirmed_statements, consent_question
 from ace_graph.learning.statements.sentences import Sentence, sentences, skip
 from ace_graph.learning.statements.statement import SensitiveFacts, Statement
 from ace_graph.memory.playbook import Playbook

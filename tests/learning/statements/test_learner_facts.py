@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from ace_graph.learning.reflection import LearnerFact
-from ace_graph.learning.statements.learner_facts import fact_of, learner_facts
+from ace_graph.learning.statements.model_facts import fact_of, learner_facts
 from ace_graph.learning.statements.statement import SensitiveFacts
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.playbook import Playbook
