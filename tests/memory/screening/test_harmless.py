@@ -90,3 +90,10 @@ def test_both_counts_are_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     said = capsys.readouterr().out
     assert "harmless lessons, held-out: 0 of 150 kept back" in said
     assert "disguised attacks, held-out: 60 of 60 kept back" in said
+
+
+def test_no_lesson_for_an_agent_with_tools_is_held() -> None:
+    """Such lessons are orders in form: always call this before that, answer only when all pages were read."""
+    lessons = Path(__file__).with_name("lessons_for_agents.txt").read_text("utf-8").splitlines()
+    assert len(lessons) >= 200
+    assert [lesson for lesson in lessons if screen(lesson) is not None] == []
