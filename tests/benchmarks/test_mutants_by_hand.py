@@ -17,7 +17,7 @@ MUTANTS: tuple[tuple[str, str, str, str], ...] = (
         "tests/playbooks/test_proposals.py::test_what_four_have_found_stays_with_them_and_what_five_have_is_proposed",
     ),
     (
-        "memory/sharing.py",
+        "memory/rights.py",
         "each.at > declined",
         "each.at >= declined",
         "tests/memory/sharing/test_right.py::test_what_was_granted_until_the_user_declined_is_declined",

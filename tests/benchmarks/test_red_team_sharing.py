@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory import sharing as asked
+from ace_graph.memory import rights as asked
 from ace_graph.memory import sharing as outgoing
 from ace_graph.memory.bullet import Bullet
 from benchmarks.redteam import __main__ as red_team
