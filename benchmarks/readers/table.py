@@ -262,7 +262,16 @@ _TUTOR_MODULES = (
 )
 _TUTOR = (*(f"ace_graph.agent.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_graph.memory.numbers")
 
-_STATEMENT_MODULES = ("explicit", "english_rules", "statement", "form_statements", "forms", "speaker", "turn_source", "reading")
+_STATEMENT_MODULES = (
+    "explicit",
+    "english_rules",
+    "statement",
+    "form_statements",
+    "forms",
+    "speaker",
+    "turn_source",
+    "reading",
+)
 _SOURCE_WORDS = "ace_graph.memory.search.source_words"
 _STATEMENTS = tuple(f"ace_graph.learning.statements.{name}" for name in _STATEMENT_MODULES)
 _COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity.typos")
