@@ -32,7 +32,6 @@ from ace_graph.agent.offline_tutor import OfflineTutor
 from ace_graph.base.errors import CommitTooOld
 from ace_graph.base.settings import Settings
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.stores.base import Store
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import Overrides, create_app
 from ace_graph.server.conversations.cleaning import count_conversations
@@ -111,7 +110,7 @@ def limits(url: str, folder: Path) -> Settings:
 
 async def measured(services: Services, failures: int) -> dict[str, int]:
     """What is stored by now; the records of failures stay, so they do not count."""
-    store, database = cast("Store", services.store), services.conversations.database
+    store, database = services.store, services.conversations.database
     stored, conversations = await store.sizes(), await count_conversations(database)
     return {
         "turns": stored.turns - failures,

@@ -177,8 +177,7 @@ def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
     else:
         yield Check("store", "ok", f"{shown}, read and written")
     yield Check("store versions", "ok", about)
-    if work is not None:
-        yield _pending(*work)
+    yield _pending(*work)
 
 
 def _pending(counts: PendingCounts, dead: Sequence[PendingItem]) -> Check:

@@ -15,10 +15,10 @@ from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, Store
+from ace_graph.memory.stores.base import KeyedStore, LearnerExport
 
 
-async def check(store: Store, learner_id: str) -> list[str]:
+async def check(store: KeyedStore, learner_id: str) -> list[str]:
     """Read everything stored about the learner at one moment and return what is wrong with it, if anything.
 
     Raises what the store raises when something can't be read at all.

@@ -23,7 +23,7 @@ from ace_graph.server import Overrides
 from ace_graph.stores import open_store
 from benchmarks.faults.aftermath import Aftermath, look
 from benchmarks.faults.fault import BOUNDARIES, Boundary, Fault
-from benchmarks.faults.turn import QUESTION, FaultyModel, FaultyStore, look_up_with, seed
+from benchmarks.faults.turn import QUESTION, FaultyModel, faulty, look_up_with, seed
 from tests.server.serving import Served, bearer, serving, settings_for
 
 GREETING, AGAIN = "Hello.", "Hello again."
@@ -38,7 +38,7 @@ async def _serve(url: str, folder: Path, fault: Fault, deed: Deed) -> None:
     check = look_up_with(fault)
     check.metadata = {"evidence": True}
     async with open_store(url) as store:
-        overrides = Overrides(FaultyModel.with_fault(fault), FaultyStore(store, fault), [check])
+        overrides = Overrides(FaultyModel.with_fault(fault), faulty(store, fault), [check])
         async with serving(settings, overrides) as served:
             await deed(served, store, fault)
 

@@ -86,6 +86,11 @@ class FaultyStore(StoreProxy):
         return done
 
 
+def faulty(store: Store, fault: Fault) -> Store:
+    """Return the store with a fault: a proxy hands all else on."""
+    return cast("Store", FaultyStore(store, fault))
+
+
 def _strike_store(fault: Fault, point: Point) -> None:
     try:
         fault.strike(point)
@@ -157,7 +162,7 @@ def graph_with(store: Store, fault: Fault, saver: BaseCheckpointSaver[str]) -> A
     settings = Settings().model_copy(update={"mcp_config": None})
     return build_ace_graph(
         model=FaultyModel.with_fault(fault),
-        store=FaultyStore(store, fault),
+        store=faulty(store, fault),
         tools=[look_up_with(fault)],
         evaluator=evaluator,
         checkpointer=saver,

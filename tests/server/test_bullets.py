@@ -15,7 +15,7 @@ from httpx import Response
 from ace_graph import playbooks
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Add, Delta, Reset
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import KeyedStore
 from ace_graph.server import Overrides, create_app
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
@@ -51,7 +51,7 @@ class Place:
     async def replace_unseen(self, bullet: Bullet) -> int:
         """Make this the only bullet, as rules of before have let it pass; return the version."""
         own = self.playbook_id == "default"
-        store: Store = self.store if own else self.store.playbooks
+        store: KeyedStore = self.store if own else self.store.playbooks
         key = "alice" if own else self.playbook_id
         delta = Delta(
             op_id="unseen", now=datetime(2026, 1, 1, tzinfo=UTC), operations=(Reset(bullets=(bullet,)),)

@@ -23,7 +23,7 @@ from langchain_core.embeddings import Embeddings
 from ace_graph.agent.embeddings.static_vectors import FEW, StaticVectors
 from ace_graph.base.errors import AceError
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.stores.base import Store, VectorChange, missing_methods
+from ace_graph.memory.stores.base import KeyedStore, VectorChange, missing_methods
 
 if TYPE_CHECKING:
     from ace_graph.agent.embeddings.matrix import Matrix
@@ -99,7 +99,7 @@ class Life(NamedTuple):
 class StoredRows:
     """The stored rows of one model. Safe to use on any event loop."""
 
-    def __init__(self, store: Store, model: str) -> None:
+    def __init__(self, store: KeyedStore, model: str) -> None:
         self._store = store
         self._model = model
         self._lock = threading.Lock()
@@ -176,13 +176,13 @@ class StoredRows:
         self._failing = True
 
 
-def stored_rows(embeddings: Embeddings, store: Store) -> StoredRows | None:
+def stored_rows(embeddings: Embeddings, store: KeyedStore) -> StoredRows | None:
     """Return where the vectors of these embeddings are kept; None for those that are not worth it.
 
     Those are the static ones, and those of a class that does not say which model it uses.
     """
     model = model_of(embeddings)
-    return StoredRows(store, model) if model is not None and not missing_methods(store) else None
+    return StoredRows(store, model) if model is not None and not missing_methods(store, KeyedStore) else None
 
 
 def model_of(embeddings: Embeddings) -> str | None:

@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from ace_graph.base.errors import UsageError
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base import Store, missing_methods
+from ace_graph.memory.stores.base import KeyedStore, Store, missing_methods
 
 VERBS = (
     "load",
@@ -61,7 +61,7 @@ CORE_VERBS = tuple(verb for verb in VERBS if verb not in OPTIONAL_VERBS)
 class StoreUnderTest(Protocol):
     """One database, on which the cases open stores."""
 
-    def open(self, policy: Policy | None = None) -> Store:
+    def open(self, policy: Policy | None = None) -> KeyedStore:
         """Return one more store on the same database, as another process would open it.
 
         It shares nothing in memory with those opened before. The case closes it.
@@ -138,7 +138,7 @@ async def opened(subject: StoreUnderTest, policy: Policy | None = None) -> Async
     async with subject.open(policy) as store:
         missing = missing_methods(store)
         assert not missing, f"the store lacks {missing}"
-        yield store
+        yield cast("Store", store)
 
 
 def _of(verb: str) -> list[Case]:

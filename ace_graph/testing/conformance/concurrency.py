@@ -9,7 +9,7 @@ from ace_graph.memory.commit import playbook_at
 from ace_graph.memory.delta.operations import Tag
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import KeyedStore
 from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import (
     adding,
@@ -71,7 +71,7 @@ async def writers_on_many_stores_lose_nothing(subject: StoreUnderTest) -> None:
     assert problems == []
 
 
-async def _vote(store: Store, learner: str, bullet_id: str, times: int) -> None:
+async def _vote(store: KeyedStore, learner: str, bullet_id: str, times: int) -> None:
     for _ in range(times):
         await write(store, learner, rewriting(Tag(bullet_id=bullet_id, tag="helpful")))
 
@@ -127,5 +127,5 @@ async def any_loop_and_any_thread_will_do(subject: StoreUnderTest) -> None:
         assert await check(store, learner) == []
 
 
-async def _one_turn(store: Store, learner: str, number: int) -> None:
+async def _one_turn(store: KeyedStore, learner: str, number: int) -> None:
     await write(store, learner, adding(_fact(number)), record(number))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ace_graph.base.errors import CorruptPayload, NewerFormat, StoreError
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import KeyedStore
 from ace_graph.testing.conformance.case import DamageableSubject, StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, write
 
@@ -26,7 +26,7 @@ def _reachable(subject: StoreUnderTest) -> DamageableSubject:
     raise TypeError("the verb damage needs read_content and write_content: write them, or leave the verb out")
 
 
-async def _error_of_load(store: Store, learner: str) -> type[BaseException] | None:
+async def _error_of_load(store: KeyedStore, learner: str) -> type[BaseException] | None:
     try:
         await store.load(learner)
     except StoreError as error:
@@ -34,7 +34,7 @@ async def _error_of_load(store: Store, learner: str) -> type[BaseException] | No
     return None
 
 
-async def _error_of_commit(store: Store, learner: str) -> type[BaseException] | None:
+async def _error_of_commit(store: KeyedStore, learner: str) -> type[BaseException] | None:
     try:
         await store.commit(learner, adding("Estimate first"), Snapshot(), record())
     except StoreError as error:

@@ -10,7 +10,7 @@ from ace_graph.memory.delta.rollback import rollback_to
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_access, dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import KeyedStore
 from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import (
     adding,
@@ -35,7 +35,7 @@ def _bytes(snapshot: Snapshot) -> tuple[object, ...]:
     return snapshot.version, dump_playbook(snapshot.playbook), dump_access(snapshot.access)
 
 
-async def _live(store: Store, learner: str) -> list[Snapshot]:
+async def _live(store: KeyedStore, learner: str) -> list[Snapshot]:
     """Write large and small commits of many kinds, uses in between; return the state after each."""
     states = [Snapshot()]
 

@@ -18,7 +18,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import KeyedStore
 from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import (
     NOON,
@@ -32,7 +32,7 @@ from ace_graph.testing.conformance.writing import (
 from ace_graph.testing.invariants import check
 
 
-async def _write_every_operation(store: Store, learner: str) -> list[str]:
+async def _write_every_operation(store: KeyedStore, learner: str) -> list[str]:
     """Write with every kind of operation that needs no earlier state; return the first ids."""
     texts = ("Draw a bar", "Name the unit", "Estimate first", "Simplify last", "Check by adding")
     ids = (await write(store, learner, adding(*texts))).report.added

@@ -24,7 +24,7 @@ from ace_graph.memory.delta.rollback import restore_of, rollback_to, undo_of
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import KeyedStore
 from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, new_learner, record, rewriting, touching, write
 from ace_graph.testing.invariants import check
@@ -35,7 +35,7 @@ def _bytes(snapshot: Snapshot) -> tuple[str, dict[str, int]]:
     return dump_playbook(replace(snapshot.playbook, next_id=1)), dict(snapshot.access.stamps)
 
 
-async def _write_versions(store: Store, learner: str) -> list[Snapshot]:
+async def _write_versions(store: KeyedStore, learner: str) -> list[Snapshot]:
     """Write all kinds of content, with uses in between; return the last state of every version."""
     texts = ("Draw a bar", "Name the unit", "Estimate first", "Simplify last", "Check by adding")
     ids = (await write(store, learner, adding(*texts))).report.added

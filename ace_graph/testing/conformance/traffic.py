@@ -8,7 +8,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Rollback
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import KeyedStore
 from ace_graph.memory.use_stamps import Uses
 from ace_graph.testing.conformance.case import MeteredSubject, StoreUnderTest
 from ace_graph.testing.conformance.writing import (
@@ -38,7 +38,7 @@ def _metered(subject: StoreUnderTest) -> MeteredSubject:
     raise TypeError("the verb traffic needs the method measured: write it, or leave the verb out")
 
 
-async def _remember(store: Store, learner: str, size: int) -> None:
+async def _remember(store: KeyedStore, learner: str, size: int) -> None:
     """Store so many bullets with a stamp each, as a rollback does, and a few turns after them."""
     bullets = tuple(
         Bullet(

@@ -40,7 +40,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, Store
+from ace_graph.memory.stores.base import KeyedStore, LearnerExport
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.testing.conformance.writing import NOON, record
 from ace_graph.testing.invariants import problems
@@ -100,7 +100,7 @@ class Model:
 class Subject(Protocol):
     """A database, and how to open a store on it."""
 
-    def open(self, policy: Policy | None = None) -> Store: ...
+    def open(self, policy: Policy | None = None) -> KeyedStore: ...
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class SideBySide(RuleBasedStateMachine):
             assert each.report == report
 
     def _committed(
-        self, store: Store, delta: Delta, base: Snapshot, made: TurnRecord | None
+        self, store: KeyedStore, delta: Delta, base: Snapshot, made: TurnRecord | None
     ) -> Commit | None:
         try:
             return run(store.commit(self.learner, delta, base, made))

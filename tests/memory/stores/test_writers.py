@@ -15,7 +15,7 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation, Tag
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import KeyedStore
 from ace_graph.testing.conformance import StoreUnderTest
 from ace_graph.testing.conformance.writing import new_learner, record, rewriting
 from ace_graph.testing.invariants import check
@@ -29,7 +29,7 @@ WRITERS = 3
 class Writer:
     """A process: a store, the newest state that it has seen, and what it has committed."""
 
-    store: Store
+    store: KeyedStore
     seen: Snapshot = field(default_factory=Snapshot)
     done: list[tuple[Delta, Commit]] = field(default_factory=list[tuple[Delta, Commit]])
 
@@ -58,7 +58,7 @@ def subject(request: pytest.FixtureRequest, tmp_path: Path) -> StoreUnderTest:
 
 
 @pytest.fixture
-def stores(subject: StoreUnderTest) -> Iterator[list[Store]]:
+def stores(subject: StoreUnderTest) -> Iterator[list[KeyedStore]]:
     opened = [subject.open() for _ in range(WRITERS)]
     yield opened
     for store in opened:
@@ -70,7 +70,7 @@ laws = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, Heal
 
 
 def _walk(
-    stores: list[Store], walk: list[tuple[int, str]], wanted: list[tuple[Operation, ...]]
+    stores: list[KeyedStore], walk: list[tuple[int, str]], wanted: list[tuple[Operation, ...]]
 ) -> tuple[str, list[Writer]]:
     """Let writers load, write and repeat in this order; `wanted` is what they write, one after the other."""
     learner, writers = new_learner(), [Writer(store) for store in stores]
@@ -102,7 +102,7 @@ def _lessons(count: int) -> list[tuple[Operation, ...]]:
 
 @laws
 @given(steps)
-def test_no_operation_is_lost_or_applied_twice(stores: list[Store], walk: list[tuple[int, str]]) -> None:
+def test_no_operation_is_lost_or_applied_twice(stores: list[KeyedStore], walk: list[tuple[int, str]]) -> None:
     learner, writers = _walk(stores, walk, _lessons(len(walk)))
     commits = [commit for writer in writers for _, commit in writer.done]
     loaded = portal().run_sync(stores[0].load(learner))
@@ -118,7 +118,7 @@ def test_no_operation_is_lost_or_applied_twice(stores: list[Store], walk: list[t
 @laws
 @given(steps, st.lists(st.lists(operations(), max_size=3).map(tuple), min_size=14, max_size=14))
 def test_any_operations_leave_a_history_that_is_the_state(
-    stores: list[Store], walk: list[tuple[int, str]], wanted: list[tuple[Operation, ...]]
+    stores: list[KeyedStore], walk: list[tuple[int, str]], wanted: list[tuple[Operation, ...]]
 ) -> None:
     learner, writers = _walk(stores, walk, wanted)
     assert portal().run_sync(check(stores[0], learner)) == []
