@@ -20,8 +20,8 @@ _PROGRAM = Path(__file__).resolve().parents[1] / "plugins" / "ray_nodes.py"
 class RayNodes:
     """A running cluster: `address` is for RAY_ADDRESS, `client` for `--on`."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+    def __init__(self, process: subprocess.Popen[str], told: Path) -> None:
+        self._process, self._told = process, told
         self.address, self.client = self._reply()
 
     def kill_one(self) -> None:
@@ -40,7 +40,9 @@ class RayNodes:
 
     def _reply(self) -> tuple[str, str]:
         assert self._process.stdout is not None
-        address, client = self._process.stdout.readline().split()
+        line = self._process.stdout.readline()
+        assert line, f"Ray ended: {self._told.read_text('utf-8')[-3_000:]}"
+        address, client = line.split()
         return address, client
 
 
@@ -48,16 +50,20 @@ class RayNodes:
 def ray_nodes(folder: Path) -> Generator[RayNodes]:
     """Start two nodes, with what they write in `folder`, whose path must be short."""
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": str(folder)}
-    with subprocess.Popen(
-        [sys.executable, str(_PROGRAM)],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
+    told = folder / "stderr.txt"
+    with (
+        told.open("w") as errors,
+        subprocess.Popen(
+            [sys.executable, str(_PROGRAM)],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
         try:
-            yield RayNodes(process)
+            yield RayNodes(process, told)
         finally:
             assert process.stdin is not None
             process.stdin.close()
