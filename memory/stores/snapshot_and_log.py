@@ -279,28 +279,6 @@ class StateHead:
         )
 
 
-def effects_from(known: Version, head: StateHead) -> int | None:
-    """Return the version after which effects are read, onto what is known; None: a base must be read.
-
-    It is no promise that they lead to the state: a known version may be of another history.
-    """
-    if known.epoch is None or known.epoch != head.version.epoch:
-        return None
-    return known.n if head.marks.base <= known.n <= head.version.n else None
-
-
-def reads_less(effects: int, content: Sizes) -> bool:
-    """Whether so many bytes of effects are no more than the base with the effects after it."""
-    return effects <= content.base + content.tail
-
-
-def follow(known: Snapshot, head: StateHead, touches: Sequence[StoredTouches]) -> bool:
-    """Whether touches after the known clock follow the known access part; if not, all stamps are read."""
-    if known.version.epoch is None or known.version.epoch != head.version.epoch:
-        return False
-    return (touches[0].parent if touches else head.access_mark) == known.access.mark
-
-
 def broken_version(
     start: tuple[int, str], effects: Iterable[StoredEffect], end: tuple[int, str]
 ) -> int | None:

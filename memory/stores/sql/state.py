@@ -115,8 +115,9 @@ def turn_row(learner: str, serialized: SerializedPlan, record: TurnRecord) -> di
 # Reading.
 
 
-# `start` is the known version where its effects lead on (`effects_from`, `reads_less`), else NULL; `follows`
-# says the same of the touches after the known access part (`follow`). CROSS JOIN: SQLite keeps this order.
+# `start` is the known version where its effects lead on and are no longer than the base with those after it,
+# else NULL; `follows` says the same of the touches after the known access part. CROSS JOIN: SQLite keeps this
+# order.
 _STATES = """
 {name}_states AS MATERIALIZED (
     SELECT w.place, w.clock AS known_clock, l.*,

@@ -31,15 +31,36 @@ from ace_graph.memory.stores.snapshot_and_log import (
     StoredTouches,
     broken_version,
     dump_base,
-    effects_from,
-    follow,
     load_base,
     load_small_access,
-    reads_less,
 )
 from ace_graph.testing.conformance.writing import adding
 from tests.memory.delta.generated_deltas import deltas
 from tests.memory.store_scenario import Life
+
+# What the statements of the stores decide about reading, in Python.
+
+
+def effects_from(known: Version, head: StateHead) -> int | None:
+    """Return the version after which effects are read, onto what is known; None: a base must be read.
+
+    It is no promise that they lead to the state: a known version may be of another history.
+    """
+    if known.epoch is None or known.epoch != head.version.epoch:
+        return None
+    return known.n if head.marks.base <= known.n <= head.version.n else None
+
+
+def reads_less(effects: int, content: Sizes) -> bool:
+    """Whether so many bytes of effects are no more than the base with the effects after it."""
+    return effects <= content.base + content.tail
+
+
+def follow(known: Snapshot, head: StateHead, touches: Sequence[StoredTouches]) -> bool:
+    """Whether touches after the known clock follow the known access part; if not, all stamps are read."""
+    if known.version.epoch is None or known.version.epoch != head.version.epoch:
+        return False
+    return (touches[0].parent if touches else head.access_mark) == known.access.mark
 
 
 @dataclass
