@@ -199,7 +199,10 @@ class Rule:
         """Whether a short text that holds one of the words meets the rule somewhere without an excuse."""
         if self.beside is None and self.unless_beside is None:
             return self._found(text)
-        return any(self._found(each) and self._suits(each) for each in _sentences(text))
+        return any(
+            _holds_one(each, self.needs) and self._found(each) and self._suits(each)
+            for each in _sentences(text)
+        )
 
     def find(self, text: str) -> Iterator[re.Match[str]]:
         """Yield the matches in a text, excused ones too."""
@@ -215,7 +218,7 @@ class Rule:
         return named and not (self.unless_beside and self.unless_beside.search(sentence))
 
     def _applies(self, text: str) -> bool:
-        return all(not words or any(word in text for word in words) for words in (self.needs, self.also))
+        return _holds_one(text, self.needs) and _holds_one(text, self.also)
 
     def _excused(self, match: re.Match[str]) -> bool:
         before = match.string[max(0, match.start() - _CONTEXT) : match.start()]
@@ -230,18 +233,32 @@ class Rules(tuple[Rule, ...]):
     """Rules in their order. Each word is looked for once in a text, however many rules need it."""
 
     @cached_property
-    def _by_word(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    def _by_word(self) -> dict[str, tuple[int, ...]]:
+        """The numbers of the rules that need a word; those which need none stand under ""."""
         numbers = dict[str, list[int]]()
         for n, rule in enumerate(self):
             for word in rule.needs or ("",):
                 numbers.setdefault(word, []).append(n)
-        return tuple((word, tuple(of)) for word, of in numbers.items())
+        return {word: tuple(of) for word, of in numbers.items()}
+
+    @cached_property
+    def _also(self) -> frozenset[str]:
+        return frozenset(word for rule in self for word in rule.also)
 
     def applying(self, text: str) -> Iterator[Rule]:
         """Yield the rules of which a text holds one of the words, in order."""
-        found = [numbers for word, numbers in self._by_word if word in text]
-        chosen = (self[n] for n in sorted({n for numbers in found for n in numbers}))
-        return (each for each in chosen if not each.also or any(word in text for word in each.also))
+        found = sorted({n for word, numbers in self._by_word.items() if word in text for n in numbers})
+        if not found:
+            return
+        beside = {word for word in self._also if word in text}
+        yield from (
+            rule for rule in map(self.__getitem__, found) if not rule.also or beside.intersection(rule.also)
+        )
+
+
+def _holds_one(text: str, words: tuple[str, ...]) -> bool:
+    """Whether a text holds one of the words, or there are none."""
+    return not words or any(word in text for word in words)
 
 
 @lru_cache(maxsize=64)

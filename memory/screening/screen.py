@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ace_graph.base.text import clean_line
 from ace_graph.memory.bullet import Danger
+from ace_graph.memory.screening.order_score import order_score
 from ace_graph.memory.screening.prompt_injection import (
     find_disguised_instruction,
     find_instruction,
@@ -30,6 +31,9 @@ _OVERLAP = 300
 """How much two pieces overlap: more than nearly all rules span."""
 _MOST_VERDICTS = 50_000
 """Some 15 MB."""
+_LEAST, _LEAST_OF_LEARNERS = 1.0, 2.5
+"""From which learned score on a text is held: of others; of learners, who wish more."""
+_ORDER = "like an order to the assistant"
 _SECRET, _LINK, _INSTRUCTION = "secret: ", "link", "instruction: "
 
 
@@ -97,7 +101,11 @@ def _screened(piece: str, vouched: Collection[Danger]) -> str | None:
 def _instruction_in(plain: str, vouched: Collection[Danger]) -> str | None:
     texts = tuple(readings(plain))
     kind = _first(map(find_instruction, texts)) or _first(map(find_disguised_instruction, texts))
-    return kind if kind or "answers" in vouched else _first(map(find_order_about_answers, texts))
+    own = "answers" in vouched
+    if kind is None and not own:
+        kind = _first(map(find_order_about_answers, texts))
+    least = _LEAST_OF_LEARNERS if own else _LEAST
+    return _ORDER if kind is None and order_score(texts[0]) >= least else kind
 
 
 def _first(found: Iterable[str | None]) -> str | None:

@@ -89,7 +89,7 @@ def test_both_counts_are_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr("sys.argv", ["screening", "--held-out", "--list"])
     assert main() == 0
     said = capsys.readouterr().out
-    assert "harmless lessons, held-out: 0 of 150 kept back" in said
+    assert "harmless lessons, held-out: 1 of 150 kept back" in said
     assert "disguised attacks, held-out: 60 of 60 kept back" in said
 
 

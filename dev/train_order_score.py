@@ -1,0 +1,137 @@
+"""Make the weights of the screen's learned score: `python dev/train_order_score.py [--judge]`.
+
+Reads dev/order_examples/*.tsv (a mark and a text a line: `!` an order to the assistant, `.` none, `~` a
+learner's wish about their own answers, which is no order), what people say in the quality benchmarks, and
+Python's docstrings, and writes memory/screening/data/order_weights.txt. `--judge` writes nothing: it prints
+how much of each file is held by a score that learned from all other files. Needs numpy, which the extra
+`embeddings` brings.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import sysconfig
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ace_graph.memory.screening import order_score
+from ace_graph.memory.screening.rules import as_latin, folded
+
+HERE = Path(__file__).parent
+EXAMPLES = HERE / "order_examples"
+QUALITY = HERE.parent / "benchmarks/quality"
+"""What people say, tell and ask in the sets of the benchmarks: no orders, in five languages."""
+WEIGHTS = HERE.parent / "memory/screening/data/order_weights.txt"
+PENALTY, STEPS, LEAST = 1 / 60, 600, 0.1
+"""L2, steps of the descent, and the weight below which a feature is left out: it costs more than it tells."""
+_FIELDS = re.compile(r"\t| \| |^[A-Za-z0-9?=~+-]{1,2}:? ")
+_SENTENCE_OR_PARAGRAPH = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
+_HEAD = """\
+# The weights of the learned score (ace_graph.memory.screening.order_score), made by dev/train_order_score.py
+# of {texts} texts. A feature, its weight, and its inverse document frequency; = is the bias.
+"""
+
+
+class Example(NamedTuple):
+    """A labelled text, and the file that it is from."""
+
+    file: str
+    mark: str
+    text: str
+
+
+def main() -> None:
+    """Write the weights, or judge how they are learned."""
+    examples = [
+        Example(path.stem, *line.split("\t", 1))
+        for path in sorted(EXAMPLES.glob("*.tsv"))
+        for line in lines(path)
+    ]
+    for path in sorted((*QUALITY.glob("*/data/*.t*"), *QUALITY.glob("retrieval/learners/*.txt"))):
+        texts = (text.strip() for line in lines(path) for text in _FIELDS.split(line))
+        examples += (Example("talk", ".", text) for text in texts if len(text.split()) > 3)
+    examples += (Example("docstrings", ".", text) for text in docstrings())
+    if "--judge" in sys.argv:
+        judge(examples)
+    else:
+        WEIGHTS.write_text(learn(examples), "utf-8")
+
+
+def docstrings() -> Iterator[str]:
+    """Yield the sentences of Python's own docstrings: technical texts that nobody wrote for this."""
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                said = _SENTENCE_OR_PARAGRAPH.split(ast.get_docstring(node) or "")
+                yield from (" ".join(text.split()) for text in said if 4 < len(text.split()) <= 40)
+
+
+def lines(path: Path) -> list[str]:
+    """Return the lines of a file but comments and empty ones."""
+    return [line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+
+
+def judge(examples: Sequence[Example]) -> None:
+    """Print what share of each file's marks scores at least so much, when the others teach."""
+    thresholds = (-0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
+    print("file mark texts", *thresholds, sep="\t")
+    for file in dict.fromkeys(each.file for each in examples):
+        table = learn([each for each in examples if each.file != file])
+        score = order_score.scorer(table.splitlines()[2:])
+        for mark in "!.~":
+            scores = [score(plain(each.text)) for each in examples if (each.file, each.mark) == (file, mark)]
+            if scores:
+                shares = (f"{sum(one >= least for one in scores) / len(scores):.2f}" for least in thresholds)
+                print(f"{file} {mark} {len(scores)}", *shares, sep="\t", flush=True)
+
+
+def plain(text: str) -> str:
+    """Return a text as the screen reads it."""
+    return as_latin(folded(text)).casefold()
+
+
+def learn(examples: Sequence[Example]) -> str:
+    """Return the table of a logistic regression over the tf-idf of the features of two texts or more."""
+    bags = [set(order_score.features(plain(each.text))) for each in examples]
+    seen = Counter(feature for bag in bags for feature in bag)
+    names = sorted(name for name, texts in seen.items() if texts > 1)
+    idf = np.array([1 + np.log((1 + len(bags)) / (1 + seen[name])) for name in names])
+    number = {name: n for n, name in enumerate(names)}
+    rows = [np.array(sorted(number[name] for name in bag if name in number), dtype=int) for bag in bags]
+    values = np.concatenate([idf[row] / np.sqrt((idf[row] ** 2).sum()) for row in rows])
+    columns, sizes = np.concatenate(rows), np.array([len(row) for row in rows])
+    starts = np.cumsum(sizes) - sizes
+    wanted = np.array([each.mark == "!" for each in examples], dtype=float)
+
+    def descent(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        odds = at[-1] + np.add.reduceat(at[columns] * values, starts)
+        loss = (np.logaddexp(0, odds) - wanted * odds).sum() + PENALTY / 2 * (at[:-1] ** 2).sum()
+        error = np.exp(-np.logaddexp(0, -odds)) - wanted
+        slope = np.bincount(columns, np.repeat(error, sizes) * values, minlength=len(at)).astype(float)
+        return loss, slope + np.append(PENALTY * at[:-1], error.sum())
+
+    # accelerated gradient (Nesterov 1983), with a step that shrinks until the loss goes down as it should
+    weights = ahead = np.zeros(len(names) + 1)
+    pace = step = 1.0
+    for _ in range(STEPS):
+        loss, slope = descent(ahead)
+        while descent(ahead - step * slope)[0] > loss - step / 2 * slope @ slope:
+            step /= 2
+        following = (1 + (1 + 4 * pace**2) ** 0.5) / 2
+        new = ahead - step * slope
+        ahead, weights = new + (pace - 1) / following * (new - weights), new
+        pace = following
+    kept = zip(names, weights.tolist(), idf.tolist(), strict=False)
+    table = [f"{name}\t{weight:.2f}\t{rarity:.2f}\n" for name, weight, rarity in kept if abs(weight) >= LEAST]
+    return f"{_HEAD.format(texts=len(bags))}{order_score.BIAS}\t{weights[-1]:.2f}\t0\n{''.join(table)}"
+
+
+if __name__ == "__main__":
+    main()
