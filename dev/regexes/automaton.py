@@ -66,6 +66,7 @@ class _Builder:
     def __init__(self, tree: Sequence[Any], flags: int) -> None:  # Any: nodes of the parser
         self._tree, self._flags = tree, flags
         self._letters = _distinct(tree, flags)
+        self._alphabet = _Alphabet(self._letters)
         self._all = (1 << len(self._letters)) - 1
         self._made = Automaton(self._letters)
         self._states, self._atomic, self._atomic_groups = 2, 0, 0
@@ -88,7 +89,7 @@ class _Builder:
         return state
 
     def _node(self, name: str, argument: Any, state: int, flags: int) -> int:  # Any: a node's argument
-        letters = _class_of(name, argument, self._letters, flags)
+        letters = self._alphabet.read_by(name, argument, flags)
         if letters is not None:
             after = self._new()
             self._made.edges.setdefault(state, []).append(Edge(letters, after, self._atomic))
@@ -149,7 +150,7 @@ class _Builder:
         direction, inner = argument
         after = self._new()
         nearest = inner[0 if direction > 0 else -1] if len(inner) else ("", None)
-        single = _class_of(str(nearest[0]), nearest[1], self._letters, flags)
+        single = self._alphabet.read_by(str(nearest[0]), nearest[1], flags)
         if len(inner) > 1 and direction > 0:
             self._sequence(inner, self._fork(state), flags)
         if single is None or (len(inner) > 1 and name == "ASSERT_NOT"):
@@ -181,7 +182,8 @@ def _distinct(tree: Sequence[Any], flags: int) -> str:
     chars = set(_SAMPLES)
     _collect(tree, flags, classes, chars)
     letters = "".join(sorted(chars))
-    read = [_class_of(name, argument, letters, inner) or 0 for (name, _, inner), argument in classes.items()]
+    alphabet = _Alphabet(letters)
+    read = [alphabet.read_by(name, argument, inner) or 0 for (name, _, inner), argument in classes.items()]
     read.append(_words(letters, flags))
     kept = dict[tuple[object, ...], str]()
     for place, char in enumerate(letters):
@@ -235,25 +237,46 @@ def _cases(char: str) -> frozenset[str]:
     return frozenset(each for each in (char, char.lower(), char.upper()) if len(each) == 1)
 
 
-def _class_of(name: str, argument: Any, letters: str, flags: int) -> int | None:
-    """Return which of `letters` a node reads, as bits; None for a node that is no class."""
-    if name not in ("LITERAL", "NOT_LITERAL", "ANY", "IN"):
-        return None
-    found = 0
-    folded, dot_all = bool(flags & _IGNORECASE), bool(flags & _DOTALL)
-    for place, char in enumerate(letters):
-        variants = _cases(char) if folded else (char,)
+class _Alphabet:
+    """Which of some characters a node reads, as bits; each class is worked out once."""
+
+    def __init__(self, letters: str) -> None:
+        self.letters = letters
+        self._all = (1 << len(letters)) - 1
+        self._plain, self._folded = dict[int, int](), dict[int, int]()
+        for place, char in enumerate(letters):
+            self._plain[ord(char)] = 1 << place
+            for each in _cases(char):
+                self._folded[ord(each)] = self._folded.get(ord(each), 0) | 1 << place
+        self._sets = dict[tuple[str, int], int]()
+
+    def read_by(self, name: str, argument: Any, flags: int) -> int | None:  # Any: a node's argument
+        """Return the characters that a node reads; None for a node that is no class."""
         match name:
             case "ANY":
-                hit = dot_all or char != "\n"
+                return self._all if flags & _DOTALL else self._all & ~self._one("\n", 0)
             case "LITERAL":
-                hit = any(ord(each) == argument for each in variants)
+                return self._one(chr(argument), flags)
             case "NOT_LITERAL":
-                hit = all(ord(each) != argument for each in variants)
+                return self._all & ~self._one(chr(argument), flags)
+            case "IN":
+                key = (repr(argument), flags)
+                if key not in self._sets:
+                    self._sets[key] = self._set(argument, flags)
+                return self._sets[key]
             case _:
-                hit = any(_in(argument, each, flags) for each in variants)
-        found |= hit << place
-    return found
+                return None
+
+    def _one(self, char: str, flags: int) -> int:
+        return (self._folded if flags & _IGNORECASE else self._plain).get(ord(char), 0)
+
+    def _set(self, items: Sequence[Any], flags: int) -> int:
+        folded = bool(flags & _IGNORECASE)
+        found = 0
+        for place, char in enumerate(self.letters):
+            variants = _cases(char) if folded else (char,)
+            found |= any(_in(items, each, flags) for each in variants) << place
+        return found
 
 
 def _in(items: Sequence[Any], char: str, flags: int) -> bool:
@@ -267,15 +290,16 @@ def _in(items: Sequence[Any], char: str, flags: int) -> bool:
             case "RANGE":
                 hit |= value[0] <= ord(char) <= value[1]
             case _:
-                hit |= _category(str(value), char, flags)
+                hit |= _category(str(value), char, flags & _ASCII)
     return hit != negated
 
 
+@lru_cache(maxsize=65536)
 def _category(name: str, char: str, flags: int) -> bool:
     kind = {"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}[
         name.removeprefix("CATEGORY_").removeprefix("NOT_")
     ]
-    return bool(re.match(kind, char, flags & _ASCII)) != ("NOT_" in name)
+    return bool(re.match(kind, char, flags)) != ("NOT_" in name)
 
 
 def _words(letters: str, flags: int) -> int:

@@ -77,7 +77,11 @@ class _Walks:
             self._search = len(self._edges)
             self._edges.append(Edge((1 << len(self._letters)) - 1, -1))
             self._ways.append([_Way(self._search, None, twice=False), *begin])
-        self._next = dict[Node, dict[int, list[Node]]]()
+        self._conditions = [
+            [way.condition for way in ways if way.condition is not None] for ways in self._ways
+        ]
+        self._next = dict[Node, tuple[dict[int, list[Node]], list[Node]]]()
+        self._shared = dict[tuple[int, tuple[int, ...]], tuple[dict[int, list[Node]], list[Node]]]()
         self._loops = self._find_loops(begin)
 
     def _ways_from(self, state: int) -> list[_Way]:
@@ -102,23 +106,37 @@ class _Walks:
 
     def _following(self, node: Node) -> dict[int, list[Node]]:
         """The nodes behind a node, by their letter."""
+        return self._behind(node)[0]
+
+    def _all_following(self, node: Node) -> list[Node]:
+        return self._behind(node)[1]
+
+    def _behind(self, node: Node) -> tuple[dict[int, list[Node]], list[Node]]:
+        """The nodes behind a node by their letter, and in one list.
+
+        A letter matters to the conditions only: letters that these do not tell apart share one answer.
+        """
         known = self._next.get(node)
         if known is None:
-            found = defaultdict[int, list[Node]](list)
-            for way in self._ways[node.edge]:
-                if way.target is None:
-                    continue
-                letters = self._edges[way.target].letters
-                if way.condition is not None:
-                    letters &= way.condition[node.letter]
-                for letter in _bits(letters):
-                    found[letter].append(Node(way.target, letter))
-            known = self._next[node] = dict(found)
+            edge, letter = node
+            told = tuple(condition[letter] for condition in self._conditions[edge])
+            known = self._shared.get((edge, told))
+            if known is None:
+                known = self._shared[edge, told] = self._found_behind(node)
+            self._next[node] = known
         return known
 
-    def _all_following(self, node: Node) -> Iterator[Node]:
-        for nodes in self._following(node).values():
-            yield from nodes
+    def _found_behind(self, node: Node) -> tuple[dict[int, list[Node]], list[Node]]:
+        found = defaultdict[int, list[Node]](list)
+        for way in self._ways[node.edge]:
+            if way.target is None:
+                continue
+            letters = self._edges[way.target].letters
+            if way.condition is not None:
+                letters &= way.condition[node.letter]
+            for letter in _bits(letters):
+                found[letter].append(Node(way.target, letter))
+        return dict(found), [each for nodes in found.values() for each in nodes]
 
     def _find_loops(self, begin: list[_Way]) -> list[frozenset[Node]]:
         roots = list[Node]()

@@ -23,6 +23,7 @@ _QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"
 _PLANNED_ONCE = """
 internal.cypher.expression_engine=INTERPRETED
 dbms.cypher.min_replan_interval=1h
+internal.cypher.use_parameter_size=false
 """
 # Outlives a test run that was killed, and ends its server.
 _WATCH = """

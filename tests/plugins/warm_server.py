@@ -5,8 +5,8 @@
 A process is what `warm_client` asks for: arguments as Python takes them (`-c CODE ...` or `-m MODULE ...`),
 with the client's environment, folder and three streams; a terminal that no session has becomes its own. It
 ends as any Python does, and the client ends as it ended; if the client is gone, it is killed with all its
-group. Two processes share nothing but what was imported before either began. The server goes to the
-background once it listens, and ends when the process OWNER has ended.
+group. Two processes share nothing but what was imported before either began, and the patterns of the data
+files. The server goes to the background once it listens, and ends when the process OWNER has ended.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ import sys
 import termios
 import time
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from types import FrameType, ModuleType
+from typing import cast
 
 IMPORTED = (
     "ace_graph.cli.main",
@@ -66,11 +68,20 @@ def main(path: str, owner: int) -> None:
     atexit.register(_leave, codes)  # before all others, so that it comes after them
     for name in IMPORTED:
         import_module(name)
+    _compile_patterns()
     gc.collect()
     gc.freeze()  # or every child would copy all of it at its first collection
     request = _serve(path, owner)
     if request is not None:
         codes += _exit_code(request)
+
+
+def _compile_patterns() -> None:
+    """Compile what a first turn compiles, which would be half of a short process."""
+    for module in [module for name, module in sys.modules.items() if name.startswith("ace_graph.")]:
+        patterns = getattr(module, "patterns", None)
+        if callable(patterns):
+            list(cast("Iterator[object]", patterns()))
 
 
 def _serve(path: str, owner: int) -> Request | None:
