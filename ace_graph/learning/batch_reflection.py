@@ -105,7 +105,10 @@ async def batch_reflect(
     runs = await _completed_runs(store, learner_id, wanted)
     if len(runs) < min_trajectories:
         return NotEnough(len(runs), min_trajectories)
-    reflections = _reflections_on(runs)
+    # The reflections on these runs; a turn's record may hold one on the turn before it
+    names = {turn.turn_id for turn in runs}
+    found = {each.reflection_id: each for turn in runs for each in turn.reflections if each.turn_id in names}
+    reflections = tuple(found.values())
     vectors = await _vectors(reflections, embeddings)
     size = sum(len(line.content) for each in reflections for line in each.lessons)
     patterns = await run_off_loop(
@@ -137,13 +140,6 @@ async def _completed_runs(store: Store, learner_id: str, wanted: TrajectoryFilte
             break
         skip += len(page)
     return tuple(runs.values())[:MAX_RUNS]
-
-
-def _reflections_on(runs: Sequence[TurnRecord]) -> tuple[TurnReflection, ...]:
-    """Return the reflections on these runs; a turn's record may hold one on the turn before it."""
-    names = {turn.turn_id for turn in runs}
-    found = {each.reflection_id: each for turn in runs for each in turn.reflections if each.turn_id in names}
-    return tuple(found.values())
 
 
 def _unreflected(runs: Iterable[TurnRecord], reflections: Iterable[TurnReflection]) -> tuple[str, ...]:

@@ -133,19 +133,16 @@ class VoteLedger:
             if self._is_foreign(bullet_id):
                 self._move_base(bullet_id, tag, by)
             else:
-                self._move_own(bullet_id, tag, by)
+                bullet = self._draft.entries[bullet_id]
+                moved = {
+                    tag: max(0, getattr(bullet, tag) + by),
+                    "setbacks": _setbacks_after(bullet.setbacks, tag, by),
+                    "updated_at": self._draft.now,
+                }
+                self._draft.put(bullet.model_copy(update=moved))
+                if tag == "harmful" and by > 0:
+                    self._draft.blamed[bullet_id] = None
             self._draft.note("tagged", bullet_id)
-
-    def _move_own(self, bullet_id: str, tag: BulletTag, by: int) -> None:
-        bullet = self._draft.entries[bullet_id]
-        moved = {
-            tag: max(0, getattr(bullet, tag) + by),
-            "setbacks": _setbacks_after(bullet.setbacks, tag, by),
-            "updated_at": self._draft.now,
-        }
-        self._draft.put(bullet.model_copy(update=moved))
-        if tag == "harmful" and by > 0:
-            self._draft.blamed[bullet_id] = None
 
     def _move_base(self, bullet_id: str, tag: BulletTag, by: int) -> None:
         old = self._base.now.get(bullet_id, BaseVotes())

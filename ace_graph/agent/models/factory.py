@@ -72,7 +72,20 @@ def make_model(
 
         return OfflineTutor()
     if choice.provider == GEMINI:
-        return _gemini(settings, choice.name, heat)
+        if settings.gemini_api_key is None:
+            raise ModelNotConfigured(
+                "Gemini needs a key: set GEMINI_API_KEY, or ACE_MODEL=offline for the rule-based tutor"
+            )
+        from langchain_google_genai import ChatGoogleGenerativeAI
+
+        return ChatGoogleGenerativeAI(
+            model=choice.name,
+            api_key=settings.gemini_api_key,
+            base_url=settings.gemini_base_url,
+            temperature=heat,
+            max_retries=1,
+            timeout=settings.llm_timeout,
+        )
     return _other_provider(settings, choice, heat)
 
 
@@ -109,23 +122,6 @@ def _parse(text: str, where: str) -> ModelChoice:
             f"{where}: {text!r} names no model; write provider:name, such as openai:gpt-5-mini, or offline"
         )
     return ModelChoice(provider.strip().lower().replace("-", "_"), name.strip())
-
-
-def _gemini(settings: Settings, name: str, temperature: float) -> BaseChatModel:
-    if settings.gemini_api_key is None:
-        raise ModelNotConfigured(
-            "Gemini needs a key: set GEMINI_API_KEY, or ACE_MODEL=offline for the rule-based tutor"
-        )
-    from langchain_google_genai import ChatGoogleGenerativeAI
-
-    return ChatGoogleGenerativeAI(
-        model=name,
-        api_key=settings.gemini_api_key,
-        base_url=settings.gemini_base_url,
-        temperature=temperature,
-        max_retries=1,
-        timeout=settings.llm_timeout,
-    )
 
 
 def _other_provider(settings: Settings, choice: ModelChoice, temperature: float) -> BaseChatModel:

@@ -302,7 +302,9 @@ def _asked_at(masked: str, *, surely: bool) -> tuple[int, int] | None:
         embeds, read_to = embeds or _WH.search(masked, read_to, joint.start()) is not None, joint.start()
         if surely and _QUESTION.match(masked, joint.end()):
             return joint.span()
-        if _is_asked(masked, joint) and (
+        # Whether nothing stands behind a joint that is said or requested ("can you call me Mia")
+        behind = skip(FILLER, masked, joint.end())
+        if (rule_of(masked, behind) is None and FORGET.match(masked, behind) is None) and (
             _SURELY_ASKS.match(masked, joint.end())
             or (not mixes_up and (joint[0][0] == "," or not embeds) and _MAY_ASK.match(masked, joint.end()))
         ):
@@ -313,12 +315,6 @@ def _asked_at(masked: str, *, surely: bool) -> tuple[int, int] | None:
         if _EMBEDS.search(masked, 0, question.start()) is None:
             return question.start(), question.start() + 1
     return None
-
-
-def _is_asked(masked: str, joint: re.Match[str]) -> bool:
-    """Whether nothing stands behind a joint that is said or requested ("can you call me Mia")."""
-    behind = skip(FILLER, masked, joint.end())
-    return rule_of(masked, behind) is None and FORGET.match(masked, behind) is None
 
 
 def clauses(sentence: Sentence) -> Iterator[Clause]:
@@ -334,7 +330,7 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
             found, found_at = rule_of(masked, begin), begin
         behind = skip(FILLER, masked, joint.end())
         named = found is not None and found[0].slot == "name"
-        goes_on = (subject or _states_slot(found)) and _goes_on(masked, behind)
+        goes_on = (subject or (found is not None and found[0].slot in _GOES_ON)) and _goes_on(masked, behind)
         asked, reason = told or (found is not None and found[0].fact), _REASON.fullmatch(joint[0]) is not None
         parts = (reason or rest) and not asked and states_sensitive(masked[behind:], FIRST)
         if not reason:
@@ -355,10 +351,6 @@ def _said(clause: Clause) -> Iterator[Clause]:
     beside_name = clause.rest and plain and plain not in _COURTESY and not plain.startswith(_NOT_NAMED)
     if LEAD.match(clause.masked) or beside_name:
         yield clause
-
-
-def _states_slot(found: Found | None) -> bool:
-    return found is not None and found[0].slot in _GOES_ON
 
 
 def _goes_on(masked: str, behind: int) -> bool:

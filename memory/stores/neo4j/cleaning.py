@@ -128,24 +128,26 @@ async def clean_batch(
         if dry_run or not count:
             return Cleaned(deltas=count)
         async with connection.transaction(link) as transaction:
-            return await _delete_deltas(transaction, batch)
+            state = await lock(transaction, batch.learner)
+            if state is None or state.epoch is None:
+                return Cleaned()
+            deleted = _number(await fetch(transaction, DELETE_DELTAS, **_parameters(batch)))
+            if deleted:
+                await _mark_keys(transaction, batch)
+            return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
     if not found:
         return Cleaned(next=batch.following)
     async with connection.transaction(link) as transaction:
-        return await _clean_turns(transaction, batch, dry_run=dry_run)
-
-
-async def _clean_turns(run: Runner, batch: Batch, *, dry_run: bool) -> Cleaned:
-    snapshot = await read_locked(run, batch.learner)
-    if snapshot.absent:
-        return Cleaned(next=batch.following)
-    rows = await fetch_rows(run, _QUERIES[batch.place.part], **_parameters(batch))
-    # The server would compare the driver's own UTC zone as a different zone.
-    in_utc = ((*row, moment(at).astimezone(UTC)) for *row, at in rows)
-    old = batch.with_fates(in_utc, named_turns(snapshot))
-    if not dry_run:
-        await _delete_or_empty(run, batch, old)
-    return batch.cleaned(old)
+        snapshot = await read_locked(transaction, batch.learner)
+        if snapshot.absent:
+            return Cleaned(next=batch.following)
+        rows = await fetch_rows(transaction, _QUERIES[batch.place.part], **_parameters(batch))
+        # The server would compare the driver's own UTC zone as a different zone.
+        in_utc = ((*row, moment(at).astimezone(UTC)) for *row, at in rows)
+        old = batch.with_fates(in_utc, named_turns(snapshot))
+        if not dry_run:
+            await _delete_or_empty(transaction, batch, old)
+        return batch.cleaned(old)
 
 
 async def _delete_or_empty(run: Runner, batch: Batch, old: list[OldTurn]) -> None:
@@ -164,16 +166,6 @@ async def _delete_or_empty(run: Runner, batch: Batch, old: list[OldTurn]) -> Non
     emptied += [{"key": row.key, "turn": turn_properties(row.turn)} for row in old if not row.turn.steps]
     if emptied:
         await fetch(run, EMPTY_TURNS, turns=emptied)
-
-
-async def _delete_deltas(run: Runner, batch: Batch) -> Cleaned:
-    state = await lock(run, batch.learner)
-    if state is None or state.epoch is None:
-        return Cleaned()
-    deleted = _number(await fetch(run, DELETE_DELTAS, **_parameters(batch)))
-    if deleted:
-        await _mark_keys(run, batch)
-    return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
 
 
 async def _mark_keys(run: Runner, batch: Batch) -> None:

@@ -11,7 +11,7 @@ from ace_graph.base.errors import CommitContention, IncompleteState, LearnerForg
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import Amend, Commit, PendingItem, begun_at, check_age, check_not_forgotten
 from ace_graph.memory.rights import Right
-from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
@@ -35,7 +35,6 @@ from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,
     Folding,
-    StoredEffect,
     check_chain,
     check_touches,
 )
@@ -136,7 +135,9 @@ async def fold(run: Runner, learner: str, serialized: SerializedPlan) -> None:
         base = EMPTY_BASE if parts.base is None else parts.base
         links = parts.effects
         check_chain((base.n, base.etag), links, head.version)
-        check_chain((base.n, base.etag), _up_to(links, snapshot.version), snapshot.version)
+        check_chain(
+            (base.n, base.etag), [link for link in links if link.n <= snapshot.version.n], snapshot.version
+        )
         await fetch(
             run,
             FOLD_CONTENT,
@@ -160,10 +161,6 @@ async def fold(run: Runner, learner: str, serialized: SerializedPlan) -> None:
             stamps=stamps_properties(learner, serialized.stamps),
             stamps_bytes=serialized.stamps_bytes,
         )
-
-
-def _up_to(links: tuple[StoredEffect, ...], version: Version) -> list[StoredEffect]:
-    return [link for link in links if link.n <= version.n]
 
 
 _ATTEMPTS = 5
@@ -267,7 +264,18 @@ async def _commit_locked(transaction: Runner, request: CommitRequest, held: Snap
     unknown = await _unknown(transaction, request, current)
     plan = await SerializedPlan.of(request, current, unknown)
     if request.must_read:
-        await _complete_and_amend(transaction, request, absent=state is None or state.epoch is None)
+        # Complete the pending item and change the stored turn that this commit names, under the lock
+        absent = state is None or state.epoch is None
+        if isinstance(request.pending, PendingItem) and (
+            absent or not await pending_items.complete(transaction, request.learner, request.pending)
+        ):
+            raise LearnerForgotten(
+                "the learner was forgotten while a worker processed the item: nothing is stored"
+            )
+        if isinstance(request.record, Amend):
+            if absent and not request.record.missing_ok:
+                raise TrajectoryNotFound(f"there is no trajectory {request.record.turn_id} of this learner")
+            await pending_items.amend_turn(transaction, request.learner, request.record)
     if state is None or state.epoch is None:
         reply = await _write_if_fresh(transaction, request, plan, current)
         return _result(plan, reply) if reply is not None and reply.fresh else None
@@ -289,20 +297,6 @@ async def _unknown(transaction: Runner, request: CommitRequest, current: Snapsho
             transaction.of("learners"), cypher.OWNERS_TURNS, uid=request.learner, owner=owner, ids=ids
         )
     return named - {str(row["turn_id"]) for row in rows}
-
-
-async def _complete_and_amend(transaction: Runner, request: CommitRequest, *, absent: bool) -> None:
-    """Complete the pending item and change the stored turn that this commit names, under the lock."""
-    if isinstance(request.pending, PendingItem) and (
-        absent or not await pending_items.complete(transaction, request.learner, request.pending)
-    ):
-        raise LearnerForgotten(
-            "the learner was forgotten while a worker processed the item: nothing is stored"
-        )
-    if isinstance(request.record, Amend):
-        if absent and not request.record.missing_ok:
-            raise TrajectoryNotFound(f"there is no trajectory {request.record.turn_id} of this learner")
-        await pending_items.amend_turn(transaction, request.learner, request.record)
 
 
 async def _write_if_fresh(

@@ -10,7 +10,6 @@ from typing import Any, Final, LiteralString, cast
 from uuid import uuid4
 
 from ace_graph.base.errors import CommitContention, PlaybookExists
-from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import History, PendingItem, commit_key
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import load_record
@@ -327,7 +326,10 @@ async def put_whole(run: Runner, key: str, memory: WholeMemory, held: WholeMemor
     if found != held:
         return False
     if memory.entry is not None:
-        await _check_name(run, memory.entry)
+        entry = memory.entry
+        other = await find_entry(run, entry.ref)
+        if other is not None and other.playbook_id != entry.playbook_id:
+            raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name")
         await delete_sharing(run, key)
     await fetch(run, DROP, uid=key)
     create = CREATE_OWNED if run.namespace == "learners" else CREATE_NAMED
@@ -340,12 +342,6 @@ async def put_whole(run: Runner, key: str, memory: WholeMemory, held: WholeMemor
         for proposal in memory.proposals:
             await add_proposal(run, proposal)
     return True
-
-
-async def _check_name(run: Runner, entry: PlaybookEntry) -> None:
-    other = await find_entry(run, entry.ref)
-    if other is not None and other.playbook_id != entry.playbook_id:
-        raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name")
 
 
 def _state(key: str, memory: WholeMemory) -> Properties:

@@ -19,7 +19,6 @@ from ace_graph.memory.serialization import load_record
 from ace_graph.memory.stores.neo4j.connection import (
     Neo4jConnection,
     Neo4jLink,
-    Row,
     Runner,
     fetch,
     fetch_rows,
@@ -159,7 +158,10 @@ async def claim_next(
     else:
         candidates = await connection.rows(link, FREE_NEAR, now=now)
         candidates = candidates or await connection.rows(link, FREE, now=now)
-    for candidate in _rotated(candidates, request.lease):
+    # Rotate the best candidates by the lease token, so that not all workers try the same one first
+    best = [row for row in candidates if row["priority"] == candidates[0]["priority"]]
+    start = crc32(request.lease.encode()) % len(best) if best else 0
+    for candidate in [*best[start:], *best[:start], *candidates[len(best) :]]:
         rows = await connection.rows(
             link,
             CLAIM,
@@ -173,13 +175,6 @@ async def claim_next(
         if rows:
             return item_of(tuple(rows[0].values()))
     return None
-
-
-def _rotated(candidates: list[Row], lease: str) -> list[Row]:
-    """Rotate the best candidates by the lease token, so that not all workers try the same one first."""
-    best = [row for row in candidates if row["priority"] == candidates[0]["priority"]]
-    start = crc32(lease.encode()) % len(best) if best else 0
-    return [*best[start:], *best[:start], *candidates[len(best) :]]
 
 
 async def complete(run: Runner, learner: str, item: PendingItem) -> bool:

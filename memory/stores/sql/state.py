@@ -363,7 +363,20 @@ async def write(tables: Tables, learner: str, serialized: SerializedPlan, locked
     if folds.content:
         await _fold_content(tables, learner, serialized, head, folds)
     if folds.access:
-        await _fold_access(tables, learner, serialized, head)
+        # Store the stamps as they are after the commit, in place of the earlier ones and all touches
+        held = await tables.row("SELECT mark FROM ace_stamps WHERE user_id = ?", (learner,))
+        touches = await tables.rows(
+            "SELECT parent, mark, '' FROM ace_touches WHERE user_id = ? ORDER BY clock", (learner,)
+        )
+        mark = NO_STAMPS.mark if held is None else held[0]
+        check_touches(mark, (StoredTouches(*row) for row in touches), head.access_mark)
+        await tables.change(
+            f"INSERT INTO ace_stamps (user_id, {STAMPS_COLUMNS}) VALUES (?, ?, ?, ?) "  # noqa: S608  constants
+            "ON CONFLICT (user_id) DO UPDATE SET mark = excluded.mark, checksum = excluded.checksum, "
+            "stamps_json = excluded.stamps_json",
+            (learner, *serialized.stamps),
+        )
+        await tables.change("DELETE FROM ace_touches WHERE user_id = ?", (learner,))
     elif serialized.touched is not None:
         await tables.insert("ace_touches", touches_row(learner, serialized.touched))
     if serialized.record is not None:
@@ -426,23 +439,6 @@ async def put_base(tables: Tables, key: str, base: StoredBase) -> None:
         f"INSERT INTO ace_bases (user_id, {BASE_COLUMNS}) VALUES (?, ?, ?, ?, ?)",  # noqa: S608  constants
         (key, *base),
     )
-
-
-async def _fold_access(tables: Tables, learner: str, serialized: SerializedPlan, head: StateHead) -> None:
-    """Store the stamps as they are after the commit, in place of the earlier ones and all touches."""
-    held = await tables.row("SELECT mark FROM ace_stamps WHERE user_id = ?", (learner,))
-    touches = await tables.rows(
-        "SELECT parent, mark, '' FROM ace_touches WHERE user_id = ? ORDER BY clock", (learner,)
-    )
-    mark = NO_STAMPS.mark if held is None else held[0]
-    check_touches(mark, (StoredTouches(*row) for row in touches), head.access_mark)
-    await tables.change(
-        f"INSERT INTO ace_stamps (user_id, {STAMPS_COLUMNS}) VALUES (?, ?, ?, ?) "  # noqa: S608  constants
-        "ON CONFLICT (user_id) DO UPDATE SET mark = excluded.mark, checksum = excluded.checksum, "
-        "stamps_json = excluded.stamps_json",
-        (learner, *serialized.stamps),
-    )
-    await tables.change("DELETE FROM ace_touches WHERE user_id = ?", (learner,))
 
 
 async def drop_effects(tables: Tables, learner: str, base: int) -> None:
