@@ -157,7 +157,19 @@ def _arriving(draft: Draft, operation: Add) -> Bullet:
     given["source_words"] = screened_source_words(draft, operation)
     kept_back = operation.status == "quarantined"
     given["quarantine_reason"] = bounded_reason(operation.quarantine_reason) if kept_back else None
-    given |= _evidence(draft, operation)
+    # The trajectories behind the bullet. Raises Refused for unknown ones, except those from a file
+    if not operation.foreign:
+        draft.check_known(operation.examples)
+    known = tuple(dict.fromkeys(name for name in operation.examples if name not in draft.unknown))
+    elsewhere = tuple(name for name in operation.examples if name in draft.unknown)
+    given |= {
+        "context": operation.context or None,
+        "turn_id": operation.turn_id or None,
+        "conversation_id": operation.conversation_id or None,
+        "examples": known[-MAX_EXAMPLES:],
+        "evidence_count": max(operation.evidence_count, len(known)),
+        "sources": tuple(dict.fromkeys((*elsewhere, *operation.sources)))[-MAX_SOURCES:],
+    }
     created: datetime = operation.created_at or draft.now
     return draft.validated(
         given
@@ -168,22 +180,6 @@ def _arriving(draft: Draft, operation: Add) -> Bullet:
             "updated_at": operation.updated_at or max(created, draft.now),
         }
     )
-
-
-def _evidence(draft: Draft, operation: Add) -> dict[str, object]:
-    """The trajectories behind the bullet. Raises Refused for unknown ones, except those from a file."""
-    if not operation.foreign:
-        draft.check_known(operation.examples)
-    known = tuple(dict.fromkeys(name for name in operation.examples if name not in draft.unknown))
-    elsewhere = tuple(name for name in operation.examples if name in draft.unknown)
-    return {
-        "context": operation.context or None,
-        "turn_id": operation.turn_id or None,
-        "conversation_id": operation.conversation_id or None,
-        "examples": known[-MAX_EXAMPLES:],
-        "evidence_count": max(operation.evidence_count, len(known)),
-        "sources": tuple(dict.fromkeys((*elsewhere, *operation.sources)))[-MAX_SOURCES:],
-    }
 
 
 def _screened(draft: Draft, arriving: Bullet, operation: Add) -> Bullet:

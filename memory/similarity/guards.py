@@ -134,7 +134,7 @@ def check_claims(a: Claim, b: Claim) -> Verdict:
     if numbers is not None and not _about_the_same(a, b):
         return Verdict(numbers)
     difference = _difference(a, b)
-    negations = _renamed(b.negated, difference.respelled) != a.negated
+    negations = tuple(sorted(_renamed_words(b.negated, difference.respelled))) != a.negated
     words = bool(difference.only_a or difference.only_b)
     if numbers is not None:
         return Verdict(numbers, not negations and not words)
@@ -363,10 +363,6 @@ def _order_kept(a: Sequence[str], b: Sequence[str], clauses: bool) -> bool:
         return False
     of_a, of_b = Counter(pairwise(a)), Counter(pairwise(b))
     return (of_a & of_b).total() * 3 > of_a.total()
-
-
-def _renamed(targets: Sequence[str], respelled: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(sorted(_renamed_words(targets, respelled)))
 
 
 def _renamed_words(words: Sequence[str], respelled: Mapping[str, str]) -> tuple[str, ...]:

@@ -186,15 +186,7 @@ def solve(problem: Problem) -> WorkedSolution:
         case Convert():
             return _convert(problem)
         case Factor():
-            numbers, named = problem.numbers, " and ".join(str(number) for number in problem.numbers)
-            if problem.kind == "multiple":
-                value, step = lcm(*numbers), max(numbers)
-                tried = _multiples(step, value)
-                line = f"Count up in steps of {step} until all divide it: {tried}. The first is {value}."
-            else:
-                value = gcd(*numbers)
-                line = f"The largest number that divides {named} without remainder is {value}."
-            return WorkedSolution("factors", named, str(value), Fraction(value), (line,))
+            return _factor(problem)
 
 
 def _compute(tree: Operation) -> WorkedSolution:
@@ -272,6 +264,18 @@ def _lowest_terms(text: str, value: Fraction) -> str:
     return f"The largest number that divides {top} and {bottom} is {shared}: {text} = {value}."
 
 
+def _factor(problem: Factor) -> WorkedSolution:
+    numbers, named = problem.numbers, " and ".join(str(number) for number in problem.numbers)
+    if problem.kind == "multiple":
+        value, step = lcm(*numbers), max(numbers)
+        tried = _multiples(step, value)
+        line = f"Count up in steps of {step} until all divide it: {tried}. The first is {value}."
+    else:
+        value = gcd(*numbers)
+        line = f"The largest number that divides {named} without remainder is {value}."
+    return WorkedSolution("factors", named, str(value), Fraction(value), (line,))
+
+
 def asked_number(question: str) -> str | None:
     """Return the number that the question asks about, as it is written; None where it asks about none."""
     found = _WHY.search(question)
@@ -335,16 +339,7 @@ def draw(solution: WorkedSolution) -> str | None:
         share = next((number for number in numbers if 0 <= number <= 1), None)
         return _bars([(f"{share * 100}%", share)], _HUNDRED) if share is not None else None
     if solution.kind in ("arithmetic", "factors"):
-        if len(solution.numbers) != 2 or any(number.denominator != 1 for number in solution.numbers):
-            return None
-        left, right = (int(number) for number in solution.numbers)
-        if solution.symbol == "×" and 1 <= left <= _MAX_SIDE and 1 <= right <= _MAX_SIDE:
-            return "\n".join(["o " * (right - 1) + "o"] * left)
-        if solution.symbol == "+" and left > 0 and right > 0 and left + right <= _MAX_DOTS:
-            return f"{'o' * left} + {'o' * right} = {'o' * (left + right)}"
-        if solution.symbol == "-" and 0 < right <= left <= _MAX_DOTS:
-            return f"{'o' * (left - right)}{'x' * right}   ({right} of {left} crossed out)"
-        return None
+        return _dots(solution)
     shown = [(str(number), number) for number in numbers]
     if solution.symbol in ("+", "-"):
         shown.append((f"= {solution.value}", solution.value))
@@ -364,3 +359,16 @@ def _bar(value: Fraction, cells: int) -> str:
     wholes = max(1, -(-filled // cells))
     row = "#" * filled + "." * (wholes * cells - filled)
     return "".join(f"[{row[start : start + cells]}]" for start in range(0, len(row), cells))
+
+
+def _dots(solution: WorkedSolution) -> str | None:
+    if len(solution.numbers) != 2 or any(number.denominator != 1 for number in solution.numbers):
+        return None
+    left, right = (int(number) for number in solution.numbers)
+    if solution.symbol == "×" and 1 <= left <= _MAX_SIDE and 1 <= right <= _MAX_SIDE:
+        return "\n".join(["o " * (right - 1) + "o"] * left)
+    if solution.symbol == "+" and left > 0 and right > 0 and left + right <= _MAX_DOTS:
+        return f"{'o' * left} + {'o' * right} = {'o' * (left + right)}"
+    if solution.symbol == "-" and 0 < right <= left <= _MAX_DOTS:
+        return f"{'o' * (left - right)}{'x' * right}   ({right} of {left} crossed out)"
+    return None

@@ -20,7 +20,7 @@ from ace_graph.base.errors import InvalidMessage
 from ace_graph.base.prompts import data_block, preview
 from ace_graph.base.text import truncate
 from ace_graph.memory.evidence import Evidence
-from ace_graph.memory.window import select_window, truncate_tool_results, window_metrics
+from ace_graph.memory.window import WindowMetrics, select_window, truncate_tool_results, window_metrics
 
 # The input and the output of a way of reasoning: the parts of the prompt, and the answer.
 
@@ -100,37 +100,19 @@ def prompt_for(state: ACEState, injection: Injection, run: Run, instructions: st
     if question is None:
         raise InvalidMessage("there is no question: the last user message must have text or an attachment")
     own_system, before = _split_history(messages, question)
-    # The system message's text: the base once, the playbook once; `instructions` are those of a later attempt
-    base = own_system or run.resources.system_prompt or prompts.render("base")
-    answer_form = prompts.render("answer")
-    additional_context = state["turn"].get("additional_context", "")
-    parts = [base]
-    if run.context.persona:
-        parts.append(
-            "Answer in the voice named here, which is data:\n"
-            + data_block("voice", run.context.persona, limit=256)
-        )
-    parts.append(answer_form)
-    parts += memory_parts(injection.text, injection.insights)
-    if additional_context.strip():
-        block = data_block("additional_context", additional_context, limit=2 * ADDITIONAL_CONTEXT_CHARS)
-        parts.append("## Given with the question\n" + block)
-    parts.append(instructions)
-    system = "\n\n".join(part for part in parts if part)
+    system = _build_system(
+        own_system or run.resources.system_prompt or prompts.render("base"),
+        prompts.render("answer"),
+        context=injection.text,
+        insights=injection.insights,
+        additional_context=state["turn"].get("additional_context", ""),
+        persona=run.context.persona,
+        instructions=instructions,
+    )
     size = state["plan"]["window_size"]
     window = truncate_tool_results(select_window(before, size, question=question.text))
     if logger.isEnabledFor(DEBUG) and not instructions:  # measuring reads the whole history
-        metrics = window_metrics(before, window, run.resources.count_tokens)
-        logger.debug(
-            "[ACE Window] query=%s size=%d messages=%d of %d tokens=%d of %d queries=%s",
-            log_text(run.resources, question.text),
-            size,
-            metrics.messages_after,
-            metrics.messages_before,
-            metrics.tokens_after,
-            metrics.tokens_before,
-            preview([log_text(run.resources, query) for query in metrics.queries], _QUERIES_CHARS),
-        )
+        _log_window(question.text, size, window_metrics(before, window, run.resources.count_tokens), run)
     return SolverPrompt(system, tuple(window), question, _done(messages, question))
 
 
@@ -141,6 +123,45 @@ def _done(messages: Sequence[BaseMessage], question: HumanMessage) -> tuple[Base
     return tuple(
         m for m in since if isinstance(m, ToolMessage) or (isinstance(m, AIMessage) and m.tool_calls)
     )
+
+
+def _log_window(question: str, size: int, metrics: WindowMetrics, run: Run) -> None:
+    logger.debug(
+        "[ACE Window] query=%s size=%d messages=%d of %d tokens=%d of %d queries=%s",
+        log_text(run.resources, question),
+        size,
+        metrics.messages_after,
+        metrics.messages_before,
+        metrics.tokens_after,
+        metrics.tokens_before,
+        preview([log_text(run.resources, query) for query in metrics.queries], _QUERIES_CHARS),
+    )
+
+
+def _build_system(
+    base: str,
+    answer_form: str,
+    *,
+    context: str,
+    insights: Sequence[str],
+    additional_context: str,
+    persona: str | None,
+    instructions: str,
+) -> str:
+    """Return the system message's text: the base once, the playbook once; `instructions` are those of a later
+    attempt."""
+    parts = [base]
+    if persona:
+        parts.append(
+            "Answer in the voice named here, which is data:\n" + data_block("voice", persona, limit=256)
+        )
+    parts.append(answer_form)
+    parts += memory_parts(context, insights)
+    if additional_context.strip():
+        block = data_block("additional_context", additional_context, limit=2 * ADDITIONAL_CONTEXT_CHARS)
+        parts.append("## Given with the question\n" + block)
+    parts.append(instructions)
+    return "\n\n".join(part for part in parts if part)
 
 
 def memory_parts(context: str, insights: Sequence[str]) -> list[str]:
