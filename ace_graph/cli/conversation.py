@@ -209,7 +209,9 @@ class PlaybookGuide:
             for line in _reasons(found, snapshot.access.last_used(found.bullet.id)):
                 console().print(line)
         elif verb in ("pin", "unpin", "remove") and rest:
-            bullet = self._bullet(snapshot, rest)
+            bullet = snapshot.playbook.get_bullet(self._id_of(rest))
+            if bullet is None or bullet.status != "active":
+                raise ChangeRefused(f"{rest}: there is no such item: /playbook lists them")
             operation, inverse, confirmation = _operations(verb, bullet)
             await self._commit(snapshot, operation, f"/playbook {verb}")
             self._undo.append((bullet.id, inverse))
@@ -243,12 +245,6 @@ class PlaybookGuide:
     async def _commit(self, snapshot: Snapshot, operation: Operation, reason: str) -> None:
         delta = by_command(reason).delta(operation)
         await commit_checked(self._store, self._learner, delta, snapshot, refused)
-
-    def _bullet(self, snapshot: Snapshot, name: str) -> Bullet:
-        bullet = snapshot.playbook.get_bullet(self._id_of(name))
-        if bullet is None or bullet.status != "active":
-            raise ChangeRefused(f"{name}: there is no such item: /playbook lists them")
-        return bullet
 
     def _id_of(self, name: str) -> str:
         number = int(name) if name.isascii() and name.isdigit() and len(name) < 4 else 0

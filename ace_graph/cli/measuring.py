@@ -303,23 +303,19 @@ def _side_options(given: Mapping[str, str], concurrency: int) -> AdaptationOptio
         )
     try:
         context = ACEContext.model_validate({name: _value(value) for name, value in fields.items()})
-        settings = _settings(variables)
+        # The settings of the environment with these variables in their place
+        named: dict[str, Any] = {  # Any: texts and a path, which Settings checks
+            name if not name.startswith("ACE_") else name.removeprefix("ACE_").lower(): value
+            for name, value in variables.items()
+        }
+        named["_env_file"] = ENV_FILE
+        settings = Settings(**named)
     except ValidationError as error:
         detail = error.errors(include_input=False, include_url=False)[0]
         raise UsageError(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}") from error
     return AdaptationOptions(
         settings=settings, context=context, mode=given.get("mode", "cot"), concurrency=concurrency
     )
-
-
-def _settings(variables: dict[str, str]) -> Settings:
-    """The settings of the environment with these variables in their place."""
-    named: dict[str, Any] = {  # Any: texts and a path, which Settings checks
-        name if not name.startswith("ACE_") else name.removeprefix("ACE_").lower(): value
-        for name, value in variables.items()
-    }
-    named["_env_file"] = ENV_FILE
-    return Settings(**named)
 
 
 def _value(text: str) -> object:

@@ -115,7 +115,13 @@ async def batch_reflect(
         size, extract_patterns, reflections, similarity=store.policy.similarity, vectors=vectors
     )
     record = _record(learner_id, runs, reflections, patterns[:MAX_PATTERNS], clock())
-    await _store(store, learner_id, record)
+    delta = Delta(
+        op_id=operation_id(record.turn_id, "batch"),
+        now=record.started_at,
+        author=REFLECTOR,
+        source=record.turn_id,
+    )
+    await store.commit(learner_id, delta, await store.load(learner_id), record)
     return BatchReflection(
         trajectory_id=record.turn_id,
         found=len(runs),
@@ -209,13 +215,3 @@ def _as_reflection(name: str, pattern: RecurringPattern, now: datetime) -> TurnR
         frequency=pattern.frequency,
         confidence=pattern.confidence,
     )
-
-
-async def _store(store: Store, learner_id: str, record: TurnRecord) -> None:
-    delta = Delta(
-        op_id=operation_id(record.turn_id, "batch"),
-        now=record.started_at,
-        author=REFLECTOR,
-        source=record.turn_id,
-    )
-    await store.commit(learner_id, delta, await store.load(learner_id), record)

@@ -87,7 +87,10 @@ def open_journal(out: Path | None, description: RunDescription, *, resume: bool)
     if out is None:
         return Journal()
     whole = {"version": version("ace-graph"), **description}
-    _make_folder(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunFolderError(f"{out}: {error.strerror}: choose a folder that can be written") from error
     plan = out / "run.json"
     if plan.exists():
         if not resume:
@@ -130,13 +133,6 @@ def digest_of(samples: Sequence[Sample]) -> str:
         form = (sample.form,) if sample.form != "any" else ()
         total.update(repr((sample.id, sample.question, sample.target, sample.units, *form)).encode())
     return total.hexdigest()
-
-
-def _make_folder(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunFolderError(f"{out}: {error.strerror}: choose a folder that can be written") from error
 
 
 def _read(plan: Path) -> dict[str, object]:

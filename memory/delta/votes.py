@@ -50,7 +50,19 @@ class VoteLedger:
         """Record the vote and move the counters by the difference to the earlier votes."""
         if operation.source not in EVIDENCE_SOURCES:
             raise Refused("a model's opinion moves no counter")
-        named = self._named(operation)
+        found: dict[str, None] = {}
+        for name in operation.bullet_ids:
+            if self._is_foreign(name):
+                found[name] = None
+                continue
+            try:
+                bullet = self._draft.locate(name)
+            except Refused as refusal:
+                self._draft.reject("judge", name, str(refusal))
+                continue
+            if not bullet.profile:  # a wrong answer must not take the learner's name away
+                found[bullet.id] = None
+        named = tuple(found)
         before = self._votes.now.get(operation.turn_id, {})
         earlier = before.get(operation.source)
         if operation.refines and earlier is not None and earlier.verdict != operation.verdict:
@@ -77,21 +89,6 @@ class VoteLedger:
     def replace_all(self, votes: Mapping[str, TurnVotes], base_votes: Mapping[str, BaseVotes]) -> None:
         """Replace all votes: the playbook was reset or rolled back."""
         self._votes, self._base = CopyOnWrite(votes), CopyOnWrite(base_votes)
-
-    def _named(self, operation: Judge) -> tuple[str, ...]:
-        found: dict[str, None] = {}
-        for name in operation.bullet_ids:
-            if self._is_foreign(name):
-                found[name] = None
-                continue
-            try:
-                bullet = self._draft.locate(name)
-            except Refused as refusal:
-                self._draft.reject("judge", name, str(refusal))
-                continue
-            if not bullet.profile:  # a wrong answer must not take the learner's name away
-                found[bullet.id] = None
-        return tuple(found)
 
     def _is_foreign(self, name: str) -> bool:
         """Whether a name is that of a bullet which the learner reads and does not own."""
