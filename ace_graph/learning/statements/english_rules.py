@@ -50,8 +50,8 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 def _rule(name: str) -> StatementRule:
-    rule = _TABLE["rules"][name]
-    return StatementRule(**{**rule, "pattern": _compiled(rule["pattern"])})
+    rule: dict[str, Any] = dict(_TABLE["rules"][name])
+    return StatementRule(_compiled(rule.pop("pattern")), **rule)
 
 
 DENIALS = tuple((_compiled(denial["pattern"]), str(denial["affirmed"])) for denial in _TABLE["denials"])

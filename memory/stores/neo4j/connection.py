@@ -119,9 +119,11 @@ def _hidden_in_logs(value: object) -> object:
 
 SCHEMA: Final = "1"
 
-_SCHEMA_TEXT = files(__package__).joinpath("schema.cypher").read_text("utf-8")
-STATEMENTS: Final = tuple(
-    cast("LiteralString", line.removesuffix(";")) for line in _SCHEMA_TEXT.splitlines() if line.endswith(";")
+_SCHEMA_TEXT = files("ace_graph.memory.stores.neo4j").joinpath("schema.cypher").read_text("utf-8")
+STATEMENTS: Final[tuple[LiteralString, ...]] = tuple(
+    cast("LiteralString", line.removesuffix(";"))  # type: ignore[redundant-cast]  # mypy takes one for a str
+    for line in _SCHEMA_TEXT.splitlines()
+    if line.endswith(";")
 )
 """They run one at a time, each in a transaction of its own, as schema changes must."""
 
