@@ -12,15 +12,15 @@ A transaction that waited for a lock node which `forget` deleted sees it without
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
 from typing import Annotated, Any, LiteralString, TypeVar, cast
 from uuid import uuid4
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ace_graph.base.errors import IncompleteState
+from ace_graph.base.tables import named_texts
 from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef
 from ace_graph.memory.commit import commit_key
 from ace_graph.memory.delta.effect import Report
@@ -43,23 +43,15 @@ from ace_graph.memory.stores.snapshot_and_log import (
 from ace_graph.memory.stores.whole import WholeDelta, WholeTouches, WholeTurn
 from ace_graph.memory.turn import TurnRecord
 
-_NAME = re.compile(r"^// ([A-Z_]+)\n(?:// .*\n)*", re.MULTILINE)
 _OTHER = re.compile(r"/\* ([a-z]*\.?[A-Z_]+) \*/")
-
-
-@cache
-def _statements(file: str) -> Mapping[str, str]:
-    _, *named = _NAME.split(
-        files("ace_graph.memory.stores.neo4j").joinpath(f"{file}.cypher").read_text("utf-8")
-    )
-    return dict(zip(named[::2], named[1::2], strict=True))
 
 
 @cache
 def statement(name: str) -> LiteralString:
     """Return a statement by its file and its name in that, such as "pending.CLAIM"."""
     file, _, name = name.rpartition(".")
-    text = _OTHER.sub(lambda other: statement(_path(file, other[1])), _statements(file)[name])
+    texts = named_texts("ace_graph.memory.stores.neo4j", f"{file}.cypher")
+    text = _OTHER.sub(lambda other: statement(_path(file, other[1])), texts[name])
     return cast("LiteralString", text)  # type: ignore[redundant-cast]  # mypy takes one for a str
 
 
