@@ -270,17 +270,7 @@ def planning(
     playbook = apply(current.playbook, effect)
     today = delta.now.astimezone(UTC).date()
     before = current.access
-    # The verdicts of the turns that this delta judges, by the strongest source of each. A judgement without
-    # bullets is no vote, but counts here; one that only refines an earlier one does not
-    judged: dict[str, list[Evidence]] = {}
-    for operation in delta.operations:
-        if operation.op == "judge" and not operation.refines:
-            evidence = Evidence(source=operation.source, verdict=operation.verdict)
-            judged.setdefault(operation.turn_id, []).append(evidence)
-    verdicts, followed = (
-        ({turn: verdict_of((*_standing(playbook, turn), *now)) for turn, now in judged.items()}),
-        _followed_by(delta),
-    )
+    verdicts, followed = _verdicts_of(delta, playbook), _followed_by(delta)
     access = touched(before, effect, record, verdicts, followed=followed, on=today)
     access = replace(access, mark=mark_after(before.mark, effect.op_id))
     moved = None if effect.access_reset else _touches(before, effect, today, record)
@@ -336,6 +326,19 @@ def touched(
         on=on,
         analyzed=effect.analyzed,
     )
+
+
+def _verdicts_of(delta: Delta, playbook: Playbook) -> dict[str, Verdict]:
+    """Return the verdicts of the turns that this delta judges, by the strongest source of each.
+
+    A judgement without bullets is no vote, but counts here; one that only refines an earlier one does not.
+    """
+    judged: dict[str, list[Evidence]] = {}
+    for operation in delta.operations:
+        if operation.op == "judge" and not operation.refines:
+            evidence = Evidence(source=operation.source, verdict=operation.verdict)
+            judged.setdefault(operation.turn_id, []).append(evidence)
+    return {turn: verdict_of((*_standing(playbook, turn), *now)) for turn, now in judged.items()}
 
 
 def _followed_by(delta: Delta) -> frozenset[str]:

@@ -308,7 +308,7 @@ def _checked(reflection: Reflection, subject: FinishedTurn, run: Run) -> Reflect
     # What the solver and the reflector are told in every turn: no lesson is in it
     prompts = run.resources.prompts
     own = (prompts.texts[name] for name in ("base", "answer", "memory_changes", "objection", "reflector"))
-    conversation = (*texts, *((*own, run.resources.system_prompt or "")))
+    conversation = (*texts, *own, run.resources.system_prompt or "")
     for lesson in reflection.lessons:
         if says_nothing(lesson.content):
             problems.append("a lesson without a word")
