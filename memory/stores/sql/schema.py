@@ -21,7 +21,8 @@ from ace_graph.memory.stores.sql.database import Tables, of_playbooks
 SCHEMA = "1"
 
 _TEXT = files("ace_graph.memory.stores.sql").joinpath("schema.sql").read_text("utf-8")
-_STATEMENTS = tuple(re.sub(r"--.*\n", "", _TEXT).strip().removesuffix(";").split(";\n"))
+_LINES = (line for line in _TEXT.splitlines(keepends=True) if not line.startswith("--"))
+_STATEMENTS = tuple("".join(_LINES).strip().removesuffix(";").split(";\n"))
 _TABLE = re.compile(r"\s*CREATE TABLE (\w+) \((\s*user_id\b)?")
 _MADE = "ace_memory_schema"
 _OLDER = "ace_migrations"
