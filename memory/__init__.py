@@ -93,48 +93,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "bullet": (
-        "Bullet",
-        "BulletTag",
-        "MemoryType",
-        "Polarity",
-        "Stated",
-        "content_hash",
-    ),
-    "delta.effect": (
-        "Effect",
-        "Report",
-        "apply",
-    ),
+    "bullet": ("Bullet", "BulletTag", "MemoryType", "Polarity", "Stated", "content_hash"),
+    "delta.effect": ("Effect", "Report", "apply"),
     "delta.operations": (
         *("Add", "Consolidate", "Delta", "Distinguish", "Judge", "Merge", "Operation", "Pin", "Quarantine"),
         *("Reflect", "Release", "Remove", "Reset", "Restore", "Source", "Supersede", "Tag", "Touch", "Undo"),
         *("Unpin", "Update"),
     ),
     "delta.resolve": ("resolve",),
-    "evidence": (
-        "Evidence",
-        "Verdict",
-        "verdict_of",
-    ),
-    "playbook": (
-        "Playbook",
-        "PlaybookStats",
-    ),
-    "policy": (
-        "DecayRates",
-        "Policy",
-    ),
-    "snapshot": (
-        "Access",
-        "Snapshot",
-        "Version",
-        "touch",
-    ),
-    "turn": (
-        "RecentTurn",
-        "TurnRecord",
-    ),
+    "evidence": ("Evidence", "Verdict", "verdict_of"),
+    "playbook": ("Playbook", "PlaybookStats"),
+    "policy": ("DecayRates", "Policy"),
+    "snapshot": ("Access", "Snapshot", "Version", "touch"),
+    "turn": ("RecentTurn", "TurnRecord"),
 }
 """The module of each name."""
 

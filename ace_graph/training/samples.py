@@ -253,7 +253,17 @@ class RowFile(Sequence[Sample]):
 
     def _sample(self, line: bytes | None, number: int) -> Sample:
         """Return the row of a line. Raises _Unusable that says what is wrong with it."""
-        fields = _fields(line)
+        if line is None:
+            raise _Unusable(f"it is longer than {MAX_LINE_BYTES // 1_000_000} MB")
+        try:
+            found: object = json.loads(line.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise _Unusable("it is no UTF-8 text") from error
+        except (ValueError, RecursionError) as error:
+            raise _Unusable("it is no JSON") from error
+        if not isinstance(found, dict):
+            raise _Unusable("it is no JSON object")
+        fields = cast("dict[str, object]", found)
         question, target = fields.get("context"), fields.get("target")
         if not isinstance(question, str) or not question.strip():
             raise _Unusable("the context is missing" if question is None else "the context is no text")
@@ -270,20 +280,6 @@ class RowFile(Sequence[Sample]):
         if form not in ("any", "same"):
             raise _Unusable('the form is neither "any" nor "same"')
         return Sample(f"line {number}", question, answer, self._task.units(answer), form)
-
-
-def _fields(line: bytes | None) -> dict[str, object]:
-    if line is None:
-        raise _Unusable(f"it is longer than {MAX_LINE_BYTES // 1_000_000} MB")
-    try:
-        found: object = json.loads(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise _Unusable("it is no UTF-8 text") from error
-    except (ValueError, RecursionError) as error:
-        raise _Unusable("it is no JSON") from error
-    if not isinstance(found, dict):
-        raise _Unusable("it is no JSON object")
-    return cast("dict[str, object]", found)
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None]]:

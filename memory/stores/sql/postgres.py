@@ -53,7 +53,6 @@ _SCHEMES = ("postgresql", "postgres")
 _FORM = "is like postgresql://user:password@host:5432/database"
 _LOST = ("57P01", "57P02", "57P03")  # the server shuts down, crashed, or starts
 _CONTENTION = ("40001", "40P01", "55P03")
-_REASONS = ("Connection refused", "the database system is starting up", "could not translate host name")
 _LOGIN = ("password", "authentication", "role ", "pg_hba", "no pg_hba.conf entry", "SASL", "certificate")
 
 
