@@ -53,7 +53,8 @@ from ace_graph.training.evaluation import (
 from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep
 from ace_graph.training.options import AdaptationOptions
 from ace_graph.training.options import Progress as AdaptationProgress
-from ace_graph.training.samples import Environment, Outcome, RowFile, Sample, Task, task_named
+from ace_graph.training.samples import Environment, Outcome, RowFile, Sample
+from ace_graph.training.scoring import Task, task_named
 from ace_graph.training.statistics import paired, paired_gain, share_interval
 
 Run = Callable[[AdaptationOptions], Awaitable[AdaptationResult]]

@@ -10,18 +10,8 @@ from ace_graph.training.adapters import OfflineAdapter, OnlineAdapter
 from ace_graph.training.evaluation import Comparison, Prices, Side, compare, report, write_results
 from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep, Epoch
 from ace_graph.training.options import AdaptationOptions, Progress
-from ace_graph.training.samples import (
-    TASKS,
-    Environment,
-    Outcome,
-    RowFile,
-    Sample,
-    Task,
-    score_finer,
-    score_formula,
-    score_qa,
-    task_named,
-)
+from ace_graph.training.samples import Environment, Outcome, RowFile, Sample
+from ace_graph.training.scoring import TASKS, Task, score_finer, score_formula, score_qa, task_named
 from ace_graph.training.statistics import Gain, Paired, mcnemar, paired, paired_gain, share_interval, wilson
 
 __all__ = [

@@ -56,8 +56,8 @@ OPTIONAL = {
 ENGLISH_IN_RULES = {
     "statements.toml": TABLES["statements.toml"] - {"about", "yes", "question", "asked", "likes"},
 }
-"""English has these forms in rules.toml."""
-RULES = "rules.toml"
+"""English has these forms in statement_rules.toml."""
+RULES = "statement_rules.toml"
 """A table that only English has, of regular expressions."""
 ENGLISH_ONLY = "claims.toml"
 """A table with texts that only English has: it may hold more than what each language needs."""

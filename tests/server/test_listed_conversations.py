@@ -17,7 +17,7 @@ from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord, answer_hash
 from ace_graph.server import Overrides
 from ace_graph.server.conversations.repository import MAX_PAGE_CHARS, page_of, title_of
-from ace_graph.server.routes.conversations import receipts
+from ace_graph.server.receipts import receipts
 from ace_graph.server.schemas import Learned
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

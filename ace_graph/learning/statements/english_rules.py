@@ -1,4 +1,4 @@
-"""The sentence forms in which a learner says something about themselves in English, from the table `rules`.
+"""How a learner says something about themselves in English, by the rules of the table `statement_rules`.
 
 A rule matches how a clause begins. `STATEMENTS` are what a learner asks the assistant to keep (a name, a
 wish, "remember that ..."). `PLAIN_FACTS` are harmless facts that are kept when mentioned in passing, one
@@ -17,7 +17,7 @@ from ace_graph.learning.statements.forms import is_sensitive
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.languages.tables import FIRST, raw_table
 
-_TABLE = cast("Mapping[str, Any]", raw_table(FIRST, "rules"))  # Any: texts, and tables of rules
+_TABLE = cast("Mapping[str, Any]", raw_table(FIRST, "statement_rules"))  # Any: texts, and tables of rules
 _OTHER_TEXT = re.compile(r"\{\{(\w+)\}\}")
 
 

@@ -48,7 +48,7 @@ from ace_graph.server.page.session import (
     start_session,
     typed_by,
 )
-from ace_graph.server.page.views import chat, playbook, review, runs
+from ace_graph.server.page.views import chat, history, playbook, review, runs
 from ace_graph.server.services import Overrides, Services, open_services
 
 # What a browser may do with the page: nothing from elsewhere, no inline script or style, no frame.
@@ -208,7 +208,7 @@ async def change_look(
 
 
 logger = logging.getLogger("ace_graph")
-_VIEWS = (routes, chat.routes, playbook.routes, review.routes, runs.routes)
+_VIEWS = (routes, chat.routes, playbook.routes, history.routes, review.routes, runs.routes)
 
 
 def page_app(

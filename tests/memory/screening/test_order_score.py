@@ -84,9 +84,9 @@ def test_features_name_kinds_and_neighbours() -> None:
     ]
 
 
-def test_the_table_has_no_feature_that_no_text_has() -> None:
-    """A line that was mistyped would never count."""
+def test_each_line_of_the_table_is_a_feature_and_two_numbers() -> None:
+    """A mistyped line would never count, or stop the first screening of a process."""
     table = (ROOT / "ace_graph/memory/screening/data/order_weights.txt").read_text("utf-8").splitlines()
-    rows = [line for line in table if not line.startswith("#")]
+    rows = [line for line in table if line and not line.startswith("#")]
     shape = re.compile(r"(?:\S+ ?\S*)\t-?\d+\.\d\d\t\d+\.\d\d|=\t-?\d+\.\d\d\t0")
     assert [row for row in rows if not shape.fullmatch(row)] == []
