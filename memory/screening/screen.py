@@ -31,7 +31,7 @@ _OVERLAP = 300
 """How much two pieces overlap: more than nearly all rules span."""
 _MOST_VERDICTS = 50_000
 """Some 15 MB."""
-_LEAST, _LEAST_OF_LEARNERS = 1.0, 2.5
+_LEAST, _LEAST_OF_LEARNERS = 1.25, 2.5
 """From which learned score on a text is held: of others; of learners, who wish more."""
 _ORDER = "like an order to the assistant"
 _SECRET, _LINK, _INSTRUCTION = "secret: ", "link", "instruction: "

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import ace_graph.memory.languages
-from ace_graph.learning.statements.forms import patterns
-from ace_graph.memory.languages.detection import spoken_language
-from ace_graph.memory.languages.tables import (
+from ace_graph.learning.statements import patterns
+from ace_graph.memory.languages import (
     SPACELESS,
     every_language,
     function_pairs,
     languages,
+    spoken_language,
     stop_words,
     table_of_all,
     words,

@@ -13,7 +13,7 @@ from pathlib import Path
 from langchain_core.messages import BaseMessage
 from pydantic import SecretStr
 
-from ace_graph.base.settings import Settings
+from ace_graph.base import Settings
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.plugins.neo4j_server import Neo4jServer

@@ -316,9 +316,12 @@ class SQLNamespace(CommittingNamespace):
     async def _commit(self, request: CommitRequest) -> Commit:
         began = time.monotonic()
         async with self.database.queue(self._namespace).slot(request.learner, request.base) as slot:
-            commit = await commit_once(self.database, self._namespace, slot.base, request, began)
+            commit = await self._commit_from(slot.base, request, began)
             slot.result = commit.snapshot
             return commit
+
+    async def _commit_from(self, start: Snapshot, request: CommitRequest, began: float) -> Commit:
+        return await commit_once(self.database, self._namespace, start, request, began)
 
 
 class SQLStore(SQLNamespace):

@@ -13,10 +13,10 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.agent.offline_tutor.tutor import OfflineTutor
-from ace_graph.agent.state import ACEInput
-from ace_graph.base.settings import Settings
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.agent import ACEInput
+from ace_graph.agent.offline_tutor import OfflineTutor
+from ace_graph.base import Settings
+from ace_graph.memory.stores.sql import SQLiteStore
 
 Language = Literal["en", "de", "fr", "es"]
 
