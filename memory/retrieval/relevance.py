@@ -6,7 +6,7 @@ of several irrelevant bullets look perfect. One shared word says little, so it m
 whole question. Several shared words identify a subject: then terms that no bullet has (names, days, small
 talk) hardly count, and covering one sentence of a long message is enough.
 
-The gate decides whether anything is shown; how much is decided by rank (`cutoff`). Strength and topic come
+The gate decides whether anything is shown; how much is decided by rank (`gate`). Strength and topic come
 later (`retrieve`).
 """
 

@@ -4,8 +4,8 @@ The core (pinned bullets and the profile) comes first, in a stable order. Then c
 relevant to this question. Relevance is an absolute gate: a bullet must cover a share of the question's
 content terms, weighted by how rare they are, so that a greeting or a question about something else gets
 nothing. What passes is ranked by BM25; strength, topic and memory type change that rank a little. Bullets far
-below the best are cut, even if the budget has room for them (`cutoff`). What is never shown at all, such as
-quarantined and weak bullets, is decided by `eligibility`.
+below the best are cut, even if the budget has room for them (`gate`). What is never shown at all, such as
+quarantined and weak bullets, is decided by `EligibleBullets`.
 """
 
 from __future__ import annotations

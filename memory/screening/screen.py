@@ -2,9 +2,10 @@
 
 Everything that is remembered was said by somebody: a learner, a web page, a model that read one. A text that
 is found here is stored in quarantine with the reason, shown to people, and never injected until somebody
-releases it. The rules (`prompt_injection`, `secrets`, `links`) match the text after its disguises are undone
-(`disguise`). They stop common attacks, not clever ones: docs/security.md says what got through, and the data
-block around every bullet does not depend on them.
+releases it. The rules (`prompt_injection`, `secrets`) match the text after its disguises are undone
+(`rules`), and a learned score (`order_score`) judges what no rule matches. They stop common attacks, not
+clever ones: docs/security.md says what got through, and the data block around every bullet does not depend
+on them.
 """
 
 from __future__ import annotations
