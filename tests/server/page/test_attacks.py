@@ -77,49 +77,12 @@ def test_no_form_is_taken_from_another_site_whatever_it_is_about(site: Site) -> 
     assert set(answers.values()) == {403}, answers
 
 
-NAMES = tuple(
-    [
-        "ids",
-        "groups",
-        "proposals",
-        "content",
-        "shown",
-        "kind",
-        "topic",
-        "back",
-        "etag",
-        "version",
-        "before",
-        "after",
-        "turn",
-        "verdict",
-        "why",
-        "message",
-        "conversation",
-        "roles",
-        "texts",
-        "title",
-        "reason",
-        "decision",
-        "learner",
-        "language",
-        "theme",
-        "target",
-        "of",
-        "said",
-        "used_before",
-        "older",
-        "words",
-        "page",
-        "show",
-        "per",
-        "edit",
-        "status",
-        "sort",
-        "tag",
-        "typed_by",
-    ]
-)
+NAMES = (
+    "ids", "groups", "proposals", "content", "shown", "kind", "topic", "back", "etag", "version", "before",
+    "after", "turn", "verdict", "why", "message", "conversation", "roles", "texts", "title", "reason",
+    "decision", "learner", "language", "theme", "target", "of", "said", "used_before", "older", "words",
+    "page", "show", "per", "edit", "status", "sort", "tag", "typed_by",
+)  # fmt: skip
 TOLD = "gorgonzola"
 ODD = (TOLD, "-1", "99999999999", "", "\x00", "%", "a b")
 VIEWS = (
