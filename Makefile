@@ -9,6 +9,7 @@ SITE ?= build/site
 SITE_ARGS ?= --run-notebooks
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python $(if $(COVERAGE),-m coverage run) -m pytest
+HEAVY_TOO := $(if $(HEAVY),ACE_TEST_HEAVY=1 )
 RUN := sh dev/setup.sh run $(VENV)
 DEV := sh dev/setup.sh dev $(VENV)
 
@@ -45,18 +46,18 @@ chat: ## talk to the agent (LEARNER=name)
 	@$(RUN)
 	@$(BIN)/ace-graph chat $(if $(LEARNER),--learner "$(LEARNER)")
 
-test: ## the whole suite, on a real Neo4j and PostgreSQL too (see below)
+test: ## the suite, on a real Neo4j and PostgreSQL too (see below); HEAVY=1 for the whole of it
 	@$(DEV)
 	@mkdir -p $(RESULTS)
 	@rm -f .coverage .coverage.* $(RESULTS)/junit.xml
-	@$(PYTEST) -n $(WORKERS) --dist worksteal --junit-xml=$(RESULTS)/junit.xml $(ARGS)
+	@$(HEAVY_TOO)$(PYTEST) -n $(WORKERS) --dist worksteal --junit-xml=$(RESULTS)/junit.xml $(ARGS)
 ifdef COVERAGE
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report
 endif
 
 coverage: ## the same, and which lines no test runs
-	@$(MAKE) --no-print-directory test COVERAGE=1
+	@$(MAKE) --no-print-directory test COVERAGE=1 HEAVY=1
 
 lint: ## ruff, its formatter, the direction of the imports, and the Dockerfile where its linter is to be had
 	@$(DEV)
@@ -101,7 +102,7 @@ mutants: ## break the code in small ways and see which tests notice; FILES="memo
 
 docs: ## run every example of README, docs/ and notebooks/, and check the capability table
 	@$(DEV)
-	@$(PYTEST) tests/docs $(ARGS)
+	@ACE_TEST_HEAVY=1 $(PYTEST) tests/docs $(ARGS)
 	@$(BIN)/python dev/check_capabilities.py
 
 site: ## build the documentation site into build/site/html: strict, with the notebooks' outputs and the API reference

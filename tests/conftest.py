@@ -5,7 +5,7 @@ from __future__ import annotations
 pytest_plugins = [
     "tests.plugins.browser",
     "tests.plugins.collected_once",
-    "tests.plugins.heavy_first",
+    "tests.plugins.heavy",
     "tests.plugins.hypothesis_profiles",
     "tests.plugins.loop_clock",
     "tests.plugins.lost_workers",

@@ -84,7 +84,7 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", "*.db")
 _FINGERPRINT = "fingerprint"
 
 
-WITHOUT_SERVERS = ("-m", "not heavy and not neo4j", "--ignore=tests/memory/stores/postgres")
+WITHOUT_SERVERS = ("-m", "not heavy and not slow and not neo4j", "--ignore=tests/memory/stores/postgres")
 """Leaves out the tests that need a server, or very long."""
 
 _ARGUMENTS = ("-p", "no:cacheprovider", *WITHOUT_SERVERS)

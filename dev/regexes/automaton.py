@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["Automaton", "Condition", "Edge", "automaton_of"]
+__all__ = ["Automaton", "Condition", "Edge", "automaton_of", "has_loops"]
 
 # Any: the parser's modules ship without types.
 _parser: Any = import_module("re._parser")
@@ -52,6 +52,21 @@ class Automaton:
     )
     start: int = 0
     end: int = 1
+
+
+def has_loops(pattern: str, flags: int) -> bool:
+    """Return whether a part of `pattern` may be read as often as a text is long."""
+    return _has_loops(_parser.parse(pattern, flags))
+
+
+def _has_loops(part: Any) -> bool:  # Any: what the parser makes, nested
+    match part:
+        case (name, (int(), high, inner)) if str(name).endswith("_REPEAT"):
+            return high > MOST_REPEATS or _has_loops(inner)
+        case str() | int() | None:
+            return False
+        case _:
+            return any(_has_loops(each) for each in part)
 
 
 def automaton_of(pattern: str, flags: int) -> Automaton:

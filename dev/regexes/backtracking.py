@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
-from dev.regexes.automaton import Automaton, Condition, Edge, automaton_of
+from dev.regexes.automaton import Automaton, Condition, Edge, automaton_of, has_loops
 
 __all__ = ["Use", "slow_text"]
 
@@ -50,6 +50,8 @@ class _Way:
 
 def slow_text(pattern: str, flags: int = 0, use: Use = "search") -> str | None:
     """Return a text whose repetition takes more than linear time, None where there is none."""
+    if not has_loops(pattern, flags):  # each place of a text then takes what the pattern takes at most
+        return None
     walks = _Walks(automaton_of(pattern, flags), use)
     for found in (walks.walked_twice(), walks.loops_in_a_row()):
         if found is not None:

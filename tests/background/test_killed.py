@@ -109,6 +109,7 @@ async def test_a_turn_killed_at_its_commit_on_sqlite(
 
 
 @pytest.mark.parametrize(("method", "when"), POINTS[1::2])
+@pytest.mark.slow
 @pytest.mark.heavy
 async def test_a_worker_killed_on_neo4j(
     neo4j: Neo4jServer, warm_python: WarmPython, learner: str, method: str, when: str
@@ -117,6 +118,7 @@ async def test_a_worker_killed_on_neo4j(
     await _a_killed_worker(warm_python, job)
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 async def test_a_turn_killed_in_mid_commit_on_neo4j(
     neo4j: Neo4jServer, warm_python: WarmPython, learner: str

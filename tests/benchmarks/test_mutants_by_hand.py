@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from tests.plugins.sizes import HEAVY, PATIENT
+from tests.plugins.heavy import some_heavy
+from tests.plugins.sizes import LONG, PATIENT
 
 MUTANTS: tuple[tuple[str, str, str, str], ...] = (
     (
@@ -71,8 +72,9 @@ MUTANTS: tuple[tuple[str, str, str, str], ...] = (
         "tests/memory/delta/test_consolidate.py::test_undo_comes_first_in_its_delta",
     ),
 )
-TRIED = MUTANTS if HEAVY else MUTANTS[:4]
-"""A start of Python each; .ci/long tries them all."""
+TRIED = MUTANTS if LONG else MUTANTS[:4]
+"""A start of Python each: `make test` tries the first, .ci/long them all."""
+IDS = [mutant[1].strip() for mutant in TRIED]
 
 
 def tried(file: str, old: str, new: str, test: str) -> subprocess.CompletedProcess[str]:
@@ -80,7 +82,11 @@ def tried(file: str, old: str, new: str, test: str) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENT)
 
 
-@pytest.mark.parametrize(("file", "old", "new", "test"), TRIED, ids=[mutant[1].strip() for mutant in TRIED])
+@pytest.mark.parametrize(
+    ("file", "old", "new", "test"),
+    some_heavy(TRIED, TRIED[0].__eq__),
+    ids=IDS,
+)
 def test_a_change_by_hand_makes_its_test_fail(file: str, old: str, new: str, test: str) -> None:
     done = tried(file, old, new, test)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout + done.stderr

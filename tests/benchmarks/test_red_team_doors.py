@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from benchmarks.redteam import doors
+from tests.plugins.heavy import some_heavy
 from tests.plugins.sizes import sized
 
 
@@ -16,10 +17,13 @@ def quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, "ace_graph")
 
 
-async def test_no_attack_on_a_door_gets_through() -> None:
-    tries = await doors.play_doors(sized(4, 1))
+@pytest.mark.parametrize(
+    ("every", "least"), some_heavy([(20, 100), (sized(4, 1), 500)], (20, 100).__eq__), ids=["some", "most"]
+)
+async def test_no_attack_on_a_door_gets_through(every: int, least: int) -> None:
+    tries = await doors.play_doors(every)
     assert [each for each in tries if each.came] == []
-    assert len(tries) >= 500
+    assert len(tries) >= least
     assert set(Counter(each.door for each in tries)) == {
         "API",
         "sharing",

@@ -43,6 +43,7 @@ def _always(_bullet: Bullet) -> bool:
 def _never_denied(*_: object) -> None: ...
 
 
+@pytest.mark.heavy
 async def test_the_same_attacks_do_the_same_on_postgres(
     postgres: str, caplog: pytest.LogCaptureFixture
 ) -> None:

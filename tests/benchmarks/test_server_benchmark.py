@@ -57,6 +57,7 @@ async def test_servers_answer_stream_and_learn_while_they_are_measured(
     assert await _bullets(people, place) > before
 
 
+@pytest.mark.heavy
 async def test_workers_learn_from_every_turn_that_is_left_to_them(place: Place, people: Setting) -> None:
     findings, before = Findings(), await _bullets(people, place)
     await measure_workers(TINY, people, [place], findings)

@@ -68,7 +68,7 @@ def test_typos_in_the_environment_are_found_with_a_suggestion(
     ace: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = {"ACE_MAX_BULLET": "s3cret", "ace_whatever_else": "1", "GEMINI_APIKEY": "x", "ACE_EMPTY_ONE": ""}
-    others = {"NEO4J_AUTH": "neo4j/x", "GEMINI_HOME": "/x", "OPENAI_API_KEY": "x", "ACE_TEST_HEAVY": "0"}
+    others = {"NEO4J_AUTH": "neo4j/x", "GEMINI_HOME": "/x", "OPENAI_API_KEY": "x", "ACE_TEST_LONG": "0"}
     for name, value in {**given, **others}.items():
         monkeypatch.setenv(name, value)
     rows = _rows(ace)["environment"]

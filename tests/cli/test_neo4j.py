@@ -8,7 +8,7 @@ from ace_graph.memory.stores.neo4j import SCHEMA
 from tests.cli.commands import Commands
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_the_doctor_shows_server_schema_and_learners(shared: Commands, learner: str) -> None:
     shared.ok("playbook", "add", "Draw it", "--learner", learner)
     done = shared.ok("doctor")
@@ -18,7 +18,7 @@ def test_the_doctor_shows_server_schema_and_learners(shared: Commands, learner: 
     assert int(line.rpartition("learners: ")[2]) >= 1
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_two_chats_share_a_learner_and_its_bullets_are_drawn(shared: Commands, learner: str) -> None:
     shared.ok("chat", "--learner", learner, stdin="Call me Ann. I prefer pictures.\n")
     second = shared.ok("chat", "--learner", learner, stdin="What is 1/2 + 1/3?\n").out

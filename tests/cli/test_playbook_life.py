@@ -114,6 +114,7 @@ def test_from_ten_runs_to_a_shared_playbook_and_back(ace: Commands, backend: Bac
     _live(ace, backend, learner)
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_from_ten_runs_to_a_shared_playbook_and_back_on_neo4j(
     shared: Commands, backend: Backend, learner: str

@@ -210,7 +210,7 @@ def _without_times(printed: str) -> Json:
     return json.loads(_TIME.sub('"a time"', printed))
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_a_node_killed_in_a_pass_over_learners_changes_nothing(
     ace: Commands, model: Held, nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

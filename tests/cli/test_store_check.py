@@ -91,6 +91,7 @@ def test_a_backup_and_a_check_on_sqlite(filled: Commands) -> None:
     _back_up_and_check(filled, "sqlite:///ace.db", damage)
 
 
+@pytest.mark.heavy
 def test_a_backup_and_a_check_on_postgresql(filled: Commands, empty_postgres: str) -> None:
     def damage() -> None:
         with psycopg.connect(empty_postgres) as connection:
@@ -101,6 +102,7 @@ def test_a_backup_and_a_check_on_postgresql(filled: Commands, empty_postgres: st
     _back_up_and_check(filled, empty_postgres, damage)
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_a_backup_and_a_check_on_neo4j(
     filled: Commands, own_neo4j: OwnNeo4j, monkeypatch: pytest.MonkeyPatch

@@ -77,7 +77,7 @@ def login(server: Neo4jServer, monkeypatch: pytest.MonkeyPatch) -> str:
     return server.uri
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_there_and_back_on_all_stores_is_the_same_to_the_byte(
     filled: tuple[Commands, str, str],
     empty_postgres: str,

@@ -107,6 +107,7 @@ async def test_a_run_killed_after_any_batch_goes_on(kind: str, kills: int, tmp_p
         await _expect_a_killed_run_to_go_on(store, kills)
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 async def test_a_killed_run_goes_on_on_neo4j(neo4j: Neo4jServer) -> None:
     async with Neo4jSubject(neo4j).open(POLICY) as store:
@@ -234,6 +235,7 @@ async def test_two_runs_at_once_share_the_work(kind: str, tmp_path: Path) -> Non
         await _expect_two_runs_to_share_the_work(store)
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 async def test_two_runs_at_once_share_the_work_on_neo4j(neo4j: Neo4jServer) -> None:
     async with Neo4jSubject(neo4j).open(POLICY) as store:

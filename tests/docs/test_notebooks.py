@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.docs.blocks import clean_environment
+from tests.plugins.heavy import some_heavy
 from tests.plugins.sizes import PATIENT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +24,7 @@ def test_there_is_a_notebook_to_begin_with() -> None:
     assert "01_quickstart.ipynb" in [path.name for path in NOTEBOOKS]
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+@pytest.mark.parametrize("notebook", some_heavy(NOTEBOOKS, NOTEBOOKS[0].__eq__), ids=lambda path: path.name)
 def test_a_notebook_runs_and_is_rendered_as_one_file(notebook: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, RENDER, notebook, "--out", tmp_path],

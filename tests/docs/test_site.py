@@ -20,9 +20,12 @@ from dev.site.notebooks import write_notebook
 from dev.site.pages import SiteError, diagrams, page_of, picture_name
 from dev.site.reference import reference_page
 from tests.packaging.repository import ROOT
+from tests.plugins.heavy import some_heavy
 
 SHOWN = ("index.html", "start/index.html", "architecture/index.html", "deploy/routes/index.html",
          "notebooks/01_quickstart/index.html", "reference/ace_graph/index.html")  # fmt: skip
+SCREENS = [(360, True, SHOWN[:4]), (1280, False, SHOWN[3:])]
+"""Widths, whether it is dark, and the pages that are shown so."""
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -91,7 +94,10 @@ def _width(page: Page) -> int:
     return int(page.evaluate("document.documentElement.scrollWidth"))
 
 
-@pytest.mark.parametrize(("width", "dark", "shown"), [(360, True, SHOWN[:4]), (1280, False, SHOWN[3:])])
+@pytest.mark.parametrize(
+    ("width", "dark", "shown"),
+    some_heavy(SCREENS, SCREENS[0].__eq__),
+)
 def test_no_page_asks_another_host(
     site: Site, browser: Browser, width: int, dark: bool, shown: tuple[str, ...]
 ) -> None:

@@ -22,6 +22,7 @@ from benchmarks.faults.trials import (
     struck,
 )
 from tests.memory.stores.neo4j.subject import Neo4jSubject
+from tests.plugins.heavy import some_heavy
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.neo4j_source import VERSIONS
 from tests.plugins.warm_python import WarmPython
@@ -46,6 +47,7 @@ async def test_an_error_or_a_cancellation_at_every_await(tmp_path: Path, point: 
 
 @pytest.mark.parametrize("kind", ["raises", "cancels"])
 @pytest.mark.parametrize("point", ["load", "before commit", "after commit"])
+@pytest.mark.slow
 @pytest.mark.heavy
 async def test_the_same_on_neo4j(neo4j: Neo4jServer, point: Point, kind: Kind) -> None:
     async with Neo4jSubject(neo4j).open() as store:
@@ -53,8 +55,9 @@ async def test_the_same_on_neo4j(neo4j: Neo4jServer, point: Point, kind: Kind) -
     assert trial.passed, trial
 
 
-async def test_a_cancellation_after_any_number_of_steps() -> None:
-    trials = [trial async for trial in cancelled_everywhere(SQLiteStore(), stride=4)]
+@pytest.mark.parametrize("stride", some_heavy((12, 4), (12).__eq__))
+async def test_a_cancellation_after_any_number_of_steps(stride: int) -> None:
+    trials = [trial async for trial in cancelled_everywhere(SQLiteStore(), stride)]
     assert [trial for trial in trials if not trial.passed] == []
     assert len(trials) > 10
     assert {trial.ended for trial in trials} == {"cancelled", "answered"}
@@ -78,7 +81,7 @@ async def test_a_server_killed_around_its_answer(tmp_path: Path, warm_python: Wa
     assert [trial.before for trial in trials] == [NEVER] * 4, "each in a first turn and in a later one"
 
 
-@pytest.mark.parametrize("wrong", ["cut before", "cut after"])
+@pytest.mark.parametrize("wrong", some_heavy(("cut before", "cut after"), "cut after".__eq__))
 async def test_a_connection_to_postgres_that_breaks_at_every_message(postgres: str, wrong: Wrong) -> None:
     async with open_store(postgres) as direct, proxied(postgres) as proxy:
         trials: list[Trial] = []
@@ -93,7 +96,7 @@ async def test_a_connection_to_postgres_that_breaks_at_every_message(postgres: s
 
 
 @pytest.mark.parametrize("neo4j", VERSIONS[:1], indirect=True)
-@pytest.mark.parametrize("wrong", ["cut before", "cut after", "delay"])
+@pytest.mark.parametrize("wrong", some_heavy(("cut before", "cut after", "delay"), "cut before".__eq__))
 async def test_a_connection_that_breaks_at_every_message(neo4j: Neo4jServer, wrong: Wrong) -> None:
     async with Neo4jSubject(neo4j).open() as direct, proxied(neo4j.uri) as proxy:
 

@@ -14,9 +14,9 @@ from ace_graph import playbooks
 from ace_graph.memory import Policy
 from ace_graph.memory.stores.sql import SQLiteStore
 from tests.mcp_server.clients import Client, Json, client
-from tests.plugins.sizes import HEAVY
+from tests.plugins.sizes import LONG
 
-MANY = 10_000 if HEAVY else 1_000
+MANY = 10_000 if LONG else 1_000
 TEXTS = ["Use version one of the service", "Send the key in a header", "Retry once after a 429"]
 
 

@@ -28,7 +28,7 @@ from _pytest.capture import CaptureManager
 
 from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
 from tests.plugins.neo4j_source import VERSIONS, Neo4jSources, detect_sources
-from tests.plugins.sizes import HEAVY
+from tests.plugins.sizes import LONG
 
 SHARED = ("neo4j", "locked_neo4j")
 FIXTURES = (*SHARED, "own_neo4j")
@@ -100,8 +100,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     given = {str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize")}
-    heavy = metafunc.definition.get_closest_marker("heavy") is not None
-    versions = VERSIONS if HEAVY or (EVERY_VERSION and not heavy) else VERSIONS[:1]
+    slow = metafunc.definition.get_closest_marker("slow") is not None
+    versions = VERSIONS if LONG or (EVERY_VERSION and not slow) else VERSIONS[:1]
     for name in FIXTURES:
         if name in metafunc.fixturenames and name not in given:
             metafunc.parametrize(name, versions, indirect=True, scope="session" if name in SHARED else None)

@@ -2,7 +2,7 @@
 
 `warm_python("-m", "some.module", "argument")` is a command, for whatever starts processes. It starts in some
 milliseconds what takes a cold Python two seconds, for it is forked from one that has imported nearly all
-(see `warm_server`). With ACE_TEST_HEAVY=1 it is `[sys.executable, ...]`: a cold start for all of them.
+(see `warm_server`). With ACE_TEST_LONG=1 it is `[sys.executable, ...]`: a cold start for all of them.
 
 A test that kills the process from outside or sets its limits needs `cold_python`: what the test starts here
 only stands in for the process.
@@ -21,7 +21,7 @@ from typing import Protocol
 
 import pytest
 
-from tests.plugins.sizes import HEAVY
+from tests.plugins.sizes import LONG
 
 _HERE = Path(__file__).resolve().parent
 
@@ -40,7 +40,7 @@ def cold_python(*arguments: str) -> list[str]:
 @pytest.fixture(scope="session")
 def warm_python(testrun_uid: str) -> WarmPython:
     """Makes commands of Python that start at once; the first one waits until there is something to fork."""
-    return cold_python if HEAVY else partial(_warm_command, testrun_uid)
+    return cold_python if LONG else partial(_warm_command, testrun_uid)
 
 
 def _warm_command(run: str, *arguments: str) -> list[str]:

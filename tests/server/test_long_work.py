@@ -139,6 +139,7 @@ async def test_a_change_that_is_screened_for_long_delays_nobody_else_on_sqlite(
 
 
 @pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.heavy
 async def test_a_change_that_is_screened_for_long_delays_nobody_else_on_postgres(
     kind: str, postgres: str, tmp_path: Path, held_screen: HeldScreen, learner: str
 ) -> None:
@@ -146,6 +147,7 @@ async def test_a_change_that_is_screened_for_long_delays_nobody_else_on_postgres
 
 
 @pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.heavy
 async def test_a_change_that_is_screened_for_long_delays_nobody_else_on_neo4j(
     kind: str, neo4j: Neo4jServer, tmp_path: Path, held_screen: HeldScreen, learner: str
 ) -> None:
@@ -158,12 +160,14 @@ async def test_a_shared_playbook_that_is_screened_for_long_delays_nobody_else_on
     await shared_playbook_held_at_the_screen(sqlite, tmp_path, held_screen, learner)
 
 
+@pytest.mark.heavy
 async def test_a_shared_playbook_that_is_screened_for_long_delays_nobody_else_on_postgres(
     postgres: str, tmp_path: Path, held_screen: HeldScreen, learner: str
 ) -> None:
     await shared_playbook_held_at_the_screen(postgres, tmp_path, held_screen, learner)
 
 
+@pytest.mark.heavy
 async def test_a_shared_playbook_that_is_screened_for_long_delays_nobody_else_on_neo4j(
     neo4j: Neo4jServer, tmp_path: Path, held_screen: HeldScreen, learner: str
 ) -> None:

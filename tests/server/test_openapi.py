@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import pytest
@@ -25,7 +25,8 @@ from schemathesis.generation.hypothesis.builder import (
 )
 
 from ace_graph.server import create_app
-from tests.plugins.sizes import HEAVY, PATIENT, sized
+from tests.plugins.heavy import some_heavy
+from tests.plugins.sizes import LONG, PATIENT, sized
 from tests.server.serving import bearer, settings_for
 
 Document = dict[str, Any]  # Any: an OpenAPI document
@@ -103,7 +104,7 @@ def _tested() -> Document:
     document: Document = copy.deepcopy(DOCUMENT)
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            if not HEAVY and (path, method) != ("/api/playbooks/{playbook_id}", "put"):
+            if not LONG and (path, method) != ("/api/playbooks/{playbook_id}", "put"):
                 kept = [each for each in operation.get("parameters", []) if each["name"] not in SHARED]
                 operation["parameters"] = kept
     return document
@@ -118,20 +119,65 @@ def _same_function(path: str) -> bool:
     return not ROUTES.keys().isdisjoint({path.replace(*PLAYBOOK), path.replace(*BULLETS)} - {path})
 
 
+OPERATIONS = [
+    (path, each)
+    for path in sorted(ROUTES)
+    for each in sorted(ROUTES[path])
+    if LONG or not _same_function(path)
+]
+
+
+def _asks(operation: tuple[str, str]) -> bool:
+    """Whether there are kinds of bodies and queries to go through; in the gate those of a stream are not."""
+    path, method = operation
+    described: Document = DOCUMENT["paths"][path][method]
+    parameters: list[Document] = described.get("parameters", [])
+    asks = "requestBody" in described or any(each["in"] == "query" for each in parameters)
+    return LONG or (asks and path != "/api/ai/chat/stream")
+
+
 # schemathesis has a format of its own and hides what hypothesis says of it, which fails beside other threads.
-@pytest.mark.filterwarnings("ignore:Overriding standard format:hypothesis.errors.HypothesisWarning")
-@pytest.mark.filterwarnings("ignore:Generating overly large repr:hypothesis.errors.HypothesisWarning")
-@pytest.mark.parametrize(
-    ("path", "method"),
-    [
-        (path, each)
-        for path in sorted(ROUTES)
-        for each in sorted(ROUTES[path])
-        if HEAVY or not _same_function(path)
-    ],
+QUIET = (
+    pytest.mark.filterwarnings("ignore:Overriding standard format:hypothesis.errors.HypothesisWarning"),
+    pytest.mark.filterwarnings("ignore:Generating overly large repr:hypothesis.errors.HypothesisWarning"),
 )
+DRAWN = (HypothesisTestMode.EXAMPLES, HypothesisTestMode.FUZZING)
+EVERY_KIND = (HypothesisTestMode.COVERAGE,)
+A_SAMPLE = {
+    ("/api/conversations/{conversation_id}", "patch"),
+    ("/api/learners", "get"),
+    ("/api/playbooks/{playbook_id}", "put"),
+}
+
+
+def _quiet(test: Callable[..., None]) -> Callable[..., None]:
+    for mark in QUIET:
+        test = mark(test)
+    return test
+
+
+@_quiet
+@pytest.mark.parametrize(("path", "method"), OPERATIONS)
 def test_the_server_conforms_to_its_openapi_document(
     path: str, method: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _conforms(path, method, DRAWN, address, monkeypatch)
+
+
+@_quiet
+@pytest.mark.parametrize(("path", "method"), some_heavy(filter(_asks, OPERATIONS), A_SAMPLE.__contains__))
+def test_the_server_conforms_to_it_with_every_kind_of_body_and_query(
+    path: str, method: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _conforms(path, method, EVERY_KIND, address, monkeypatch)
+
+
+def _conforms(
+    path: str,
+    method: str,
+    modes: Sequence[HypothesisTestMode],
+    address: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Made here and not by schemathesis' own decorator, which makes all cases while tests are collected."""
     # Any value is a string in a path, a query or a header: schemathesis draws 459 to find one that is none.
@@ -147,17 +193,8 @@ def test_the_server_conforms_to_its_openapi_document(
     def answered(case: Case) -> None:
         case.call_and_validate(base_url=address, headers=bearer(), timeout=PATIENT)
 
-    config = HypothesisTestConfig(project=SCHEMA.config, modes=_modes(path, method))
+    config = HypothesisTestConfig(project=SCHEMA.config, modes=[*modes])
     create_test(operation=SCHEMA[path][method], test_func=answered, config=config)()
-
-
-def _modes(path: str, method: str) -> list[HypothesisTestMode]:
-    """All kinds of cases; in the gate every kind of body and query once, and of ids in a path those drawn."""
-    operation: Document = DOCUMENT["paths"][path][method]
-    parameters: list[Document] = operation.get("parameters", [])
-    asks = "requestBody" in operation or any(each["in"] == "query" for each in parameters)
-    covers = HEAVY or (asks and path != "/api/ai/chat/stream")
-    return [mode for mode in HypothesisTestMode if mode is not HypothesisTestMode.COVERAGE or covers]
 
 
 def test_every_route_is_described() -> None:

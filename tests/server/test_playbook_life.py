@@ -10,6 +10,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from langchain_core.messages import BaseMessage
 from pydantic import SecretStr
 
@@ -128,6 +129,7 @@ async def test_from_ten_turns_to_a_shared_playbook_and_back(tmp_path: Path, lear
     await _live(settings_for(tmp_path), learner)
 
 
+@pytest.mark.heavy
 async def test_from_ten_turns_to_a_shared_playbook_and_back_on_neo4j(
     neo4j: Neo4jServer, tmp_path: Path, learner: str
 ) -> None:

@@ -86,7 +86,7 @@ def test_the_log_names_the_places_and_no_password(tmp_path: Path, warm_python: W
     assert "pw2" not in done.stderr
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_a_refused_login_ends_server_and_worker_at_their_start(
     locked_neo4j: Neo4jServer, tmp_path: Path, warm_python: WarmPython
 ) -> None:

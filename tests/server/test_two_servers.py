@@ -14,7 +14,7 @@ from tests.server.serving import bearer, serving, settings_for
 from tests.server.test_chat import LESSON, model
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 @pytest.mark.neo4j
 async def test_what_one_server_learned_the_other_knows(
     neo4j: Neo4jServer, learner: str, tmp_path: Path

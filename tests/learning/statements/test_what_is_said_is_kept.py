@@ -869,10 +869,14 @@ ROWS = [
 ]
 
 
+TUTOR, SETTINGS = OfflineTutor(), Settings()
+"""They know nothing of a conversation; to make them anew takes as long as a turn."""
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.language}: {' / '.join(row.turns)}"[:100])
 async def test_what_is_said_is_kept_and_nothing_else(row: Row) -> None:
     store = SQLiteStore()
-    graph = build_ace_graph(model=OfflineTutor(), store=store, settings=Settings())
+    graph = build_ace_graph(model=TUTOR, store=store, settings=SETTINGS)
     messages = list[AnyMessage]()
     for said in row.turns:
         messages.append(HumanMessage(said))

@@ -7,17 +7,19 @@ from pathlib import Path
 import pytest
 
 from ace_graph.testing.conformance import CORE_VERBS, VERBS, Case, cases
+from tests.memory.stores.large_cases import is_small
 from tests.memory.stores.stores_under_test import (
     MemoryPlaybooks,
     MemorySubject,
     SQLitePlaybooksSubject,
     SQLiteSubject,
 )
+from tests.plugins.heavy import some_heavy
 
 _WITHOUT_A_FILE = [verb for verb in VERBS if verb not in ("damage", "traffic")]
 
 
-@pytest.mark.parametrize("case", cases(*_WITHOUT_A_FILE), ids=str)
+@pytest.mark.parametrize("case", some_heavy(cases(*_WITHOUT_A_FILE), is_small), ids=str)
 async def test_in_memory_store(case: Case) -> None:
     await case(MemorySubject())
 
@@ -27,11 +29,11 @@ async def test_sqlite_store(case: Case, tmp_path: Path) -> None:
     await case(SQLiteSubject(tmp_path / "ace.db"))
 
 
-@pytest.mark.parametrize("case", cases(*CORE_VERBS), ids=str)
+@pytest.mark.parametrize("case", some_heavy(cases(*CORE_VERBS), is_small), ids=str)
 async def test_in_memory_playbooks(case: Case) -> None:
     await case(MemoryPlaybooks())
 
 
-@pytest.mark.parametrize("case", cases(*CORE_VERBS, "damage"), ids=str)
+@pytest.mark.parametrize("case", some_heavy(cases(*CORE_VERBS, "damage"), is_small), ids=str)
 async def test_sqlite_playbooks(case: Case, tmp_path: Path) -> None:
     await case(SQLitePlaybooksSubject(tmp_path / "ace.db"))

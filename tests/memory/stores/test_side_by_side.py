@@ -256,11 +256,13 @@ def test_two_stores_and_their_model_agree_whatever_happens() -> None:
     run_state_machine_as_test(partial(SideBySide, in_memory=True), settings=lives(25))
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_neo4j_agrees_with_sqlite_and_the_model_whatever_happens(neo4j: Neo4jServer) -> None:
     run_state_machine_as_test(partial(SideBySide, Neo4jSubject(neo4j), in_memory=False), settings=lives(3))
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_postgresql_agrees_with_sqlite_and_the_model_whatever_happens(postgres: str) -> None:
     run_state_machine_as_test(

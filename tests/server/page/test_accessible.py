@@ -12,6 +12,7 @@ from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
 
 from dev.translations import LANGUAGES, PAGE, found_texts
+from tests.plugins.heavy import some_heavy
 from tests.server.page.conftest import Site, Visit, Visitor
 
 WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
@@ -100,7 +101,7 @@ def test_the_browsers_language_is_taken_first(visit: Visit) -> None:
     assert don.page.locator("h1").inner_text() == "Anmelden"
 
 
-@pytest.mark.parametrize("width", [320, 768, 1920])
+@pytest.mark.parametrize("width", some_heavy((320, 768, 1920), (320, 1920).__contains__))
 def test_nothing_is_wider_than_the_screen(visit: Visit, site: Site, width: int) -> None:
     eli = filled(visit, site, f"eli-{width}", viewport={"width": width, "height": 800})
     for view in VIEWS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from tests.plugins.heavy import some_heavy
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer
 
@@ -31,7 +32,7 @@ def test_an_answer_has_a_receipt(visit: Visit, site: Site, options: dict[str, bo
     assert "/page/chat/" in rob.page.url
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", some_heavy((1280, 390), (390).__eq__))
 @pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
 def test_after_sending_the_answer_is_in_view(visit: Visit, width: int, options: dict[str, bool]) -> None:
     learner = f"ria-{width}-{len(options)}"

@@ -16,6 +16,7 @@ from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 async def test_forget_with_concurrent_writers_leaves_all_or_nothing(neo4j: Neo4jServer, learner: str) -> None:
     subject = Neo4jSubject(neo4j)

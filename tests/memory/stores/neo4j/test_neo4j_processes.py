@@ -61,6 +61,7 @@ async def _expect(store: Store, learner: str, writers: int, turns: int) -> None:
     assert await check(store, learner) == []
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 async def test_many_processes_write_for_one_learner_and_lose_nothing(
     subject: Neo4jSubject, warm_python: WarmPython, learner: str
@@ -76,8 +77,9 @@ async def test_many_processes_write_for_one_learner_and_lose_nothing(
         await _expect(store, learner, writers, 4)
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [0, 2])
+@pytest.mark.heavy
 async def test_a_process_killed_in_mid_commit_leaves_each_update_once(
     subject: Neo4jSubject, warm_python: WarmPython, learner: str, turn: int
 ) -> None:
@@ -97,6 +99,7 @@ async def test_a_process_killed_in_mid_commit_leaves_each_update_once(
         await _expect(store, learner, 1, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 async def test_a_store_used_before_a_fork_works_on_both_sides(
     subject: Neo4jSubject, warm_python: WarmPython, learner: str

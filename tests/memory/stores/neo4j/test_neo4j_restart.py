@@ -23,6 +23,7 @@ from tests.plugins.sizes import PATIENT, sized
 _PASSWORD = "a-password-of-the-tests"
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 async def test_writers_lose_nothing_when_a_new_server_is_killed(own_neo4j: OwnNeo4j, learner: str) -> None:
     server = own_neo4j()
@@ -84,6 +85,7 @@ async def _another_schema_is_refused(subject: Neo4jSubject) -> None:
         await subject.cypher("MATCH (n:AceSchema {name: '9'}) DELETE n")
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 async def test_a_wrong_login_is_reported_and_a_right_one_works(
     locked_neo4j: Neo4jServer, learner: str

@@ -92,7 +92,7 @@ async def test_a_replica_is_refused_by_reads_too(postgres: str) -> None:
             assert "is read-only: name the primary server in ACE_STORE" in await _said(call, StoreUnavailable)
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 async def test_a_wrong_password_is_told_and_a_right_one_works(own_postgres: OwnPostgres) -> None:
     server = own_postgres(password=_SECRET)
     await asyncio.to_thread(server.start)

@@ -20,7 +20,7 @@ from tests.plugins.postgres_server import OwnPostgres
 from tests.plugins.sizes import PATIENT
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 async def test_a_server_that_hangs_or_is_away_is_told_in_time(own_postgres: OwnPostgres) -> None:
     server = own_postgres()
     await asyncio.to_thread(server.start)
@@ -73,7 +73,7 @@ def _signal(server: LocalPostgres, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 async def test_conversations_are_back_as_soon_as_the_server_is(own_postgres: OwnPostgres) -> None:
     server = own_postgres()
     await asyncio.to_thread(server.start)
@@ -90,7 +90,7 @@ async def test_conversations_are_back_as_soon_as_the_server_is(own_postgres: Own
         await database.close()
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 async def test_connections_that_a_restart_has_cut_fail_one_call(own_postgres: OwnPostgres) -> None:
     server = own_postgres()
     await asyncio.to_thread(server.start)

@@ -32,6 +32,7 @@ async def _expect(store: Store, learner: str, writers: int, turns: int) -> None:
     assert await check(store, learner) == []
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 async def test_twenty_processes_write_for_one_learner_and_lose_nothing(
     postgres: str, warm_python: WarmPython
@@ -48,7 +49,7 @@ async def test_twenty_processes_write_for_one_learner_and_lose_nothing(
         await _expect(store, learner, WRITERS, turns)
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 async def test_a_process_killed_in_mid_commit_leaves_each_update_once(
     postgres: str, warm_python: WarmPython
 ) -> None:
@@ -69,7 +70,7 @@ async def test_a_process_killed_in_mid_commit_leaves_each_update_once(
         await _expect(store, learner, 1, 4)
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 async def test_a_server_killed_under_twenty_writers_loses_nothing(
     own_postgres: OwnPostgres, warm_python: WarmPython
 ) -> None:

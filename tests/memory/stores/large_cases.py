@@ -1,0 +1,37 @@
+"""Which cases of the conformance suite run in a plain `make test` on which stores.
+
+The store in SQLite passes all of them there; the others leave out what is large, and what is the same again
+in the namespaces of named playbooks. The gate runs every case on every store.
+"""
+
+from __future__ import annotations
+
+from ace_graph.testing.conformance import Case
+
+__all__ = ["is_a_sample", "is_small"]
+
+_LARGE = frozenset(
+    {
+        "a_commit_writes_what_changed",
+        "a_playbook_may_have_ten_thousand_grants",
+        "a_reader_of_any_age_gets_the_state",
+        "batches_are_bounded",
+        "every_state_is_read_as_it_was_committed",
+        "it_holds_all_turns",
+        "it_is_compacted",
+    }
+)
+"""Hundreds of commits or thousands of rows."""
+
+_SAMPLE = frozenset({"commit", "conflict", "damage", "isolation"})
+"""The verbs that show that a namespace is a store, and one of its own."""
+
+
+def is_small(case: Case) -> bool:
+    """Whether it is no large one."""
+    return case.check.__name__ not in _LARGE
+
+
+def is_a_sample(case: Case) -> bool:
+    """Whether it is among those that a copy of a store passes every time."""
+    return case.verb in _SAMPLE and is_small(case)

@@ -1,0 +1,90 @@
+"""Which tests are left out for what they cost, and which run first.
+
+`heavy` are those of which every behaviour is proven by a cheaper test, too: on another store, at another
+place of a sweep, at a smaller size. They run with ACE_TEST_HEAVY=1, as in .ci/run, and where a node id or
+`-m` names them. `long` are those for ACE_TEST_LONG=1 alone, as in .ci/long. What is left out is deselected,
+not skipped, and the summary has its number.
+
+The tests that are `slow` run first, so that no worker is left alone with one at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar, cast
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from tests.plugins.sizes import HEAVY, LONG
+
+__all__ = ["some_heavy"]
+
+_T = TypeVar("_T")
+_LEFT_OUT = pytest.StashKey[int]()
+_SENT = "heavy_left_out"
+_HOW = "`make test HEAVY=1`, or ACE_TEST_HEAVY=1, runs them, as the gate does"
+
+
+class _Worker(Protocol):
+    """What this plugin needs of an xdist worker, as its controller sees it."""
+
+    config: pytest.Config
+    workeroutput: dict[str, object]
+
+
+def some_heavy(values: Iterable[_T], light: Callable[[_T], bool]) -> list[ParameterSet]:
+    """Return the values as parameters, marked `heavy` where they are not light; a tuple is of several."""
+    return [
+        pytest.param(
+            *_parts(value),
+            marks=() if light(value) else pytest.mark.heavy,
+        )
+        for value in values
+    ]
+
+
+def _parts(value: object) -> tuple[object, ...]:
+    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [] if _wants_heavy(config) else [f"heavy tests are left out: {_HOW}"]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    unwanted = [mark for mark, wanted in (("heavy", _wants_heavy(config)), ("long", LONG)) if not wanted]
+    left_out = [item for item in items if any(item.get_closest_marker(mark) for mark in unwanted)]
+    if left_out:
+        heavy = sum(item.get_closest_marker("long") is None for item in left_out)
+        config.stash[_LEFT_OUT] = heavy
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+        config.hook.pytest_deselected(items=left_out)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    sent: dict[str, object] | None = getattr(session.config, "workeroutput", None)
+    if sent is not None:
+        sent[_SENT] = session.config.stash.get(_LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: _Worker) -> None:
+    """Every worker has left out the same."""
+    sent = getattr(node, "workeroutput", {}).get(_SENT, 0)
+    assert isinstance(sent, int)
+    node.config.stash[_LEFT_OUT] = max(sent, node.config.stash.get(_LEFT_OUT, 0))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    left_out = config.stash.get(_LEFT_OUT, 0)
+    if left_out:
+        terminalreporter.write_line(f"{left_out} heavy tests were left out: {_HOW}", yellow=True)
+
+
+def _wants_heavy(config: pytest.Config) -> bool:
+    named = any("::" in argument for argument in config.args)
+    return HEAVY or named or "heavy" in str(config.getoption("markexpr", ""))
