@@ -314,31 +314,25 @@ MAX_ENDED_TURNS = 200
 """Ended turns whose events are kept for clients that come back."""
 
 
+@dataclass(eq=False)
 class RunningTurns:
-    """The turns under way, and the last ones that ended."""
+    """The turns under way, and the last ones that ended.
 
-    def __init__(
-        self,
-        graph: ACEGraph,
-        store: Store,
-        snapshots: SnapshotCache,
-        conversations: Conversations,
-        settings: Settings,
-        clock: Clock,
-        metrics: Metrics,
-        wake_worker: Callable[[str], None],
-    ) -> None:
-        """`wake_worker` is called with the learner of a turn that has left work."""
-        self._graph = graph
-        self._unkept_graph = graph.copy({"checkpointer": None})
-        self._store = store
-        self._snapshots = snapshots
-        self._conversations = conversations
-        self._settings = settings
-        self._clock = clock
-        self._metrics = metrics
-        self._wake_worker = wake_worker
-        self._daily = DailyTokens(store, settings.daily_tokens, clock.now)
+    `wake_worker` is called with the learner of a turn that has left work.
+    """
+
+    graph: ACEGraph
+    store: Store
+    snapshots: SnapshotCache
+    conversations: Conversations
+    settings: Settings
+    clock: Clock
+    metrics: Metrics
+    wake_worker: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self._unkept_graph = self.graph.copy({"checkpointer": None})
+        self._daily = DailyTokens(self.store, self.settings.daily_tokens, self.clock.now)
         self._span = span_maker()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -377,7 +371,7 @@ class RunningTurns:
         user = learner_id if teams is None else Caller(learner_id, teams)
         for ref in wanted_refs(request.playbooks, learner_id):
             # Raises what the load of the turn would, which checks again, in its own transaction.
-            await open_playbook(self._store, ref.name, ref.owner, user)
+            await open_playbook(self.store, ref.name, ref.owner, user)
         self._check_capacity(learner_id)
         conversation = request.conversation_id or new_id
         request_json = request.model_dump_json(by_alias=True)
@@ -387,7 +381,7 @@ class RunningTurns:
         # Playbooks come with the memory, in a read of their own.
         snapshot = None if request.playbooks else self._prefetch(learner_id)
         try:
-            turn = await self._conversations.accept(turn)
+            turn = await self.conversations.accept(turn)
         except BaseException:
             if snapshot is not None:
                 snapshot.cancel()
@@ -404,11 +398,11 @@ class RunningTurns:
         """Continue a turn that another server left."""
         logger.info("[ACE Server] continuing a turn that another server left: run=%s", turn.run_id)
         # Above every number of the other server, so that its listeners get all events anew.
-        first_number = int(self._clock.now().timestamp() * 1000)
+        first_number = int(self.clock.now().timestamp() * 1000)
         live = LiveTurn(turn.run_id, turn.conversation_id, turn.learner_id, first_number)
         self._live[turn.run_id] = live
         # Without its request's token it is of nobody's team, where tokens name teams.
-        teams = frozenset[str]() if self._settings.jwt_teams_claim is not None else None
+        teams = frozenset[str]() if self.settings.jwt_teams_claim is not None else None
         self._start(TurnWork(turn, live, teams=teams))
 
     def find(self, run_id: str, learner_id: str) -> LiveTurn | None:
@@ -418,7 +412,7 @@ class RunningTurns:
 
     async def given_up(self, run_id: str, learner_id: str) -> LiveTurn | None:
         """Return a turn of this learner that any server gave up; its one event says why."""
-        for ended in await self._conversations.given_up(learner_id):
+        for ended in await self.conversations.given_up(learner_id):
             if ended.run_id == run_id:
                 live = LiveTurn(run_id, ended.conversation_id, learner_id)
                 why = f"{ended.reason}: ask in other words, or ask something shorter"
@@ -460,10 +454,10 @@ class RunningTurns:
     def _check_capacity(self, learner_id: str) -> None:
         if self.draining:
             raise _stopping()
-        if len(self._live) >= self._settings.server_turns:
+        if len(self._live) >= self.settings.server_turns:
             raise RequestRefused(503, "overloaded", "the server is busy: try again later", retry_after=2)
         mine = Counter(live.learner_id for live in self._live.values())[learner_id]
-        if mine >= max(1, self._settings.server_turns // 4):  # so that no learner takes every place
+        if mine >= max(1, self.settings.server_turns // 4):  # so that no learner takes every place
             raise RequestRefused(429, "too_many", "too many of your turns are under way", retry_after=2)
 
     def _start(self, work: TurnWork) -> None:
@@ -471,7 +465,7 @@ class RunningTurns:
         task = asyncio.create_task(self._run_and_count(work), name=f"turn-{run_id}")
         self._tasks[run_id] = task
         task.add_done_callback(lambda _: self._keep_ended(run_id))
-        self._metrics.turn_began()
+        self.metrics.turn_began()
 
     def _keep_ended(self, run_id: str) -> None:
         self._tasks.pop(run_id, None)
@@ -482,7 +476,7 @@ class RunningTurns:
             self._ended.popitem(last=False)
 
     async def _run_and_count(self, work: TurnWork) -> None:
-        live, began = work.live, self._clock.monotonic()
+        live, began = work.live, self.clock.monotonic()
         output: ACEOutput | None = None
         try:
             output = await self._run_and_end(work)
@@ -492,7 +486,7 @@ class RunningTurns:
             if output is not None:
                 self._daily.spent(live.learner_id, live.run_id, total_usage(output.get("usage", {})).tokens)
             code = live.error.code if live.error else "done"
-            self._metrics.turn_ended(code, self._clock.monotonic() - began, output)
+            self.metrics.turn_ended(code, self.clock.monotonic() - began, output)
 
     async def _run_and_end(self, work: TurnWork) -> ACEOutput | None:
         """Run the turn and end it; return the graph's output, None if there was none."""
@@ -506,7 +500,7 @@ class RunningTurns:
                 await self._close(turn, output)
             live.complete(reply)
             if reply.metadata.scratch.pending:
-                self._wake_worker(turn.learner_id)
+                self.wake_worker(turn.learner_id)
         except asyncio.CancelledError as stop:
             await self._end_cancelled(work, stop.args)
         except Exception as error:
@@ -515,7 +509,7 @@ class RunningTurns:
 
     async def _run_within_limits(self, work: TurnWork) -> ACEOutput:
         """Run the turn while its lease holds and its time has not run out."""
-        graph = self._unkept_graph if work.temporary else self._graph
+        graph = self._unkept_graph if work.temporary else self.graph
         run = asyncio.create_task(run_turn(graph, work))
         alarms = {asyncio.create_task(self._raise_at_timeout())}
         if not work.temporary:
@@ -529,14 +523,14 @@ class RunningTurns:
             await asyncio.gather(run, *alarms, return_exceptions=True)
 
     async def _raise_at_timeout(self) -> ACEOutput:
-        await self._clock.sleep(self._settings.server_timeout)
+        await self.clock.sleep(self.settings.server_timeout)
         raise RequestRefused(504, "timeout", "the answer took too long: try again, or ask something shorter")
 
     async def _raise_at_lost_lease(self, turn: AcceptedTurn) -> ACEOutput:
         while True:
-            await self._clock.sleep(LEASE_SECONDS / 3)
+            await self.clock.sleep(LEASE_SECONDS / 3)
             try:
-                held = await self._conversations.renew(turn)
+                held = await self.conversations.renew(turn)
             except StoreError as error:
                 logger.warning("[ACE Server] a lease could not be renewed: %s", error)
                 continue
@@ -551,8 +545,8 @@ class RunningTurns:
         Raises RequestRefused when the learner was forgotten while the turn was being stored.
         """
         try:
-            await trim_history(self._graph, turn, output, self._settings.conversation_messages)
-            ours = await self._conversations.finish(turn, unsaved_of(turn, output), answered=True)
+            await trim_history(self.graph, turn, output, self.settings.conversation_messages)
+            ours = await self.conversations.finish(turn, unsaved_of(turn, output), answered=True)
             learned = output.get("learning")
             forgotten = not ours and learned and await self._undo_if_forgotten(turn, learned["turn_id"])
         except Exception as error:
@@ -568,10 +562,10 @@ class RunningTurns:
         Such a learner was forgotten while the turn was being stored. A commit that begins a learner's memory
         can't notice that: the memory is as empty after the forgetting as it was before the first turn.
         """
-        if await self._conversations.of(turn.learner_id):
+        if await self.conversations.of(turn.learner_id):
             return False
-        known = await self._store.turns(turn.learner_id, 2)
-        return [record.turn_id for record in known] == [turn_id] and await self._store.forget(turn.learner_id)
+        known = await self.store.turns(turn.learner_id, 2)
+        return [record.turn_id for record in known] == [turn_id] and await self.store.forget(turn.learner_id)
 
     async def _end_failed(self, work: TurnWork, error: Exception) -> None:
         turn, shown = work.turn, http_error_for(error)
@@ -579,8 +573,8 @@ class RunningTurns:
             logger.warning("[ACE Server] a turn failed: %s: %s", shown.code, error_location(error))
         if not work.temporary:
             if shown.code not in _OF_ANOTHER_SERVER:
-                await self._log_failure(remove_question(self._graph, turn))
-            await self._log_failure(self._conversations.abandon(turn))
+                await self._log_failure(remove_question(self.graph, turn))
+            await self._log_failure(self.conversations.abandon(turn))
         work.live.fail(shown)
 
     async def _log_failure(self, step: Awaitable[object]) -> None:
@@ -595,8 +589,8 @@ class RunningTurns:
 
         The router awaits what is loaded here (`ServedContext.loading`), so the memory is read once.
         """
-        known = self._snapshots.get(learner_id)
-        loading = asyncio.ensure_future(self._store.load(learner_id, known=known))
+        known = self.snapshots.get(learner_id)
+        loading = asyncio.ensure_future(self.store.load(learner_id, known=known))
         loading.add_done_callback(_retrieve_exception)
         return loading
 
@@ -607,7 +601,7 @@ class RunningTurns:
             live.fail(_forgotten() if forgotten else _stopping())
             return
         try:
-            await (self._conversations.finish(turn) if forgotten else self._conversations.release(turn))
+            await (self.conversations.finish(turn) if forgotten else self.conversations.release(turn))
         except Exception as error:
             logger.warning("[ACE Server] a stopped turn keeps its lease: %s", type(error).__name__)
         live.fail(_forgotten() if forgotten else _left_to_next_server())
