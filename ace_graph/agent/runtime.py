@@ -28,7 +28,10 @@ from ace_graph.memory.stores.base import checked_learner_id
 
 logger = logging.getLogger("ace_graph")
 _STEPS_TO_ANSWER = 2
-"""router -> planner -> solver, or, after the first answer, solver -> critic -> solver."""
+"""router -> planner -> solver, or, after the first answer, solver -> critic -> solver.
+
+A graph with a node between these breaks it.
+"""
 
 
 @dataclass(frozen=True)

@@ -86,13 +86,22 @@ def table_of_all(file: str) -> Mapping[str, str]:
 @cache
 def words(language: str, file: str, name: str) -> frozenset[str]:
     """Return the words of a text of a table, without case."""
-    return frozenset(table(language, file)[name].casefold().split())
+    return frozenset(_text(language, file, name).casefold().split())
 
 
 @cache
 def phrases(language: str, file: str, name: str) -> tuple[str, ...]:
     """Return the lines of a text of a table."""
-    return tuple(line.strip() for line in table(language, file)[name].splitlines() if line.strip())
+    return tuple(line.strip() for line in _text(language, file, name).splitlines() if line.strip())
+
+
+def _text(language: str, file: str, name: str) -> str:
+    found = table(language, file)
+    if name not in found:
+        raise KeyError(
+            f"{language}/{file}.toml lacks {name!r}: add it; a table may be missing, a text in it may not"
+        )
+    return found[name]
 
 
 def _word_list(language: str, file: str) -> frozenset[str]:

@@ -1,10 +1,13 @@
 from .base import (
+    ContentStore as ContentStore,
     KeyedStore as KeyedStore,
     LearnerExport as LearnerExport,
     Store as Store,
+    StoredVersion as StoredVersion,
     TIMEOUT as TIMEOUT,
     Timeouts as Timeouts,
     VectorChange as VectorChange,
+    checked_learner_id as checked_learner_id,
     random_token as random_token,
 )
 from .cache import SnapshotCache as SnapshotCache

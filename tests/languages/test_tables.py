@@ -139,7 +139,8 @@ def test_every_folder_is_listed_and_english_wins_ties() -> None:
 
 @pytest.mark.parametrize("language", every_language())
 def test_a_language_lacks_what_is_named_here(language: str) -> None:
-    assert _lacking(language) == LACKS.get(language, [])
+    lacking = _lacking(language)
+    assert lacking == LACKS.get(language, []), f"what {language} lacks: {lacking}"
 
 
 @pytest.mark.parametrize("language", every_language())

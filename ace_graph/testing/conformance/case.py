@@ -118,7 +118,11 @@ class Case:
     async def __call__(self, subject: StoreUnderTest) -> None:
         if not __debug__:
             raise UsageError("python -O drops the checks of the conformance suite: run it without -O")
-        await self.check(subject)
+        try:
+            await self.check(subject)
+        except Exception as error:
+            error.add_note(f"the store breaks {self}: {self.sentence}")
+            raise
 
 
 def cases(*verbs: str) -> tuple[Case, ...]:
