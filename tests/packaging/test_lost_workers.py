@@ -26,17 +26,7 @@ def test_a_worker_that_dies_is_a_failed_test_and_the_rest_runs(tmp_path: Path) -
     plugins = ("xdist", "schemathesis.pytest.plugin", "tests.plugins.lost_workers", "no:cacheprovider")
     command = [sys.executable, "-m", "pytest", *(f"-p{name}" for name in plugins)]
     told = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-n",
-            "2",
-            *(f"-p{name}" for name in plugins),
-            "--rootdir",
-            tmp_path,
-            tmp_path,
-        ],
+        [*command, "-n", "2", "--rootdir", tmp_path, tmp_path],
         cwd=ROOT,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # but for those that it is about
         capture_output=True,
