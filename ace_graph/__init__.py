@@ -71,42 +71,30 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ACEContext": "ace_graph.agent.context",
-    "AceError": "ace_graph.base.errors",
-    "ACEGraph": "ace_graph.graph",
-    "ACEInput": "ace_graph.agent.state",
-    "ACEOutput": "ace_graph.agent.state",
-    "build_ace_graph": "ace_graph.graph",
-    "make_graph": "ace_graph.graph",
-    "PlaybookRetriever": "ace_graph.agent.retriever",
-    "PlaybookStoreView": "ace_graph.agent.retriever",
-    "Settings": "ace_graph.base.settings",
-    "Store": "ace_graph.memory.stores.base",
-    "commit_unsaved": "ace_graph.memory.stores.memories",
-    "memories": "ace_graph.memory.stores.memories",
-    "remember": "ace_graph.memory.stores.memories",
-    "open_store": "ace_graph.stores",
-    "PendingOutcome": "ace_graph.learning.worker",
-    "learn_pending": "ace_graph.learning.worker",
-    "Worker": "ace_graph.learning.worker",
-    "build_worker": "ace_graph.learning.worker",
-    "batch_reflect": "ace_graph.learning.batch_reflection",
-    "curate": "ace_graph.learning.curate_reflections",
-    "extract_patterns": "ace_graph.learning.batch_reflection",
-    "Completion": "ace_graph.learning.trajectories",
-    "start_trajectory": "ace_graph.learning.trajectories",
-    "log_step": "ace_graph.learning.trajectories",
-    "complete_trajectory": "ace_graph.learning.trajectories",
-    "TaskResult": "ace_graph.learning.execution",
-    "execute_with_learning": "ace_graph.learning.execution",
-    "give_feedback": "ace_graph.learning.trajectory_feedback",
+    "agent.context": ("ACEContext",),
+    "base.errors": ("AceError",),
+    "graph": ("ACEGraph", "build_ace_graph", "make_graph"),
+    "agent.state": ("ACEInput", "ACEOutput"),
+    "agent.retriever": ("PlaybookRetriever", "PlaybookStoreView"),
+    "base.settings": ("Settings",),
+    "memory.stores.base": ("Store",),
+    "memory.stores.memories": ("commit_unsaved", "memories", "remember"),
+    "stores": ("open_store",),
+    "learning.worker": ("PendingOutcome", "learn_pending", "Worker", "build_worker"),
+    "learning.batch_reflection": ("batch_reflect", "extract_patterns"),
+    "learning.curate_reflections": ("curate",),
+    "learning.trajectories": ("Completion", "start_trajectory", "log_step", "complete_trajectory"),
+    "learning.execution": ("TaskResult", "execute_with_learning"),
+    "learning.trajectory_feedback": ("give_feedback",),
 }
+"""The module of each name that is not in `memory`."""
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES.get(name, "ace_graph.memory")), name)
+    home = next((home for home, names in _HOMES.items() if name in names), "memory")
+    return getattr(import_module(f"{__name__}.{home}"), name)
 
 
 def __dir__() -> list[str]:

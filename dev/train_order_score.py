@@ -35,7 +35,10 @@ _FIELDS = re.compile(r"\t| \| |^[A-Za-z0-9?=~+-]{1,2}:? ")
 _SENTENCE_OR_PARAGRAPH = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 _HEAD = """\
 # The weights of the learned score (ace_graph.memory.screening.order_score), made by dev/train_order_score.py
-# of {texts} texts. A feature, its weight, and its inverse document frequency; = is the bias.
+# of {texts} texts.
+#
+# Format: a feature, its weight and its inverse document frequency, with tabs between; = is the bias.
+
 """
 
 
@@ -84,7 +87,7 @@ def judge(examples: Sequence[Example]) -> None:
     print("file mark texts", *thresholds, sep="\t")
     for file in dict.fromkeys(each.file for each in examples):
         table = learn([each for each in examples if each.file != file])
-        score = order_score.scorer(table.splitlines()[2:])
+        score = order_score.scorer(line for line in table.splitlines() if line[:1] not in ("", "#"))
         for mark in "!.~":
             scores = [score(plain(each.text)) for each in examples if (each.file, each.mark) == (file, mark)]
             if scores:

@@ -149,23 +149,19 @@ def _power(base: Fraction, exponent: Fraction, notation: Notation) -> Fraction:
     if base == 0 and exponent < 0:
         raise NoValue("division by zero has no result")
     if exponent.denominator != 1:
-        return _root(base, exponent, notation)
+        # A power such as 2 ** 0.5, to the precision of a float
+        if not notation.roots:
+            raise NoValue("only whole powers can be worked out exactly")
+        if base < 0:
+            raise NoValue("a negative number has no such power among the real numbers")
+        try:
+            return Fraction(str(float(base) ** float(exponent)))
+        except (OverflowError, ValueError):
+            raise NoValue("the power is too big") from None
     size = _bits(base)
     if abs(exponent) > notation.exponent or (size > 1 and size * abs(exponent) > 2 * notation.bits):
         raise NoValue("the power is too big")
     return base ** int(exponent)
-
-
-def _root(base: Fraction, exponent: Fraction, notation: Notation) -> Fraction:
-    """A power such as 2 ** 0.5, to the precision of a float."""
-    if not notation.roots:
-        raise NoValue("only whole powers can be worked out exactly")
-    if base < 0:
-        raise NoValue("a negative number has no such power among the real numbers")
-    try:
-        return Fraction(str(float(base) ** float(exponent)))
-    except (OverflowError, ValueError):
-        raise NoValue("the power is too big") from None
 
 
 def _bounded(value: Fraction, notation: Notation) -> Fraction:

@@ -87,7 +87,8 @@ def infer_topic(text: str) -> str | None:
 @lru_cache(maxsize=8)
 def _topic_of(text: str) -> str | None:
     """Return the topic; cached because a turn asks for that of its question several times."""
-    plain = re.sub(_NOT_A_FRACTION, " ", _plain(text))
+    # The beginning of a text, case-folded, with single spaces
+    plain = re.sub(_NOT_A_FRACTION, " ", " ".join(fold(text[:_MAX_CHARS]).casefold().split()))
     rules = _topic_rules(re.search(_ABOUT_FRACTIONS, plain) is not None)
     return next((topic for topic, rule in rules if rule.search(plain)), None)
 
@@ -130,11 +131,6 @@ def _is_imperative(plain: str) -> bool:
             return False
         plain = plain[lead.end() :]
     return False
-
-
-def _plain(text: str) -> str:
-    """Return the beginning of a text, case-folded, with single spaces."""
-    return " ".join(fold(text[:_MAX_CHARS]).casefold().split())
 
 
 @lru_cache(maxsize=1)

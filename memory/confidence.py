@@ -53,7 +53,8 @@ def confidence(evidence: Iterable[Support], now: datetime, stated: Stated | None
     sums = [0.0, 0.0]
     for each in evidence:
         if stated is None or each.at > stated.at:
-            share = each.trajectories * _weight(each.at, now)
+            days = max(0.0, (now - each.at).total_seconds()) / _DAY
+            share = each.trajectories * math.pow(0.5, days / HALF_LIFE_DAYS)
             sums[0] += share
             sums[1] += share * each.value
     if not sums[0]:
@@ -152,11 +153,6 @@ def _earlier_votes(bullet: Bullet, voted: list[Verdict]) -> Iterator[Support]:
     ):
         if count > 0:
             yield Support(value, bullet.updated_at, count)
-
-
-def _weight(at: datetime, now: datetime) -> float:
-    days = max(0.0, (now - at).total_seconds()) / _DAY
-    return math.pow(0.5, days / HALF_LIFE_DAYS)
 
 
 # What a learner's playbook has been worth (document 004, 2.2 and 2.3): its use, and the work behind it.

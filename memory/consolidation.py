@@ -77,7 +77,18 @@ def find_groups(playbook: Playbook, bullets: Iterable[Bullet], similarity: float
 
     `similarity` (0-1) is what two texts need to count as the same. The order of the bullets changes nothing.
     """
-    candidates = _candidates(playbook, bullets, similarity)
+    ordered = sorted(bullets, key=_information)
+    wanted = {bullet.id for bullet in ordered}
+    close: dict[str, set[str]] = {name: set() for name in wanted}
+    for bullet in ordered:
+        near = {
+            *playbook.hashes.get(bullet.content_hash, ()),
+            *playbook.index.nominate(bullet.content, _NOMINATED),
+        }
+        for name in (near & wanted) - {bullet.id}:
+            close[bullet.id].add(name)
+            close[name].add(bullet.id)
+    candidates = _Candidates(playbook, tuple(ordered), similarity, close)
     by_rules = _grouped(candidates, set(), _same, MAX_GROUP)
     taken = {name for members in by_rules for name in (bullet.id for bullet in members)}
     for_model = _grouped(candidates, taken, _alike, MAX_PROPOSED)
@@ -90,21 +101,6 @@ def find_groups(playbook: Playbook, bullets: Iterable[Bullet], similarity: float
 def similar_groups(playbook: Playbook, similarity: float = 0.9) -> tuple[tuple[str, ...], ...]:
     """Return the ids of bullets that could be one, group by group, of a whole playbook."""
     return tuple(group.ids for group in find_groups(playbook, playbook.bullets(), similarity))
-
-
-def _candidates(playbook: Playbook, bullets: Iterable[Bullet], similarity: float) -> _Candidates:
-    ordered = sorted(bullets, key=_information)
-    wanted = {bullet.id for bullet in ordered}
-    close: dict[str, set[str]] = {name: set() for name in wanted}
-    for bullet in ordered:
-        near = {
-            *playbook.hashes.get(bullet.content_hash, ()),
-            *playbook.index.nominate(bullet.content, _NOMINATED),
-        }
-        for name in (near & wanted) - {bullet.id}:
-            close[bullet.id].add(name)
-            close[name].add(bullet.id)
-    return _Candidates(playbook, tuple(ordered), similarity, close)
 
 
 def _information(bullet: Bullet) -> tuple[int, int, str, str]:
@@ -387,7 +383,10 @@ def planned_group(
     outlook: Outlook, group: Group, text: str, keep_above: float
 ) -> PlannedGroup | RefusedGroup:
     """Return the group with this text, or why it is refused: by the operation, or by its questions."""
-    originals = _originals(outlook, group.bullets)
+    # The bullets that earlier merges made these of, as far as they are kept
+    names = dict.fromkeys(name for bullet in group.bullets for name in sorted(merged_away(bullet)))
+    found = (outlook.originals(name) for name in names)
+    originals = [bullet for bullet in found if bullet is not None]
     operation = Consolidate(
         sources=tuple(Source(bullet_id=b.id, content_hash=b.content_hash) for b in group.bullets),
         content=text,
@@ -405,13 +404,6 @@ def planned_group(
     if figures.lowered:
         return RefusedGroup(group.ids, f"its questions would find less: {figures}")
     return PlannedGroup(group, operation, figures)
-
-
-def _originals(outlook: Outlook, bullets: Iterable[Bullet]) -> list[Bullet]:
-    """The bullets that earlier merges made these of, as far as they are kept."""
-    names = dict.fromkeys(name for bullet in bullets for name in sorted(merged_away(bullet)))
-    found = (outlook.originals(name) for name in names)
-    return [bullet for bullet in found if bullet is not None]
 
 
 def _effect(outlook: Outlook, operations: Sequence[Consolidate]) -> Effect:

@@ -81,7 +81,9 @@ def _plain(text: str) -> str:
 
 def _signed(text: str) -> Iterator[_Piece]:
     """Yield the numbers with their signs and percent signs."""
-    for piece in _mixed(text, _pieces(text)):
+    # Yield the pieces, a whole number and the proper fraction behind it as one
+    # Yield whole numbers, decimals and fractions with their places
+    for piece in _joined(text, _joined(text, _numbers(text), _fraction), _mixed_number):
         if not _stands_alone(text, piece):
             continue
         sign, percent = _sign(text, piece.start), _PERCENT.match(text, piece.end)
@@ -112,16 +114,6 @@ def _sign(text: str, start: int) -> str:
 def _in_word(char: str) -> bool:
     """Whether a character beside digits makes them no number; those of scripts without spaces do not."""
     return char == "_" or (char.isalnum() and (char in _MYRIADS or not is_spaceless(char)))
-
-
-def _mixed(text: str, pieces: Iterator[_Piece]) -> Iterator[_Piece]:
-    """Yield the pieces, a whole number and the proper fraction behind it as one."""
-    return _joined(text, pieces, _mixed_number)
-
-
-def _pieces(text: str) -> Iterator[_Piece]:
-    """Yield whole numbers, decimals and fractions with their places."""
-    return _joined(text, _numbers(text), _fraction)
 
 
 def _joined(text: str, pieces: Iterable[_Piece], join: _Join) -> Iterator[_Piece]:

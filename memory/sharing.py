@@ -350,7 +350,16 @@ def _permitted(
             _check_seen(operation.bullet_ids, playbook, seen, refs)
             return operation.model_copy(update={"force": False})
         case Reset():
-            return _replaced(operation, playbook, seen)
+            # What is not seen stays, what is put back unchanged stays as it is stored, the rest is new
+            hidden = {key: bullet for key, bullet in playbook.entries.items() if key not in seen}
+            number = max([playbook.next_id, *(1 + id_number(bullet.id) for bullet in operation.bullets)])
+            new = list[Bullet]()
+            for bullet in operation.bullets:
+                if bullet.id in hidden:
+                    renamed = bullet.model_copy(update={"id": mint_id(bullet.section, number)})
+                    bullet, number = renamed, number + 1
+                new.append(_put_back(bullet, seen))
+            return Reset(bullets=(*hidden.values(), *new))
         case _:
             raise PlaybookForbidden(f"only the owner of a playbook can {operation.op} in it")
 
@@ -381,19 +390,6 @@ def _edited(update: Update) -> Update:
 def _check_section(section: str | None) -> None:
     if section in PROFILE_SECTIONS:
         raise PlaybookForbidden(f"the section {section} is about the owner: choose another one")
-
-
-def _replaced(reset: Reset, playbook: Playbook, seen: Mapping[str, Bullet]) -> Reset:
-    """What is not seen stays, what is put back unchanged stays as it is stored, the rest is new."""
-    hidden = {key: bullet for key, bullet in playbook.entries.items() if key not in seen}
-    number = max([playbook.next_id, *(1 + id_number(bullet.id) for bullet in reset.bullets)])
-    new = list[Bullet]()
-    for bullet in reset.bullets:
-        if bullet.id in hidden:
-            renamed = bullet.model_copy(update={"id": mint_id(bullet.section, number)})
-            bullet, number = renamed, number + 1
-        new.append(_put_back(bullet, seen))
-    return Reset(bullets=(*hidden.values(), *new))
 
 
 def _put_back(bullet: Bullet, seen: Mapping[str, Bullet]) -> Bullet:

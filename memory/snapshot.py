@@ -143,7 +143,10 @@ def touch(
     grown = after_touches(access.grown, (moved,))
     known = tuple(_judged(turn, verdicts, followed) for turn in access.recent_turns)
     turns = _with_turn(known, record, followed)
-    changed = _changed(access.recent_turns, (*known, *turns[-1:]) if record else known)
+    # The turns that are new or judged anew; each was None or another before
+    after = (*known, *turns[-1:]) if record else known
+    old, new = ({turn.turn_id: turn for turn in turns} for turns in (access.recent_turns, after))
+    changed = [(old.get(key), turn) for key, turn in new.items() if turn != old.get(key)]
     trial = _recounted(access.trial, changed)
     usage = recounted_usage(access.usage, changed, _use_of(record))
     before = {turn.turn_id for turn in turns if turn.analyzed}
@@ -199,12 +202,6 @@ def _judged(turn: RecentTurn, verdicts: Mapping[str, Verdict], followed: Collect
     if verdict == turn.verdict and voted == turn.followed:
         return turn
     return turn.model_copy(update={"verdict": verdict, "followed": voted})
-
-
-def _changed(before: Iterable[RecentTurn], after: Iterable[RecentTurn]) -> list[TurnChange]:
-    """The turns that are new or judged anew; each was None or another before."""
-    old, new = ({turn.turn_id: turn for turn in turns} for turns in (before, after))
-    return [(old.get(key), turn) for key, turn in new.items() if turn != old.get(key)]
 
 
 def _recounted(trial: Trial, changed: Iterable[TurnChange]) -> Trial:

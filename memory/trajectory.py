@@ -1,6 +1,6 @@
 """Changes of a trajectory's record: steps, completion, reflections, feedback, deletion.
 
-All of them are pure functions; a store applies them under the learner's lock (`memory.pending.Amend`).
+All of them are pure functions; a store applies them under the learner's lock (`memory.commit.Amend`).
 """
 
 from __future__ import annotations

@@ -114,7 +114,17 @@ def share_withheld(trial: Trial, rate: float, clock: int = GRACE) -> float:
     """
     if not rate:
         return 0.0
-    harm = _harm(trial)
+    # The probability that success is lower where unproven bullets were followed than where all were withheld
+    # (normal approximation)
+    shown = trial.with_right + trial.with_wrong
+    followed = trial.followed_right + trial.followed_wrong
+    right, wrong = trial.followed_right, trial.followed_wrong
+    if followed < _FOLLOWED_SHARE * shown:
+        right, wrong = trial.with_right, trial.with_wrong
+    a, b = right + _PRIOR_WITH[0], wrong + _PRIOR_WITH[1]
+    c, d = trial.without_right + _PRIOR_WITHOUT[0], trial.without_wrong + _PRIOR_WITHOUT[1]
+    spread = sqrt(_variance(a, b) + _variance(c, d))
+    harm = NormalDist().cdf((c / (c + d) - a / (a + b)) / spread)
     usual = rate * min(1.0, max(_STILL_MEASURED, harm / _CLEAR)) if clock >= GRACE else 0.0
     doubt = min(1.0, max(0.0, (harm - _DOUBT) / (_DISTRUST - _DOUBT)))
     return max(usual, usual + (1 - EXPLORED - usual) * doubt)
@@ -162,20 +172,6 @@ def lift(trial: Trial) -> Lift | None:
     low = p - q - sqrt((p - p_low) ** 2 + (q_high - q) ** 2)
     high = p - q + sqrt((p_high - p) ** 2 + (q - q_low) ** 2)
     return Lift(p, q, p - q, low, high, first, second)
-
-
-def _harm(trial: Trial) -> float:
-    """The probability that success is lower where unproven bullets were followed than where all were withheld
-    (normal approximation)."""
-    shown = trial.with_right + trial.with_wrong
-    followed = trial.followed_right + trial.followed_wrong
-    right, wrong = trial.followed_right, trial.followed_wrong
-    if followed < _FOLLOWED_SHARE * shown:
-        right, wrong = trial.with_right, trial.with_wrong
-    a, b = right + _PRIOR_WITH[0], wrong + _PRIOR_WITH[1]
-    c, d = trial.without_right + _PRIOR_WITHOUT[0], trial.without_wrong + _PRIOR_WITHOUT[1]
-    spread = sqrt(_variance(a, b) + _variance(c, d))
-    return NormalDist().cdf((c / (c + d) - a / (a + b)) / spread)
 
 
 def _variance(a: float, b: float) -> float:

@@ -43,7 +43,7 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
     if wants_revision(result, attempt, state["plan"]):
         return {"result": result, "messages": _taken_back(state, attempt["answer_id"])}
     if not attempt["streamed"]:
-        push_text(attempt["answer"], attempt["answer_id"], run)
+        push_text(attempt["answer"], attempt["answer_id"], run.listener)
     return {"result": result}
 
 

@@ -1,1 +1,5 @@
 """What the nodes work with: state, resources, reasoning, models, tools, embeddings, the offline tutor."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -217,11 +217,7 @@ def build_resources(**given: Unpack[ResourceOptions]) -> Resources:
         new_id=given.get("new_id"),
         cache=given.get("snapshots") or SnapshotCache(),
     )
-    return _checked(resources)
-
-
-def _checked(resources: Resources) -> Resources:
-    """Return the resources. Raises ConfigurationError where the store can't do what they are to do."""
+    # The resources. Raises ConfigurationError where the store can't do what they are to do
     check_learning(resources.learning, resources)
     return resources
 

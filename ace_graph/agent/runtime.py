@@ -111,7 +111,8 @@ def run_for(resources: Resources, context: ACEContext, runtime: Runtime[ACEConte
         context = context.model_copy(update={"learner_id": learner_id})
         runtime = runtime.override(context=context)
     run = Run(resources, context, learner_id, runtime)
-    check_learning(run.learning, resources)
+    if run.learning == "background":
+        check_learning(run.learning, resources)
     return run
 
 

@@ -11,7 +11,7 @@ import os
 import re
 import socket
 import warnings
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager
 from importlib import import_module
@@ -86,17 +86,13 @@ class InProcess:
                 for item in items:
                     take(await work(item))
 
-            await _run_workers(work_on_next, concurrency)
-
-
-async def _run_workers(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:
-    """Run `workers` copies of `work` at once; the first error ends the others and is raised alone."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(work())
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+            # Run `workers` copies of `work` at once; the first error ends the others and is raised alone
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(concurrency):
+                        group.create_task(work_on_next())
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
 
 
 # The executor that `--on` names.

@@ -8,6 +8,7 @@ written, so that a table can be corrected without reading code. What depends on 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -18,6 +19,9 @@ from typing import cast
 
 PACKAGES = ("ace_graph.memory.languages", "ace_graph.memory.screening", "ace_graph.memory.similarity")
 """The packages whose tables a turn needs."""
+
+
+_NAMED = re.compile(r"^(?://|--) ([A-Z_]+)\n(?:(?://|--) .*\n)*", re.MULTILINE)
 
 
 def preload(packages: Iterable[str] = PACKAGES) -> None:
@@ -52,6 +56,16 @@ def read_toml(package: str, path: str) -> Mapping[str, object]:
 def word_sets(package: str, path: str) -> Mapping[str, str]:
     """Return the texts of a TOML file that holds nothing else, by name."""
     return cast("Mapping[str, str]", read_toml(package, path))
+
+
+@cache
+def named_texts(package: str, file: str) -> Mapping[str, str]:
+    """Return the texts of a file of SQL or Cypher in a package's folder, by their names.
+
+    A name stands alone in a comment before its text; comments right behind it are about the text.
+    """
+    _, *named = _NAMED.split(files(package).joinpath(file).read_text("utf-8"))
+    return MappingProxyType(dict(zip(named[::2], named[1::2], strict=True)))
 
 
 def groups(table: str) -> list[list[str]]:

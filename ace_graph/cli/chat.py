@@ -128,7 +128,25 @@ def chat(
         stack, lines = AsyncExitStack(), QuestionReader()
         try:
             conversation, first = runner.run(_begin(lines, options, stack))
-            failed = _loop(conversation, first, lines, runner.run, debug=call.debug)
+            # Answer one question after the other; return whether one failed
+            failed, line = False, first
+            while line is not None and (text := line.strip()) not in ("/quit", "/exit"):
+                try:
+                    if text:
+                        runner.run(conversation.take(text))
+                except KeyboardInterrupt:
+                    console().print("\nstopped; the conversation goes on without this question", style="dim")
+                except DailyTokensUsed as error:
+                    failed = True
+                    console().print(f"{error}.", soft_wrap=not sys.stdout.isatty())
+                except Exception as error:
+                    failed = True
+                    if call.debug:
+                        traceback.print_exc()
+                    print_notice(
+                        str(error) if isinstance(error, AceError) else f"{type(error).__name__}: {error}"
+                    )
+                line = lines.next()
         finally:
             runner.run(stack.aclose())
     return int(failed and not sys.stdin.isatty())
@@ -165,26 +183,3 @@ async def ask_while_opening(
         asking.cancel()
         with suppress(asyncio.CancelledError):
             await asking
-
-
-def _loop(
-    conversation: ChatLoop, first: str | None, lines: QuestionReader, run: Runner, *, debug: bool
-) -> bool:
-    """Answer one question after the other; return whether one failed."""
-    failed, line = False, first
-    while line is not None and (text := line.strip()) not in ("/quit", "/exit"):
-        try:
-            if text:
-                run(conversation.take(text))
-        except KeyboardInterrupt:
-            console().print("\nstopped; the conversation goes on without this question", style="dim")
-        except DailyTokensUsed as error:
-            failed = True
-            console().print(f"{error}.", soft_wrap=not sys.stdout.isatty())
-        except Exception as error:
-            failed = True
-            if debug:
-                traceback.print_exc()
-            print_notice(str(error) if isinstance(error, AceError) else f"{type(error).__name__}: {error}")
-        line = lines.next()
-    return failed

@@ -203,9 +203,19 @@ class PlaybookGuide:
         elif verb == "search" and rest:
             self._list(snapshot, BulletFilter(words=rest))
         elif verb == "why" and rest:
-            self._why(snapshot, rest)
+            found = lineage_of(snapshot.playbook, self._id_of(rest))
+            if found is None:
+                raise ChangeRefused(f"{rest}: there is no such item: /playbook lists them")
+            for line in _reasons(found, snapshot.access.last_used(found.bullet.id)):
+                console().print(line)
         elif verb in ("pin", "unpin", "remove") and rest:
-            await self._change(snapshot, verb, rest)
+            bullet = snapshot.playbook.get_bullet(self._id_of(rest))
+            if bullet is None or bullet.status != "active":
+                raise ChangeRefused(f"{rest}: there is no such item: /playbook lists them")
+            operation, inverse, confirmation = _operations(verb, bullet)
+            await self._commit(snapshot, operation, f"/playbook {verb}")
+            self._undo.append((bullet.id, inverse))
+            console().print(f"{confirmation}: {printable(bullet.advice)} (/playbook undo takes it back)")
         elif verb == "undo":
             await self._take_back(snapshot)
         else:
@@ -224,20 +234,6 @@ class PlaybookGuide:
             out.print(f"     and {len(found) - _PAGE} more: /playbook search WORDS finds them")
         out.print("/playbook why N, pin N, remove N, search WORDS, undo", style="dim")
 
-    def _why(self, snapshot: Snapshot, name: str) -> None:
-        found = lineage_of(snapshot.playbook, self._id_of(name))
-        if found is None:
-            raise ChangeRefused(f"{name}: there is no such item: /playbook lists them")
-        for line in _reasons(found, snapshot.access.last_used(found.bullet.id)):
-            console().print(line)
-
-    async def _change(self, snapshot: Snapshot, verb: str, name: str) -> None:
-        bullet = self._bullet(snapshot, name)
-        operation, inverse, confirmation = _operations(verb, bullet)
-        await self._commit(snapshot, operation, f"/playbook {verb}")
-        self._undo.append((bullet.id, inverse))
-        console().print(f"{confirmation}: {printable(bullet.advice)} (/playbook undo takes it back)")
-
     async def _take_back(self, snapshot: Snapshot) -> None:
         if not self._undo:
             raise ChangeRefused("there is nothing to undo: only pins and removals of this chat can be undone")
@@ -249,12 +245,6 @@ class PlaybookGuide:
     async def _commit(self, snapshot: Snapshot, operation: Operation, reason: str) -> None:
         delta = by_command(reason).delta(operation)
         await commit_checked(self._store, self._learner, delta, snapshot, refused)
-
-    def _bullet(self, snapshot: Snapshot, name: str) -> Bullet:
-        bullet = snapshot.playbook.get_bullet(self._id_of(name))
-        if bullet is None or bullet.status != "active":
-            raise ChangeRefused(f"{name}: there is no such item: /playbook lists them")
-        return bullet
 
     def _id_of(self, name: str) -> str:
         number = int(name) if name.isascii() and name.isdigit() and len(name) < 4 else 0

@@ -25,7 +25,6 @@ from ace_graph.cli.command import Call, command
 from ace_graph.cli.terminal import console, counted, learning_summary, printable
 
 if TYPE_CHECKING:
-    from ace_graph.agent.state import ACEOutput
     from ace_graph.base.settings import Settings
     from ace_graph.cli.conversation import Agent, ChatSession
 
@@ -158,18 +157,14 @@ async def _play_session(out: Console, agent: Agent, session: Iterable[Message]) 
         done = await conversation.ask(message.text, pieces.append, message.truth)
         for line in "".join(pieces).splitlines():
             out.print(_INDENT + printable(line), soft_wrap=True)
-        for note in await _notes(conversation, done, message):
+        # What was in the prompt, the verdict, and what was learned
+        result, learning = done.get("result"), done.get("learning")
+        notes: list[str] = []
+        if result is not None:
+            notes.append(f"in the prompt: {', '.join(result['injected']) or 'no bullet'}")
+            if message.truth is not None:
+                notes.append(f"the right answer is {message.truth}: verdict {result['verdict']}")
+        if learning is not None:
+            notes.append(learning_summary(learning, (await conversation.snapshot()).playbook))
+        for note in notes:
             out.print(_INDENT + note, style="dim", soft_wrap=True)
-
-
-async def _notes(conversation: ChatSession, done: ACEOutput, message: Message) -> list[str]:
-    """Return what was in the prompt, the verdict, and what was learned."""
-    result, learning = done.get("result"), done.get("learning")
-    notes: list[str] = []
-    if result is not None:
-        notes.append(f"in the prompt: {', '.join(result['injected']) or 'no bullet'}")
-        if message.truth is not None:
-            notes.append(f"the right answer is {message.truth}: verdict {result['verdict']}")
-    if learning is not None:
-        notes.append(learning_summary(learning, (await conversation.snapshot()).playbook))
-    return notes

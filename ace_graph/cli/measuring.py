@@ -53,7 +53,8 @@ from ace_graph.training.evaluation import (
 from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep
 from ace_graph.training.options import AdaptationOptions
 from ace_graph.training.options import Progress as AdaptationProgress
-from ace_graph.training.samples import Environment, Outcome, RowFile, Sample, Task, task_named
+from ace_graph.training.samples import Environment, Outcome, RowFile, Sample
+from ace_graph.training.scoring import Task, task_named
 from ace_graph.training.statistics import paired, paired_gain, share_interval
 
 Run = Callable[[AdaptationOptions], Awaitable[AdaptationResult]]
@@ -133,11 +134,6 @@ def _run(call: Call, given: RunOptions, task: Task, data: dict[str, RowFile], ru
     if given.input_price is not None or given.output_price is not None:
         prices = Prices(given.input_price or 0.0, given.output_price or 0.0)
     write_results(given.out, report(adapted, unit=task.unit, prices=prices, data=data))
-    _print_results(adapted, given.out)
-    return 0
-
-
-def _print_results(adapted: AdaptationResult, out: Path) -> None:
     rows = {adapted.measured_on: adapted.measured, **adapted.controls}
     width = max(map(len, rows))
     for name, measured in rows.items():
@@ -147,7 +143,8 @@ def _print_results(adapted: AdaptationResult, out: Path) -> None:
         low, high = gain.interval
         p_value = paired(adapted.measured.pairs(control)).p_value
         print_line(f"gain over {name}: {gain.value:+.1%} ({low:+.1%} to {high:+.1%}), p = {p_value:.3g}")
-    print_line(f"{counted(len(adapted.playbook), 'bullet')}: {out / 'playbook.json'}")
+    print_line(f"{counted(len(adapted.playbook), 'bullet')}: {given.out / 'playbook.json'}")
+    return 0
 
 
 def _accuracy_of(measured: Accuracy) -> str:
@@ -307,23 +304,19 @@ def _side_options(given: Mapping[str, str], concurrency: int) -> AdaptationOptio
         )
     try:
         context = ACEContext.model_validate({name: _value(value) for name, value in fields.items()})
-        settings = _settings(variables)
+        # The settings of the environment with these variables in their place
+        named: dict[str, Any] = {  # Any: texts and a path, which Settings checks
+            name if not name.startswith("ACE_") else name.removeprefix("ACE_").lower(): value
+            for name, value in variables.items()
+        }
+        named["_env_file"] = ENV_FILE
+        settings = Settings(**named)
     except ValidationError as error:
         detail = error.errors(include_input=False, include_url=False)[0]
         raise UsageError(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}") from error
     return AdaptationOptions(
         settings=settings, context=context, mode=given.get("mode", "cot"), concurrency=concurrency
     )
-
-
-def _settings(variables: dict[str, str]) -> Settings:
-    """The settings of the environment with these variables in their place."""
-    named: dict[str, Any] = {  # Any: texts and a path, which Settings checks
-        name if not name.startswith("ACE_") else name.removeprefix("ACE_").lower(): value
-        for name, value in variables.items()
-    }
-    named["_env_file"] = ENV_FILE
-    return Settings(**named)
 
 
 def _value(text: str) -> object:

@@ -201,7 +201,15 @@ def show(
     ace-graph playbook show --json | jq '.bullets[].content'
     """
     if of_template is not None:
-        _show_template(call, template(of_template))
+        found = template(of_template)
+        bullets = [bullet.model_dump(mode="json", exclude_defaults=True) for bullet in found.bullets]
+        lines = list[str]()
+        for section in dict.fromkeys(bullet.section for bullet in found.bullets):
+            lines.append(f"## {section}")
+            for bullet in found.bullets:
+                if bullet.section == section:
+                    lines.append(f"- {AVOID if bullet.polarity == 'anti_pattern' else ''}{bullet.content}")
+        call.answer({**_template_json(found), "bullets": bullets}, lines)
         return
     if bullet_id is not None:
         _show_bullet(call, bullet_id)
@@ -249,17 +257,6 @@ def _load(call: Call) -> tuple[Snapshot, Policy]:
         return await target.load(), store.policy
 
     return call.on_playbook(job)
-
-
-def _show_template(call: Call, found: Template) -> None:
-    bullets = [bullet.model_dump(mode="json", exclude_defaults=True) for bullet in found.bullets]
-    lines = list[str]()
-    for section in dict.fromkeys(bullet.section for bullet in found.bullets):
-        lines.append(f"## {section}")
-        for bullet in found.bullets:
-            if bullet.section == section:
-                lines.append(f"- {AVOID if bullet.polarity == 'anti_pattern' else ''}{bullet.content}")
-    call.answer({**_template_json(found), "bullets": bullets}, lines)
 
 
 def _template_json(found: Template) -> dict[str, object]:

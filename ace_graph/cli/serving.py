@@ -109,7 +109,14 @@ def token(
     Whoever has it is that learner until it expires; only another ACE_JWT_SECRET ends it before. --operator
     sets the claim that ACE_JWT_OPERATOR_CLAIM names.
     """
-    lasts = _read_duration(expires)
+    # A length of time such as 90s, 15m, 12h, 30d. Raises UsageError for anything else
+    number, unit = expires.strip()[:-1], expires.strip()[-1:]
+    known = unit in _UNITS and number.isascii() and number.isdigit() and len(number) <= _DIGITS
+    lasts = timedelta(**{_UNITS[unit]: int(number)}) if known else timedelta()
+    if not timedelta() < lasts <= _LONGEST:
+        raise UsageError(
+            f"--expires is a number and s, m, h or d, such as 12h or 30d, and not {expires[:20]!r}"
+        )
     settings = call.settings("WARNING")
     _check_installed(("jwt",), "server", "tokens need the packages of the web backend")
     from ace_graph.base.clock import utc_now
@@ -121,13 +128,3 @@ def token(
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _DIGITS = 6
 _LONGEST = timedelta(days=3_660)
-
-
-def _read_duration(text: str) -> timedelta:
-    """Return a length of time such as 90s, 15m, 12h, 30d. Raises UsageError for anything else."""
-    number, unit = text.strip()[:-1], text.strip()[-1:]
-    known = unit in _UNITS and number.isascii() and number.isdigit() and len(number) <= _DIGITS
-    lasts = timedelta(**{_UNITS[unit]: int(number)}) if known else timedelta()
-    if not timedelta() < lasts <= _LONGEST:
-        raise UsageError(f"--expires is a number and s, m, h or d, such as 12h or 30d, and not {text[:20]!r}")
-    return lasts

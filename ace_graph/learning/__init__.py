@@ -1,1 +1,5 @@
 """Learning: from a finished turn to a delta, by evidence, reflector, curator and patterns."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -105,14 +105,23 @@ async def batch_reflect(
     runs = await _completed_runs(store, learner_id, wanted)
     if len(runs) < min_trajectories:
         return NotEnough(len(runs), min_trajectories)
-    reflections = _reflections_on(runs)
+    # The reflections on these runs; a turn's record may hold one on the turn before it
+    names = {turn.turn_id for turn in runs}
+    found = {each.reflection_id: each for turn in runs for each in turn.reflections if each.turn_id in names}
+    reflections = tuple(found.values())
     vectors = await _vectors(reflections, embeddings)
     size = sum(len(line.content) for each in reflections for line in each.lessons)
     patterns = await run_off_loop(
         size, extract_patterns, reflections, similarity=store.policy.similarity, vectors=vectors
     )
     record = _record(learner_id, runs, reflections, patterns[:MAX_PATTERNS], clock())
-    await _store(store, learner_id, record)
+    delta = Delta(
+        op_id=operation_id(record.turn_id, "batch"),
+        now=record.started_at,
+        author=REFLECTOR,
+        source=record.turn_id,
+    )
+    await store.commit(learner_id, delta, await store.load(learner_id), record)
     return BatchReflection(
         trajectory_id=record.turn_id,
         found=len(runs),
@@ -137,13 +146,6 @@ async def _completed_runs(store: Store, learner_id: str, wanted: TrajectoryFilte
             break
         skip += len(page)
     return tuple(runs.values())[:MAX_RUNS]
-
-
-def _reflections_on(runs: Sequence[TurnRecord]) -> tuple[TurnReflection, ...]:
-    """Return the reflections on these runs; a turn's record may hold one on the turn before it."""
-    names = {turn.turn_id for turn in runs}
-    found = {each.reflection_id: each for turn in runs for each in turn.reflections if each.turn_id in names}
-    return tuple(found.values())
 
 
 def _unreflected(runs: Iterable[TurnRecord], reflections: Iterable[TurnReflection]) -> tuple[str, ...]:
@@ -213,13 +215,3 @@ def _as_reflection(name: str, pattern: RecurringPattern, now: datetime) -> TurnR
         frequency=pattern.frequency,
         confidence=pattern.confidence,
     )
-
-
-async def _store(store: Store, learner_id: str, record: TurnRecord) -> None:
-    delta = Delta(
-        op_id=operation_id(record.turn_id, "batch"),
-        now=record.started_at,
-        author=REFLECTOR,
-        source=record.turn_id,
-    )
-    await store.commit(learner_id, delta, await store.load(learner_id), record)

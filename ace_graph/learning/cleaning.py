@@ -12,7 +12,7 @@ from random import Random
 
 from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, CommitContention, CorruptPayload, NewerFormat
-from ace_graph.base.retention import Cutoffs, Retention
+from ace_graph.base.retention import Retention
 from ace_graph.base.settings import Settings
 from ace_graph.memory.commit import Amend
 from ace_graph.memory.record_retention import START, Cleaned
@@ -74,21 +74,20 @@ async def clean_learners(
     async for learner in learner_ids(store, learner_id):
         failed, cleaned = 0, Cleaned()
         try:
-            cleaned = await _clean(store, learner, cutoffs, sleep, dry_run=dry_run)
+            cleaned = Cleaned(next=START)
+            while cleaned.next is not None:
+                one = await store.clean(learner, cutoffs, cleaned.next, most=BATCH, dry_run=dry_run)
+                cleaned += one
+                if one.steps or one.turns or one.deltas:
+                    await sleep(PAUSE_SECONDS)
         except (CorruptPayload, NewerFormat, CommitContention) as error:
             failed = 1
             logger.warning("[ACE Memory] a learner was not cleaned: %s", error)
         result = CleaningResult(result.learners + 1, result.failed + failed, result.cleaned + cleaned)
         on_learner(result.learners)
-    return await _drop_versions(store, result, now, learner_id, dry_run=dry_run)
-
-
-async def _drop_versions(
-    store: Store, result: CleaningResult, now: datetime, owner: str | None, *, dry_run: bool
-) -> CleaningResult:
-    """Drop old versions of the named playbooks, of all owners or of one."""
+    # Drop old versions of the named playbooks, of all owners or of one
     failed = versions = 0
-    async for playbook_id in _playbook_ids(store, owner):
+    async for playbook_id in _playbook_ids(store, learner_id):
         try:
             versions += await keep_versions(store, playbook_id, now, dry_run=dry_run)
         except (CorruptPayload, NewerFormat, CommitContention) as error:
@@ -119,16 +118,6 @@ async def learner_ids(store: KeyedStore, only: str | None = None) -> AsyncIterat
         for found in page:
             yield found.learner_id
         after = page[-1].learner_id
-
-
-async def _clean(store: Store, learner: str, cutoffs: Cutoffs, sleep: Sleep, *, dry_run: bool) -> Cleaned:
-    done = Cleaned(next=START)
-    while done.next is not None:
-        one = await store.clean(learner, cutoffs, done.next, most=BATCH, dry_run=dry_run)
-        done += one
-        if one.steps or one.turns or one.deltas:
-            await sleep(PAUSE_SECONDS)
-    return done
 
 
 @dataclass(frozen=True)

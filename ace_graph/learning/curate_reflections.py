@@ -105,7 +105,10 @@ async def curate(
     """
     target = await open_owned(store, name, owner)
     names = sorted(set(reflection_ids))
-    _check_number(names)
+    if not names:
+        raise UsageError("name the reflections to curate from: reflect --batch and trajectory show give ids")
+    if len(names) > MAX_REFLECTIONS:
+        raise UsageError(f"{len(names)} reflections at once: name at most {MAX_REFLECTIONS}")
     found = await find_reflections(store, owner, names)
     op_id = operation_id("curate", target.key, *names)
     base = await target.load()
@@ -137,13 +140,6 @@ async def curate(
     done = await _result(target, commit, op_id, curated.error)
     await target.drop_old_versions(delta.now)
     return done
-
-
-def _check_number(names: Sequence[str]) -> None:
-    if not names:
-        raise UsageError("name the reflections to curate from: reflect --batch and trajectory show give ids")
-    if len(names) > MAX_REFLECTIONS:
-        raise UsageError(f"{len(names)} reflections at once: name at most {MAX_REFLECTIONS}")
 
 
 def _reason(number: int, reasoning: str) -> str:
@@ -221,21 +217,23 @@ async def _curated(
     rewrites = resources.store.policy.max_turn_rewrites
     for start in range(0, len(adds), _LESSONS_AT_ONCE):
         asked = adds[start : start + _LESSONS_AT_ONCE]
-        behind = _behind(asked, found)
+        # The reflections that these lessons are from
+        runs = {name for add in asked for name in add.examples}
+        behind = [each for each in found if runs.intersection(each.reflection.runs)]
         task = "\n".join(dict.fromkeys(each.turn.task for each in behind))
         reply = await curate_with_model(asked, task, _analysis(behind), base, run)
         lessons, used = _with_examples(reply.decided.lessons, asked, rewrites)
         rewrites -= used
-        curated = _joined(curated, reply, lessons)
+        decided = curated.decided
+        curated = Curated(
+            Decided((*decided.lessons, *lessons), (*decided.proposals, *reply.decided.proposals)),
+            curated.usage + reply.usage,
+            curated.reasoning or reply.reasoning,
+            curated.error or reply.error,
+        )
         if progress is not None:
             progress(min(start + _LESSONS_AT_ONCE, len(adds)), len(adds))
     return curated
-
-
-def _behind(asked: Sequence[Add], found: Sequence[StoredReflection]) -> list[StoredReflection]:
-    """The reflections that these lessons are from."""
-    runs = {name for add in asked for name in add.examples}
-    return [each for each in found if runs.intersection(each.reflection.runs)]
 
 
 def _analysis(found: Sequence[StoredReflection]) -> Reflection:
@@ -266,16 +264,6 @@ def _with_examples(
             case _:
                 operations.append(operation)
     return tuple(operations), used
-
-
-def _joined(before: Curated, reply: Curated, lessons: tuple[Operation, ...]) -> Curated:
-    decided = before.decided
-    return Curated(
-        Decided((*decided.lessons, *lessons), (*decided.proposals, *reply.decided.proposals)),
-        before.usage + reply.usage,
-        before.reasoning or reply.reasoning,
-        before.error or reply.error,
-    )
 
 
 def _allowed(proposals: Sequence[Operation], base: Snapshot) -> Iterator[Operation]:

@@ -101,33 +101,6 @@ async def execute_with_learning(
     trajectory can't be started.
     """
     tracing = (settings or Settings.load()).tracing
-    running = await _start(store, learner_id, task, agent, task_type, parent_id, clock)
-    plain = Completion(learns=auto_reflect, curates=auto_curate)
-    try:
-        returned = await _call_task(task_fn, running)
-    except BaseException as error:
-        why = f"{type(error).__name__}: {error}".strip()
-        failed = replace(plain, error=why, score=0.0, source="tool")
-        await asyncio.shield(_complete(running, "failure", failed, tracing))
-        raise
-    report = _report(returned)
-    given = report.completion
-    completion = replace(given, learns=plain.learns and given.learns, curates=auto_curate)
-    pending_id = await _complete(running, report.status, completion, tracing)
-    if pending_id is not None and learning == "inline":
-        await _learn_now(running, pending_id, model, settings)
-    return report.result, running.trajectory_id
-
-
-async def _start(
-    store: Store,
-    learner_id: str,
-    task: str,
-    agent: str,
-    task_type: str | None,
-    parent_id: str | None,
-    clock: Callable[[], datetime],
-) -> RunningTrajectory:
     state = await store.load(learner_id)
     found = retrieve(
         task, state.playbook, state.access, store.policy, now=clock(), budget_tokens=_BUDGET_TOKENS
@@ -143,7 +116,22 @@ async def _start(
         injected=ids,
         clock=clock,
     )
-    return RunningTrajectory(store, learner_id, name, format_context(found), ids, clock)
+    running = RunningTrajectory(store, learner_id, name, format_context(found), ids, clock)
+    plain = Completion(learns=auto_reflect, curates=auto_curate)
+    try:
+        returned = await _call_task(task_fn, running)
+    except BaseException as error:
+        why = f"{type(error).__name__}: {error}".strip()
+        failed = replace(plain, error=why, score=0.0, source="tool")
+        await asyncio.shield(_complete(running, "failure", failed, tracing))
+        raise
+    report = _report(returned)
+    given = report.completion
+    completion = replace(given, learns=plain.learns and given.learns, curates=auto_curate)
+    pending_id = await _complete(running, report.status, completion, tracing)
+    if pending_id is not None and learning == "inline":
+        await _learn_now(running, pending_id, model, settings)
+    return report.result, running.trajectory_id
 
 
 async def _call_task(task_fn: Task, running: RunningTrajectory) -> object:

@@ -190,7 +190,21 @@ async def curate_with_model(
 
     A lesson without a usable decision keeps its own Add. Raises nothing that the model may raise.
     """
-    shown = _relevant(adds, question, snapshot, run)
+    # The bullets nearest to the lessons and the question, at most 10
+    found: dict[str, Bullet] = {}
+    for text in (*(add.content for add in adds), question):
+        retrieval = retrieve(
+            text,
+            snapshot.playbook,
+            snapshot.access,
+            run.resources.store.policy,
+            now=run.resources.clock(),
+            budget_tokens=_LOOKUP_TOKENS,
+            max_bullets=BULLETS_SHOWN,
+        )
+        for scored in retrieval.retrieved:
+            found.setdefault(scored.bullet.id, scored.bullet)
+    shown = list(found.values())[:BULLETS_SHOWN]
     prompt = _prompt(adds, question, reflection, shown, snapshot, run)
     usage = Usage()
 
@@ -219,24 +233,6 @@ async def curate_with_model(
     logger.error("[ACE Curator] %d replies could not be read, the rules curate", MAX_CALLS)
     unread = f"{MAX_CALLS} replies of the model could not be read, the rules curated"
     return Curated(Decided(tuple(adds)), usage, error=unread)
-
-
-def _relevant(adds: Sequence[Add], question: str, snapshot: Snapshot, run: Run) -> list[Bullet]:
-    """The bullets nearest to the lessons and the question, at most 10."""
-    found: dict[str, Bullet] = {}
-    for text in (*(add.content for add in adds), question):
-        retrieval = retrieve(
-            text,
-            snapshot.playbook,
-            snapshot.access,
-            run.resources.store.policy,
-            now=run.resources.clock(),
-            budget_tokens=_LOOKUP_TOKENS,
-            max_bullets=BULLETS_SHOWN,
-        )
-        for scored in retrieval.retrieved:
-            found.setdefault(scored.bullet.id, scored.bullet)
-    return list(found.values())[:BULLETS_SHOWN]
 
 
 def _prompt(

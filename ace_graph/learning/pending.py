@@ -227,7 +227,18 @@ async def process_item(
     try:
         consolidation = read_consolidation(item)
         if consolidation is None:
-            return await _learned(item, store, resources, lease)
+            async with lease:
+                work = read_work(item.body)
+                context = ACEContext(
+                    learner_id=item.learner_id,
+                    max_reflection_rounds=work.max_reflection_rounds,
+                    model=work.model,
+                    temperature=work.temperature,
+                )
+                run = Run(resources, context, item.learner_id, Runtime(context=context))
+                base = await _base_of(item, store, resources)
+                result = await _learn(work, base, run, item.pending_id)
+            return await _commit(item, store, base, result, run)
         async with lease:
             await consolidate_item(item, consolidation, store, resources)
         done = await complete_consolidation(item, store, resources)
@@ -254,15 +265,6 @@ def subject(turn_id: str) -> str:
     return turn_id if turn_id.startswith(RUN) else f"turn {turn_id}"
 
 
-async def _learned(item: PendingItem, store: Store, resources: Resources, lease: Lease) -> ItemOutcome:
-    async with lease:
-        work = read_work(item.body)
-        run = _run_of(item, work, resources)
-        base = await _base_of(item, store, resources)
-        result = await _learn(work, base, run, item.pending_id)
-    return await _commit(item, store, base, result, run)
-
-
 async def _base_of(item: PendingItem, store: Store, resources: Resources) -> Snapshot:
     """Return the memory to learn onto: read, unless this process knows it with the item's turn.
 
@@ -278,16 +280,6 @@ async def _base_of(item: PendingItem, store: Store, resources: Resources) -> Sna
 
 def _has_turn(snapshot: Snapshot, turn_id: str) -> bool:
     return any(turn.turn_id == turn_id for turn in snapshot.access.recent_turns)
-
-
-def _run_of(item: PendingItem, work: PendingWork, resources: Resources) -> Run:
-    context = ACEContext(
-        learner_id=item.learner_id,
-        max_reflection_rounds=work.max_reflection_rounds,
-        model=work.model,
-        temperature=work.temperature,
-    )
-    return Run(resources, context, item.learner_id, Runtime(context=context))
 
 
 async def _learn(work: PendingWork, base: Snapshot, run: Run, attempt: str) -> LearningResult:

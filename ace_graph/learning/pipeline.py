@@ -414,11 +414,7 @@ def _log(report: Report, snapshot: Snapshot, run: Run) -> None:
         logger.info("[ACE Memory][Prune] Pruned id=%s score=%.3f", pruned.id, pruned.score)
     for refusal in report.rejected:
         logger.info("[ACE Memory][Delta Rejected] op=%s why=%s", refusal.op, refusal.why)
-    _log_evolution(report, snapshot)
-
-
-def _log_evolution(report: Report, snapshot: Snapshot) -> None:
-    """Log how the playbook grew or shrank, and how many of its bullets changed."""
+    # Log how the playbook grew or shrank, and how many of its bullets changed
     came = len(report.added) + len(report.restored)
     went = len(report.removed) + len(report.pruned) + len(report.merged) + len(report.superseded)
     changed = {*report.reinforced, *report.updated, *report.tagged, *report.quarantined, *report.released}

@@ -17,7 +17,6 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from ace_graph.base.text import clean_line
 from ace_graph.learning.reflection import says_nothing
@@ -28,10 +27,6 @@ from ace_graph.memory.similarity.claim import parse_claim
 from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.similarity.guards import check_claims
 from ace_graph.memory.turn import ReflectedLesson, TurnReflection
-
-if TYPE_CHECKING:
-    pass
-
 
 NEAR = 0.85
 """The cosine similarity from which two lines may be one pattern (document 004, similarity_threshold)."""

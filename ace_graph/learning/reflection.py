@@ -240,14 +240,11 @@ async def find_reflections(
         if len(page) < _PAGE:
             break
         skip += len(page)
-    _check_all_found([name for name in wanted if name not in found])
-    return tuple(found[name] for name in wanted)
-
-
-def _check_all_found(missing: Sequence[str]) -> None:
+    missing = [name for name in wanted if name not in found]
     if missing:
         shown = ", ".join(name[:60] for name in missing[:3])
         raise ReflectionNotFound(
             f"there is no reflection {shown}: trajectory show and reflect --batch give the ids; "
             "nothing was changed"
         )
+    return tuple(found[name] for name in wanted)

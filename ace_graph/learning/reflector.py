@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import Field
 
@@ -200,7 +199,18 @@ async def _ask(
                 "[ACE Reflector] this model writes no JSON: from now on its lessons are read from plain "
                 "lines, without votes on bullets"
             )
-        return await _ask_for_lines(model, messages, run, count)
+        message = await call_model(
+            model,
+            [*messages, HumanMessage(_LINES)],
+            timeout=run.resources.settings.llm_timeout,
+            config=run.call_config("reflector"),
+            on_usage=count,
+        )
+        text, problem = message.text, finish_problem(message)
+        if problem is not None:
+            return Structured(None, problem, text)
+        lessons = [Lesson(content=line.strip()) for line in _LINE.findall(text)]
+        return Structured(Reflection(lessons=lessons), None, text)
     except ModelError as error:
         if needed:
             raise
@@ -212,23 +222,6 @@ _LINES = (
     "Each lesson is one sentence. Where there is nothing to learn, reply with the word none."
 )
 _LINE = re.compile(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+(\S.*)$", re.MULTILINE)
-
-
-async def _ask_for_lines(
-    model: BaseChatModel, messages: Sequence[BaseMessage], run: Run, count: OnUsage
-) -> Structured[Reflection]:
-    message = await call_model(
-        model,
-        [*messages, HumanMessage(_LINES)],
-        timeout=run.resources.settings.llm_timeout,
-        config=run.call_config("reflector"),
-        on_usage=count,
-    )
-    text, problem = message.text, finish_problem(message)
-    if problem is not None:
-        return Structured(None, problem, text)
-    lessons = [Lesson(content=line.strip()) for line in _LINE.findall(text)]
-    return Structured(Reflection(lessons=lessons), None, text)
 
 
 def _replayed(found: ReflectionResult, evidence: Sequence[Evidence], retry: Retry | None) -> ReflectionResult:
@@ -312,7 +305,10 @@ def _checked(reflection: Reflection, subject: FinishedTurn, run: Run) -> Reflect
     """Keep what is distilled; refuse what is empty, or copied from the conversation or our own prompts."""
     kept, problems = list[Lesson](), list(reflection.dropped)
     texts = (subject.question, subject.additional_context, subject.answer, *subject.trace)
-    conversation = (*texts, *_own_words(run))
+    # What the solver and the reflector are told in every turn: no lesson is in it
+    prompts = run.resources.prompts
+    own = (prompts.texts[name] for name in ("base", "answer", "memory_changes", "objection", "reflector"))
+    conversation = (*texts, *own, run.resources.system_prompt or "")
     for lesson in reflection.lessons:
         if says_nothing(lesson.content):
             problems.append("a lesson without a word")
@@ -326,10 +322,3 @@ def _checked(reflection: Reflection, subject: FinishedTurn, run: Run) -> Reflect
     if copies(insight, conversation) or is_platitude(insight):
         insight = ""
     return ReflectionResult(reflection, insight, tuple(kept), tuple(problems))
-
-
-def _own_words(run: Run) -> tuple[str, ...]:
-    """What the solver and the reflector are told in every turn: no lesson is in it."""
-    prompts = run.resources.prompts
-    own = (prompts.texts[name] for name in ("base", "answer", "memory_changes", "objection", "reflector"))
-    return (*own, run.resources.system_prompt or "")

@@ -28,7 +28,7 @@ from ace_graph.learning.feedback import (
 )
 from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.reflector import FinishedTurn, Revision, worth_reflecting
-from ace_graph.learning.statements.reading import Clearing, reading_of
+from ace_graph.learning.statements.reading import reading_of
 from ace_graph.learning.tool_call_patterns import ExecutionReflector
 from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Operation, Reset, Touch
@@ -70,7 +70,11 @@ def tasks_of(state: ACEState, attempt: Attempt, memory: Memory, run: Run) -> Tur
         snapshot = Snapshot()
     finished = replace(_finished_turn(state, attempt, final_evidence, run), said=reading.statements)
     if reading.clearing is not None:
-        return _clearing_tasks(reading.clearing, finished, snapshot)
+        # A request to forget everything teaches nothing; once confirmed, its one operation is the reset
+        current = LearningTask(subject=finished, reflects=False)
+        if not reading.clearing.clears:
+            return TurnTasks((), current)
+        return TurnTasks((Reset(confirmed=True),), current, cleared=tuple(snapshot.playbook.entries))
     said = (*reading.statements, *reading.confirmed)
     stated = (statement.operation for statement in said if statement.operation is not None)
     judged = reading.judged
@@ -84,19 +88,14 @@ def tasks_of(state: ACEState, attempt: Attempt, memory: Memory, run: Run) -> Tur
         own_message=True,
     )
     # Touches come first: what is superseded or removed after them needs no stamp.
+    # The retrieved bullets count as used; the core, which is always there, does not
+    bullets = ((name, snapshot.playbook.get_bullet(name)) for name in attempt["injected"])
+    used = tuple(name for name, bullet in bullets if bullet is None or not bullet.core)
     return TurnTasks(
-        (*_touches(attempt, snapshot), *stated),
+        (*((Touch(bullet_ids=used),) if used else ()), *stated),
         current,
         (judged, _previous_task(judged, state, snapshot, run)) if judged is not None else None,
     )
-
-
-def _clearing_tasks(clearing: Clearing, finished: FinishedTurn, snapshot: Snapshot) -> TurnTasks:
-    """A request to forget everything teaches nothing; once confirmed, its one operation is the reset."""
-    current = LearningTask(subject=finished, reflects=False)
-    if not clearing.clears:
-        return TurnTasks((), current)
-    return TurnTasks((Reset(confirmed=True),), current, cleared=tuple(snapshot.playbook.entries))
 
 
 def _previous_task(judged: JudgedTurn, state: ACEState, snapshot: Snapshot, run: Run) -> LearningTask:
@@ -161,13 +160,6 @@ def _pattern(attempt: Attempt, run: Run) -> tuple[Lesson, ...]:
     if pattern is None:
         return ()
     return (Lesson(content=pattern.content, section=pattern.category, memory_type="procedural"),)
-
-
-def _touches(attempt: Attempt, snapshot: Snapshot) -> tuple[Operation, ...]:
-    """The retrieved bullets count as used; the core, which is always there, does not."""
-    bullets = ((name, snapshot.playbook.get_bullet(name)) for name in attempt["injected"])
-    used = tuple(name for name, bullet in bullets if bullet is None or not bullet.core)
-    return (Touch(bullet_ids=used),) if used else ()
 
 
 TEXT_CHARS = 8_000

@@ -171,7 +171,21 @@ async def complete_trajectory(
     turn, now = await get_trajectory(store, learner_id, trajectory_id), clock()
     with _explained():
         evidence = _evidence(status, completion, turn.agent)
-        outcome = _outcome(status, completion, evidence)
+        outcome = TrajectoryOutcome(
+            status=status,
+            score=completion.score,
+            error=None
+            if completion.error is None
+            else truncate(completion.error, MAX_TASK_CHARS, show_length=True),
+            metrics=completion.metrics,
+            evidence=evidence,
+            cited=completion.cited,
+            input_tokens=completion.input_tokens,
+            output_tokens=completion.output_tokens,
+            cost=completion.cost,
+            model=completion.model,
+            answer=truncate(completion.answer, MAX_TASK_CHARS, show_length=True),
+        )
         ended = completed(turn, outcome, now, Tracing())  # with all its steps
     votes = votes_of(ended, evidence) if completion.curates else ()
     pending = _pending(ended, completion, evidence) if completion.learns else None
@@ -219,24 +233,6 @@ def _evidence(status: TurnStatus, completion: Completion, agent: str) -> tuple[E
         Evidence(
             source=completion.source, verdict=verdict, score=completion.score, text=text, by=agent[:256]
         ),
-    )
-
-
-def _outcome(status: TurnStatus, completion: Completion, evidence: tuple[Evidence, ...]) -> TrajectoryOutcome:
-    return TrajectoryOutcome(
-        status=status,
-        score=completion.score,
-        error=None
-        if completion.error is None
-        else truncate(completion.error, MAX_TASK_CHARS, show_length=True),
-        metrics=completion.metrics,
-        evidence=evidence,
-        cited=completion.cited,
-        input_tokens=completion.input_tokens,
-        output_tokens=completion.output_tokens,
-        cost=completion.cost,
-        model=completion.model,
-        answer=truncate(completion.answer, MAX_TASK_CHARS, show_length=True),
     )
 
 

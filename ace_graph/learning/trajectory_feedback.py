@@ -9,14 +9,13 @@ the trajectory's effective score moves by 0.3 or more it is to be learned from a
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
 from ace_graph.agent.resources import Resources
-from ace_graph.base.clock import Sleep, utc_now
+from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError
 from ace_graph.learning.pending import RetryPolicy
 from ace_graph.learning.tasks import PendingWork, task_of
@@ -89,12 +88,7 @@ async def give_feedback(
 
 
 async def reflect_on(
-    learner_id: str,
-    trajectory_id: str,
-    resources: Resources,
-    store: Store,
-    terms: RetryPolicy = RetryPolicy(),  # noqa: B008  a frozen value
-    sleep: Sleep = asyncio.sleep,
+    learner_id: str, trajectory_id: str, resources: Resources, store: Store
 ) -> PendingOutcome:
     """Learn from a trajectory now: from the work it left, a dead letter among it, else once more.
 
@@ -102,7 +96,7 @@ async def reflect_on(
     progress, and what the store raises.
     """
     pending_id = await queue_reflection(learner_id, trajectory_id, store, resources.clock())
-    return await drain_until(learner_id, pending_id, resources, store, terms, sleep)
+    return await drain_until(learner_id, pending_id, resources, store, RetryPolicy())
 
 
 async def queue_reflection(learner_id: str, trajectory_id: str, store: Store, now: datetime) -> str:

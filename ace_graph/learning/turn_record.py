@@ -75,7 +75,21 @@ def stored_reflection(
     reflection follows from the evidence, and is marked as a fallback.
     """
     if result is None:
-        return _reflection_from_evidence(task, error, run, attempt)
+        verdict = verdict_of(task.evidence)
+        texts = [item.text for item in task.evidence if item.text and item.source != "ground_truth"]
+        return TurnReflection(
+            turn_id=task.subject.turn_id,
+            reflection_id=_reflection_id(task, attempt),
+            at=run.resources.clock(),
+            by="rules",
+            successes=_lines(texts if verdict == "success" else []),
+            failures=_lines(texts if verdict in ("failure", "partial") else []),
+            observations=_lines([lesson.content for lesson in task.found]),
+            lessons=tuple(map(_noted, task.found)),
+            confidence=FALLBACK_CONFIDENCE,
+            fallback=True,
+            error=_line(error) if error else None,
+        )
     reflection = result.reflection
     lessons = {kind: [x.content for x in result.lessons if x.polarity == kind] for kind in _POLARITIES}
     failed = verdict_of(task.evidence) in ("failure", "partial")
@@ -112,26 +126,6 @@ def _noted(lesson: Lesson) -> ReflectedLesson:
 _POLARITIES = ("strategy", "anti_pattern", "observation")
 
 
-def _reflection_from_evidence(
-    task: LearningTask, error: str | None, run: Run, attempt: str
-) -> TurnReflection:
-    verdict = verdict_of(task.evidence)
-    texts = [item.text for item in task.evidence if item.text and item.source != "ground_truth"]
-    return TurnReflection(
-        turn_id=task.subject.turn_id,
-        reflection_id=_reflection_id(task, attempt),
-        at=run.resources.clock(),
-        by="rules",
-        successes=_lines(texts if verdict == "success" else []),
-        failures=_lines(texts if verdict in ("failure", "partial") else []),
-        observations=_lines([lesson.content for lesson in task.found]),
-        lessons=tuple(map(_noted, task.found)),
-        confidence=FALLBACK_CONFIDENCE,
-        fallback=True,
-        error=_line(error) if error else None,
-    )
-
-
 def _lines(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(line for line in map(_line, texts) if line)[:LINES]
 
@@ -153,7 +147,12 @@ def make_record(
     question = last_question(state["messages"])
     attachments = describe_attachments(question.content) if question else ""
     started, completed = datetime.fromisoformat(turn["started_at"]), run.resources.clock()
-    evidence = _evidence(attempt, result)
+    # The evidence on the answer; of a revised one that on both answers, the newest last
+    first = attempt.get("first")
+    evidence = (
+        *from_json(first["evidence"] if first else ()),
+        *from_json(result["evidence"] if result else ()),
+    )
     steps, left_out = bounded_steps(steps_of(state, attempt))
     model, prices = model_name(run), run.resources.settings.prices
     record = TurnRecord(
@@ -190,15 +189,6 @@ def make_record(
         completed_at=completed,
     )
     return sampled(record, run.resources.settings.tracing)
-
-
-def _evidence(attempt: Attempt, result: Result | None) -> tuple[Evidence, ...]:
-    """The evidence on the answer; of a revised one that on both answers, the newest last."""
-    first = attempt.get("first")
-    return (
-        *from_json(first["evidence"] if first else ()),
-        *from_json(result["evidence"] if result else ()),
-    )
 
 
 def _score(evidence: Sequence[Evidence]) -> float | None:

@@ -393,7 +393,25 @@ async def consolidate(
     base = await run.record_distinct(distinct, outlook.snapshot)
     commits = await run.commit(plan.batches, base)
     await target.drop_old_versions(moment)
-    return _done(report, commits, outlook.snapshot, base)
+    # The report of what the commits really changed, which is the plan unless others were faster
+    last = commits[-1].snapshot if commits else base
+    made: dict[str, list[str]] = {}
+    for pair in (pair for commit in commits for pair in commit.report.merged):
+        made.setdefault(pair.kept, []).append(pair.gone)
+    new_ids = {tuple(ids): new for new, ids in made.items()}
+    reasons = [each.why for commit in commits for each in commit.report.rejected]
+    moved = [group.ids for group in report.groups if group.ids not in new_ids]
+    groups = [replace(group, new_id=new_ids[group.ids]) for group in report.groups if group.ids in new_ids]
+    refused = [RefusedGroup(ids, why) for ids, why in zip(moved, reasons, strict=False)]
+    sizes = [len(dump_playbook(state.playbook).encode()) for state in (outlook.snapshot, last)]
+    return replace(
+        report,
+        version=last.version.n,
+        groups=tuple(groups),
+        refused=(*report.refused, *refused),
+        space_saved_bytes=sizes[0] - sizes[1],
+        commits=len(commits),
+    )
 
 
 async def identify_similar_memories(
@@ -522,30 +540,6 @@ async def _planned(
 def _batches_of(history: History, run_id: str) -> int:
     """How many batches of a run were committed."""
     return sum(1 for entry in history.entries if entry.source == f"{RUN}{run_id}")
-
-
-def _done(
-    report: Consolidation, commits: Sequence[Commit], before: Snapshot, base: Snapshot
-) -> Consolidation:
-    """The report of what the commits really changed, which is the plan unless others were faster."""
-    last = commits[-1].snapshot if commits else base
-    made: dict[str, list[str]] = {}
-    for pair in (pair for commit in commits for pair in commit.report.merged):
-        made.setdefault(pair.kept, []).append(pair.gone)
-    new_ids = {tuple(ids): new for new, ids in made.items()}
-    reasons = [each.why for commit in commits for each in commit.report.rejected]
-    moved = [group.ids for group in report.groups if group.ids not in new_ids]
-    groups = [replace(group, new_id=new_ids[group.ids]) for group in report.groups if group.ids in new_ids]
-    refused = [RefusedGroup(ids, why) for ids, why in zip(moved, reasons, strict=False)]
-    sizes = [len(dump_playbook(state.playbook).encode()) for state in (before, last)]
-    return replace(
-        report,
-        version=last.version.n,
-        groups=tuple(groups),
-        refused=(*report.refused, *refused),
-        space_saved_bytes=sizes[0] - sizes[1],
-        commits=len(commits),
-    )
 
 
 # Taking back a run of a consolidation: everything of it, or nothing.

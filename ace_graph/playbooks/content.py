@@ -14,7 +14,7 @@ from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ChangeRefused
 from ace_graph.base.off_loop import Steps, in_slices
 from ace_graph.memory.bullet import Bullet, content_hash
-from ace_graph.memory.commit import Commit, History
+from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection, Report, apply
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Rescreen, Reset
 from ace_graph.memory.delta.resolve import resolving
@@ -162,7 +162,16 @@ async def rescreen(
 
     With `dry_run`, or where nothing changes, nothing is written. Raises what the store raises.
     """
-    operation = Rescreen(kept=_released_by_people(await store.history(key)))
+    # The ids whose last move was a person's release, as far back as the history goes. Bullets say so
+    # themselves since they have `vouched`; those that were released before do not
+    kept = await store.history(key)
+    released: dict[str, None] = {}
+    for entry in kept.entries:
+        for bullet_id in entry.report.quarantined:
+            released.pop(bullet_id, None)
+        if entry.reason != REASON:
+            released.update(dict.fromkeys(entry.report.released))
+    operation = Rescreen(kept=tuple(released))
     delta = replace(change, reason=REASON).delta(operation)
     effect = await in_slices(resolving(base, delta, store.policy), key)
     if dry_run or not effect.changes:
@@ -179,17 +188,3 @@ def _result_of(report: Report, after: Playbook, version: int) -> Rescreened:
     bullets = (after.get_bullet(bullet_id) for bullet_id in report.quarantined)
     reasons = {bullet.id: bullet.quarantine_reason or "" for bullet in bullets if bullet is not None}
     return Rescreened(reasons, report.released, version)
-
-
-def _released_by_people(kept: History) -> tuple[str, ...]:
-    """The ids whose last move was a person's release, as far back as the history goes.
-
-    Bullets say so themselves since they have `vouched`; those that were released before do not.
-    """
-    released: dict[str, None] = {}
-    for entry in kept.entries:
-        for bullet_id in entry.report.quarantined:
-            released.pop(bullet_id, None)
-        if entry.reason != REASON:
-            released.update(dict.fromkeys(entry.report.released))
-    return tuple(released)

@@ -35,11 +35,7 @@ def template(name: str) -> Template:
     """Return the template of this name. Raises UsageError, which lists those there are."""
     for known in TEMPLATES:
         if known == name:
-            return _read(known)
+            text = files("ace_graph.playbooks").joinpath("data", f"{known}.json").read_text(encoding="utf-8")
+            about = cast("dict[str, object]", json.loads(text))["description"]
+            return Template(known, str(about), read_bullets(text, JsonFormat.name).bullets)
     raise UsageError(f"there is no template {name[:60]!r}: use one of {', '.join(TEMPLATES)}")
-
-
-def _read(name: TemplateName) -> Template:
-    text = files("ace_graph.playbooks").joinpath("data", f"{name}.json").read_text(encoding="utf-8")
-    about = cast("dict[str, object]", json.loads(text))["description"]
-    return Template(name, str(about), read_bullets(text, JsonFormat.name).bullets)

@@ -14,7 +14,7 @@ from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import HistoryTooShort
 from ace_graph.memory.confidence import present_verdict
 from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.playbook import Z_95, Interval, Playbook, wilson_interval
+from ace_graph.memory.playbook import Z_95, Interval, wilson_interval
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PlaybookStore, Store, StoredVersion, complete
 from ace_graph.memory.trajectory import TrajectoryFilter
@@ -125,20 +125,14 @@ def outcomes_by_version(
         label = next((read.label for read in turn.playbooks if read.playbook_id == playbook_id), None)
         if label is not None:
             known = found.get(label, VersionOutcome(label))
-            found[label] = _with_turn(known, turn, snapshot.playbook, recent)
+            verdict = present_verdict(turn, snapshot.playbook, recent)
+            found[label] = VersionOutcome(
+                known.label,
+                known.turns + 1,
+                known.judged + (verdict in _JUDGED),
+                known.succeeded + (verdict == "success"),
+            )
     return tuple(found[label] for label in sorted(found, key=_numbers))
-
-
-def _with_turn(
-    known: VersionOutcome, turn: TurnRecord, playbook: Playbook, recent: dict[str, Verdict]
-) -> VersionOutcome:
-    verdict = present_verdict(turn, playbook, recent)
-    return VersionOutcome(
-        known.label,
-        known.turns + 1,
-        known.judged + (verdict in _JUDGED),
-        known.succeeded + (verdict == "success"),
-    )
 
 
 def _numbers(label: str) -> tuple[int, ...]:

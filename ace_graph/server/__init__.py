@@ -6,26 +6,6 @@
 Needs the extra `server`. Names are imported when they are first used (PEP 562).
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ace_graph.server.app import create_app
-    from ace_graph.server.page.mount import mount_page
-    from ace_graph.server.services import Overrides
-
-__all__ = ["Overrides", "create_app", "mount_page"]
-
-_HOMES = {
-    "Overrides": "ace_graph.server.services",
-    "create_app": "ace_graph.server.app",
-    "mount_page": "ace_graph.server.page.mount",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -31,14 +31,9 @@ from ace_graph.server.errors import (
     validation_message,
 )
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.middleware import (
-    OPERATOR_HEADER,
-    AccessControl,
-    AccessLogMiddleware,
-    TokenBucket,
-    body_too_large,
-)
+from ace_graph.server.middleware import OPERATOR_HEADER, AccessControl, AccessLogMiddleware, body_too_large
 from ace_graph.server.page.mount import page_app, serve_page
+from ace_graph.server.rate_limit import TokenBucket
 from ace_graph.server.routes import conversations, health, learner, playbook, sharing, trajectories
 from ace_graph.server.services import Overrides, open_services
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -134,15 +134,7 @@ def exported_spans(environ: Mapping[str, str] = os.environ) -> Generator[None]:
     if not wanted or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         yield
         return
-    stop = _start_export(console=kind == "console")
-    logger.info("[ACE Server] spans are exported to %s", "the console" if kind == "console" else "OTLP")
-    try:
-        yield
-    finally:
-        stop()
-
-
-def _start_export(*, console: bool) -> Callable[[], None]:
+    console = kind == "console"
     try:
         from opentelemetry import trace
         from opentelemetry.sdk.resources import Resource
@@ -165,7 +157,12 @@ def _start_export(*, console: bool) -> Callable[[], None]:
     provider = TracerProvider(resource=Resource.create(named))
     provider.add_span_processor(BatchSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
-    return provider.shutdown
+    stop = provider.shutdown
+    logger.info("[ACE Server] spans are exported to %s", "the console" if kind == "console" else "OTLP")
+    try:
+        yield
+    finally:
+        stop()
 
 
 @contextmanager

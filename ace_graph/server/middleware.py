@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
-import math
-from collections import OrderedDict
 from collections.abc import Callable, MutableMapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -24,6 +22,8 @@ from ace_graph.base.telemetry import audit_operator
 from ace_graph.server.auth import Act, Authenticator, Identity
 from ace_graph.server.errors import REQUEST_ID, error_location, error_response, http_error_for, request_id_of
 from ace_graph.server.metrics import Metrics, continued_trace
+from ace_graph.server.origin import from_elsewhere
+from ace_graph.server.rate_limit import TokenBucket, cost_of
 
 # Limits the size of a request's body, and the time that it may take to arrive.
 
@@ -91,51 +91,6 @@ def body_too_large(max_bytes: int) -> RequestRefused:
     return RequestRefused(413, "too_large", f"the body is too large: at most {max_bytes} bytes")
 
 
-# The rate limit: one token bucket per learner, on each server for itself.
-#
-# A request costs one token, and a large one more: what it makes the server read, screen and compare grows
-# with its body.
-
-
-MAX_BUCKETS = 20_000
-BYTES_PER_TOKEN = 16_384
-"""A chat message or a bullet has fewer; the largest body costs some 60 tokens."""
-
-
-def cost_of(body_bytes: int) -> int:
-    """Return how many tokens a request with such a body costs."""
-    return 1 + body_bytes // BYTES_PER_TOKEN
-
-
-class TokenBucket:
-    """A bucket of `per_minute` tokens for each learner, which refills evenly within a minute."""
-
-    def __init__(self, per_minute: int, clock: Clock) -> None:
-        self._size = float(per_minute)
-        self._per_second = per_minute / 60
-        self._clock = clock
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def take(self, learner_id: str, tokens: int = 1) -> None:
-        """Take tokens of the learner's bucket, at most as many as it holds when it is full.
-
-        Raises RequestRefused (429) with the seconds to wait.
-        """
-        cost = min(self._size, tokens)
-        now = self._clock.monotonic()
-        left, at = self._left.get(learner_id, (self._size, now))
-        left = min(self._size, left + (now - at) * self._per_second)
-        if left < cost:
-            wait = math.ceil((cost - left) / self._per_second)
-            raise RequestRefused(
-                429, "too_many", "too many requests: wait a moment", retry_after=max(1, wait)
-            )
-        self._left[learner_id] = (left - cost, now)
-        self._left.move_to_end(learner_id)
-        while len(self._left) > MAX_BUCKETS:
-            self._left.popitem(last=False)
-
-
 # Access control of everything under /api: authentication, rate limit and body limit.
 #
 # It decides from the headers, so that a request without a valid token reaches no body parser, model or
@@ -150,7 +105,6 @@ OPERATOR_HEADER = "X-ACE-Learner"
 _IDENTITY, _ACT = "ace_identity", "ace_act"
 _READING = frozenset({"GET", "HEAD"})
 _SAFE = _READING | {"OPTIONS"}
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def announced_bytes(headers: Headers) -> int:
@@ -321,31 +275,6 @@ def about_learner(identity: Identity, named: Sequence[str], scope: Scope) -> Ide
         request_id=REQUEST_ID.get(),
     )
     return identity.operating_on(learner_id)
-
-
-def from_elsewhere(scope: Scope, headers: Headers) -> bool:
-    """Whether a browser says that another website sends this: another scheme, host or port.
-
-    What is no browser says nothing, and is not from elsewhere. A proxy with TLS names the scheme.
-    """
-    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-    if origin is None:
-        return site not in (None, "same-origin", "none")
-    theirs = _origin(origin)
-    forwarded = headers.get("x-forwarded-proto", "").partition(",")[0].strip()
-    scheme = forwarded or str(scope["scheme"])
-    if theirs is not None and site == "same-origin":
-        scheme = theirs[0]  # the browser has compared it, and knows it where a proxy does not say it
-    return theirs is None or theirs != _origin(f"{scheme}://{headers.get('host', '')}")
-
-
-def _origin(url: str) -> tuple[str, str, int | None] | None:
-    """Return scheme, host and port; None where there are none."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme)
-    except ValueError:  # brackets that do not close, or a port that is no number
-        return None
 
 
 def _check_local(scope: Scope, headers: Headers) -> None:

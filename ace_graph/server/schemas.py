@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from ace_graph.agent.context import MAX_PLAYBOOKS, MemoryUse
-from ace_graph.agent.state import ACEOutput, Learning, Mode, Result, UsageJSON
+from ace_graph.agent.state import ACEOutput, Mode, UsageJSON
 from ace_graph.base.text import without_surrogates
 from ace_graph.learning.pipeline import ace_delta
 from ace_graph.memory.delta.effect import Report
@@ -301,30 +301,26 @@ def reply_of(out: ACEOutput, conversation_id: str | None) -> ChatReply:
     plan, result, learning = out.get("plan"), out.get("result"), out.get("learning")
     if plan is None or result is None or learning is None:
         raise ValueError("the run ended without a result")
-    return ChatReply(
-        answer=result["answer"],
-        mode=plan["mode"],
-        conversation_id=conversation_id,
-        turn_id=learning["turn_id"],
-        metadata=_metadata(out, result, learning),
-    )
-
-
-def _metadata(out: ACEOutput, result: Result, learning: Learning) -> Metadata:
     error = NOT_SAVED if learning["unsaved"] else NOT_LEARNED if learning["error"] else None
     changed = {
         name: cast("dict[str, list[object]]", learning)[name][:MAX_LEARNED] for name in Learned.model_fields
     }
     counts = None if learning["unsaved"] else AceDelta.model_validate(ace_delta(learning))
-    return Metadata(
-        scratch=Scratch(ace_delta=counts, learning_error=error, pending=bool(learning["pending"])),
-        injected=result["injected"],
-        cited=result["bullet_ids"],
-        why_shown=cast("dict[str, dict[str, JsonValue]]", result["why_shown"]),
-        learned=Learned() if learning["unsaved"] else Learned.model_validate(changed),
-        playbooks=result["playbooks"],
-        memory=result["memory"],
-        verdict=result["verdict"],
-        version=learning["version"],
-        usage=dict(out.get("usage", {})),
+    return ChatReply(
+        answer=result["answer"],
+        mode=plan["mode"],
+        conversation_id=conversation_id,
+        turn_id=learning["turn_id"],
+        metadata=Metadata(
+            scratch=Scratch(ace_delta=counts, learning_error=error, pending=bool(learning["pending"])),
+            injected=result["injected"],
+            cited=result["bullet_ids"],
+            why_shown=cast("dict[str, dict[str, JsonValue]]", result["why_shown"]),
+            learned=Learned() if learning["unsaved"] else Learned.model_validate(changed),
+            playbooks=result["playbooks"],
+            memory=result["memory"],
+            verdict=result["verdict"],
+            version=learning["version"],
+            usage=dict(out.get("usage", {})),
+        ),
     )

@@ -153,7 +153,10 @@ class LiveTurn:
             sent = known
             if self.ended and known == len(self._events):
                 return
-            if not await _is_set_within(changed, ping_seconds):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ping_seconds):
+                    await changed.wait()
+            if not changed.is_set():
                 yield None
 
     def _append(self, name: EventName, data: Mapping[str, object]) -> None:
@@ -162,13 +165,6 @@ class LiveTurn:
     def _notify(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
-
-
-async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    return event.is_set()
 
 
 INTERRUPT = "__interrupt__"
@@ -374,7 +370,10 @@ class RunningTurns:
         await self.check_daily_tokens(learner_id)
         self._check_capacity(learner_id)
         if request.temporary:
-            return self._begin_temporary(request, learner_id, new_id)
+            turn = AcceptedTurn(new_id, "", learner_id, request_json="", thread_id=new_id, known="nothing")
+            live = self._live[new_id] = LiveTurn(new_id, None, learner_id)
+            self._start(TurnWork(turn, live, request))
+            return live
         user = learner_id if teams is None else Caller(learner_id, teams)
         for ref in wanted_refs(request.playbooks, learner_id):
             # Raises what the load of the turn would, which checks again, in its own transaction.
@@ -400,12 +399,6 @@ class RunningTurns:
     async def check_daily_tokens(self, learner_id: str) -> None:
         """Raise DailyTokensUsed where the learner may cost nothing more today, and what the store raises."""
         await self._daily.check(learner_id)
-
-    def _begin_temporary(self, request: ChatRequest, learner_id: str, new_id: str) -> LiveTurn:
-        turn = AcceptedTurn(new_id, "", learner_id, request_json="", thread_id=new_id, known="nothing")
-        live = self._live[new_id] = LiveTurn(new_id, None, learner_id)
-        self._start(TurnWork(turn, live, request))
-        return live
 
     def resume(self, turn: AcceptedTurn) -> None:
         """Continue a turn that another server left."""

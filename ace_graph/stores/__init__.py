@@ -53,16 +53,39 @@ def open_store(
     if separator and scheme == "sqlite":
         from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 
+        # Whether no file was configured, so that the folder of the default file is made as well
         return SQLiteStore(
             _path(rest),
             limits,
-            make_folder=url is None and _is_default(known),
+            make_folder=url is None and (known.store is None and known.memory_file is None),
             lock_timeout=known.store_timeout,
         )
     if separator and scheme in _NEO4J:
-        return _neo4j(address, limits, known)
+        from ace_graph.memory.stores.neo4j.store import Neo4jStore  # importing the driver takes 0.2 s
+
+        password = known.neo4j_password
+        return Neo4jStore(
+            address,
+            username=known.neo4j_username,
+            password=None if password is None else password.get_secret_value(),
+            database=known.neo4j_database,
+            policy=limits,
+            timeout=known.store_timeout,
+        )
     if separator and scheme in _POSTGRES:
-        return _postgres(address, limits, known)
+        try:
+            from ace_graph.memory.stores.sql.postgres import PostgresStore
+        except ImportError as error:
+            raise ConfigurationError(
+                f"{redacted_url(address)} needs the driver of PostgreSQL: {how_to_install('postgres')}"
+            ) from error
+        return PostgresStore(
+            address,
+            limits,
+            connections=known.postgres_connections,
+            partitions=known.postgres_partitions,
+            timeout=known.store_timeout,
+        )
     unknown = f"{scheme}:// is no kind of store" if separator else "a store URL begins with its kind"
     raise StoreUrlError(f"{unknown}: use one of {_FORMS}")
 
@@ -106,41 +129,6 @@ def _path(rest: str) -> Path:
     if not rest.startswith("/") or rest.strip("/") in {"", ":memory:"} or rest.endswith("/"):
         raise StoreUrlError(f"a SQLite URL is sqlite:/// and the path of a file: use one of {_FORMS}")
     return Path(rest[1:]).expanduser()
-
-
-def _is_default(settings: Settings) -> bool:
-    """Whether no file was configured, so that the folder of the default file is made as well."""
-    return settings.store is None and settings.memory_file is None
-
-
-def _neo4j(uri: str, policy: Policy, settings: Settings) -> Store:
-    from ace_graph.memory.stores.neo4j.store import Neo4jStore  # importing the driver takes 0.2 s
-
-    password = settings.neo4j_password
-    return Neo4jStore(
-        uri,
-        username=settings.neo4j_username,
-        password=None if password is None else password.get_secret_value(),
-        database=settings.neo4j_database,
-        policy=policy,
-        timeout=settings.store_timeout,
-    )
-
-
-def _postgres(url: str, policy: Policy, settings: Settings) -> Store:
-    try:
-        from ace_graph.memory.stores.sql.postgres import PostgresStore
-    except ImportError as error:
-        raise ConfigurationError(
-            f"{redacted_url(url)} needs the driver of PostgreSQL: {how_to_install('postgres')}"
-        ) from error
-    return PostgresStore(
-        url,
-        policy,
-        connections=settings.postgres_connections,
-        partitions=settings.postgres_partitions,
-        timeout=settings.store_timeout,
-    )
 
 
 def redacted_url(url: str) -> str:

@@ -30,18 +30,14 @@ def problems(exported: LearnerExport) -> list[str]:
     """Return what is wrong with what was read of one learner; an empty list when all is well."""
     snapshot, history = exported.snapshot, exported.history
     if snapshot.absent:
-        return _left_behind(exported)
+        entries, turns, items = len(exported.history.entries), len(exported.turns), len(exported.pending)
+        left = f"no state, but {entries} deltas, {turns} turns and {items} pending"
+        return [left] if entries or turns or items else []
     found = [*_gaps(history, snapshot.version.n), *_doubled(exported), *_loose_ends(snapshot)]
     found += _loose_work(exported)
     if not found:
         found += _differences(history, snapshot)
     return found
-
-
-def _left_behind(exported: LearnerExport) -> list[str]:
-    entries, turns, items = len(exported.history.entries), len(exported.turns), len(exported.pending)
-    left = f"no state, but {entries} deltas, {turns} turns and {items} pending"
-    return [left] if entries or turns or items else []
 
 
 def _gaps(history: History, n: int) -> Iterator[str]:

@@ -87,7 +87,10 @@ def open_journal(out: Path | None, description: RunDescription, *, resume: bool)
     if out is None:
         return Journal()
     whole = {"version": version("ace-graph"), **description}
-    _make_folder(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunFolderError(f"{out}: {error.strerror}: choose a folder that can be written") from error
     plan = out / "run.json"
     if plan.exists():
         if not resume:
@@ -130,13 +133,6 @@ def digest_of(samples: Sequence[Sample]) -> str:
         form = (sample.form,) if sample.form != "any" else ()
         total.update(repr((sample.id, sample.question, sample.target, sample.units, *form)).encode())
     return total.hexdigest()
-
-
-def _make_folder(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunFolderError(f"{out}: {error.strerror}: choose a folder that can be written") from error
 
 
 def _read(plan: Path) -> dict[str, object]:
@@ -243,7 +239,11 @@ class _Running:
 
     async def _epoch(self, trainer: Trainer, number: int) -> None:
         train, seed = self._data["train"], self._adapter.options.seed
-        trained = await self._run.train(trainer, train, _shuffled(len(train), seed, number), "train", number)
+        # The order of one epoch, the same for the same seed: 8 bytes a sample
+        count = len(train)
+        order = array("q", range(count))
+        Random(f"{seed}:{number}").shuffle(order)  # noqa: S311  an order, no secret
+        trained = await self._run.train(trainer, train, order, "train", number)
         self._phases["train", number] = trained
         validated = None
         if len(self._data["validation"]) and not self._run.stopped:
@@ -303,13 +303,6 @@ def _better(epoch: Epoch, best: Epoch) -> bool:
     if epoch.validated is None or best.validated is None:
         return True
     return epoch.validated.accuracy > best.validated.accuracy
-
-
-def _shuffled(count: int, seed: int, epoch: int) -> array[int]:
-    """The order of one epoch, the same for the same seed: 8 bytes a sample."""
-    order = array("q", range(count))
-    Random(f"{seed}:{epoch}").shuffle(order)  # noqa: S311  an order, no secret
-    return order
 
 
 # Online adaptation: test, then learn, one sample after the other in the order of the data.

@@ -151,7 +151,21 @@ class FileJournal(Journal):
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             _lock(self._file, path)
-            self._end = self._marked = _cut_torn_line(self._file)
+            # The size of the file after cutting off what follows its last line break
+            with open(self._file, "rb", closefd=False) as reading:
+                size = reading.seek(0, os.SEEK_END)
+                end = size
+                while end > 0:
+                    start = max(0, end - 65_536)
+                    reading.seek(start)
+                    found = reading.read(end - start).rfind(b"\n")
+                    if found >= 0:
+                        end = start + found + 1
+                        break
+                    end = start
+            if end < size:
+                os.ftruncate(self._file, end)
+            self._end = self._marked = end
             self._old = path.open("rb")
         except OSError as error:
             raise unusable(path, error) from error
@@ -226,24 +240,6 @@ def _lock(file: int, path: Path) -> None:
     except BlockingIOError as error:
         os.close(file)
         raise RunFolderError(f"another run writes to {path.parent}: wait for it, or stop it first") from error
-
-
-def _cut_torn_line(file: int) -> int:
-    """Return the size of the file after cutting off what follows its last line break."""
-    with open(file, "rb", closefd=False) as reading:
-        size = reading.seek(0, os.SEEK_END)
-        end = size
-        while end > 0:
-            start = max(0, end - 65_536)
-            reading.seek(start)
-            found = reading.read(end - start).rfind(b"\n")
-            if found >= 0:
-                end = start + found + 1
-                break
-            end = start
-    if end < size:
-        os.ftruncate(file, end)
-    return end
 
 
 def unusable(path: Path, error: OSError) -> RunFolderError:

@@ -11,15 +11,17 @@ import inspect
 import json
 import re
 from array import array
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast, overload
+from typing import TYPE_CHECKING, BinaryIO, cast, overload
 
-from ace_graph.agent.evidence import Form, matches_ground_truth
-from ace_graph.base.errors import DatasetError, EnvironmentFailed, UsageError
-from ace_graph.base.prompts import preview
+from ace_graph.agent.evidence import Form
+from ace_graph.base.errors import DatasetError, EnvironmentFailed
 from ace_graph.memory.evidence import Verdict
+
+if TYPE_CHECKING:
+    from ace_graph.training.scoring import Task
 
 
 @dataclass(frozen=True)
@@ -80,87 +82,6 @@ async def judge(environment: Environment, sample: Sample, answer: str) -> Outcom
 #
 # The file is read once to find its rows, and a row again when it is asked: 16 bytes a row are held, however
 # large the file. A line that can't be used is left out and reported, never guessed at.
-
-
-# The kinds of tasks that `--task` names: how they are scored, and what their accuracy is counted in.
-#
-# How an answer to each kind of task is scored. Nothing in an answer is ever executed.
-#
-#     formula   one number: commas dropped, compared as floats; what is no number is compared as text
-#     finer     labels between commas, in order: lower case, each position counts by itself
-#     qa        the general comparison of an answer in words or numbers with the right one
-#
-# Sources: the first two are those of the ACE paper's finance tasks (arXiv 2510.04618).
-
-
-_WRONG_FORM = " in its form only: the value is right, but the task asks for another form of the number"
-
-
-def score_formula(sample: Sample, answer: str) -> Outcome:
-    """Return 1 right for an equal number, or an equal text where one of the two is no number."""
-    given, true = (text.replace(",", "").strip() for text in (answer, sample.target or ""))
-    try:
-        return _scored(float(given) == float(true), answer)
-    except ValueError:
-        return _scored(given == true, answer, " (it must be a number alone)")
-
-
-def score_finer(sample: Sample, answer: str) -> Outcome:
-    """Return how many labels stand where the target has them.
-
-    A prediction with fewer labels than the target is filled up with wrong ones, a longer one is cut.
-    """
-    true, given = labels_of(sample.target or ""), labels_of(answer)
-    wrong = [n for n, label in enumerate(true, 1) if given[n - 1 : n] != [label]]
-    if not wrong:
-        return Outcome(len(true), "every label matches the ground truth")
-    places = ", ".join(map(str, wrong))
-    return Outcome(len(true) - len(wrong), f"of {len(true)} labels these are wrong, by place: {places}")
-
-
-def score_qa(sample: Sample, answer: str) -> Outcome:
-    """Return 1 right where the answer gives the true value, in the form that the sample asks for.
-
-    See `matches_ground_truth`.
-    """
-    target = sample.target or ""
-    right = matches_ground_truth(answer, target, sample.form)
-    return _scored(right, answer, _WRONG_FORM if not right and matches_ground_truth(answer, target) else "")
-
-
-def labels_of(text: str) -> list[str]:
-    """Return the labels between commas, in lower case."""
-    return [label.strip().lower() for label in text.split(",")]
-
-
-def _scored(right: bool, answer: str, hint: str = "") -> Outcome:
-    if right:
-        return Outcome(1, "the answer matches the ground truth")
-    return Outcome(0, f"the answer {preview(answer, 80)!r} differs from the ground truth{hint}")
-
-
-@dataclass(frozen=True)
-class Task:
-    """One kind of task. `units` says how many parts of a target are counted; `unit` is what one is called."""
-
-    name: str
-    score: Environment
-    units: Callable[[str], int] = lambda _target: 1
-    unit: str = "answer"
-
-
-TASKS: Mapping[str, Task] = {
-    "formula": Task("formula", score_formula),
-    "finer": Task("finer", score_finer, lambda target: len(labels_of(target)), "label"),
-    "qa": Task("qa", score_qa),
-}
-
-
-def task_named(name: str) -> Task:
-    """Return the task. Raises UsageError naming those there are."""
-    if name not in TASKS:
-        raise UsageError(f"{name[:40]!r} is no task: use one of {', '.join(TASKS)}")
-    return TASKS[name]
 
 
 MAX_LINE_BYTES = 10_000_000
@@ -253,7 +174,17 @@ class RowFile(Sequence[Sample]):
 
     def _sample(self, line: bytes | None, number: int) -> Sample:
         """Return the row of a line. Raises _Unusable that says what is wrong with it."""
-        fields = _fields(line)
+        if line is None:
+            raise _Unusable(f"it is longer than {MAX_LINE_BYTES // 1_000_000} MB")
+        try:
+            found: object = json.loads(line.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise _Unusable("it is no UTF-8 text") from error
+        except (ValueError, RecursionError) as error:
+            raise _Unusable("it is no JSON") from error
+        if not isinstance(found, dict):
+            raise _Unusable("it is no JSON object")
+        fields = cast("dict[str, object]", found)
         question, target = fields.get("context"), fields.get("target")
         if not isinstance(question, str) or not question.strip():
             raise _Unusable("the context is missing" if question is None else "the context is no text")
@@ -270,20 +201,6 @@ class RowFile(Sequence[Sample]):
         if form not in ("any", "same"):
             raise _Unusable('the form is neither "any" nor "same"')
         return Sample(f"line {number}", question, answer, self._task.units(answer), form)
-
-
-def _fields(line: bytes | None) -> dict[str, object]:
-    if line is None:
-        raise _Unusable(f"it is longer than {MAX_LINE_BYTES // 1_000_000} MB")
-    try:
-        found: object = json.loads(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise _Unusable("it is no UTF-8 text") from error
-    except (ValueError, RecursionError) as error:
-        raise _Unusable("it is no JSON") from error
-    if not isinstance(found, dict):
-        raise _Unusable("it is no JSON object")
-    return cast("dict[str, object]", found)
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None]]:

@@ -65,7 +65,7 @@ from ace_graph.nodes.planner import plan_turn
 from ace_graph.nodes.router import choose_mode
 from ace_graph.server.errors import request_id_of
 from ace_graph.server.schemas import ChatRequest, VersionName
-from ace_graph.training.samples import labels_of
+from ace_graph.training.scoring import labels_of
 from benchmarks.readers.files import readers_of_files
 from benchmarks.readers.reader import Reader, refused
 
@@ -278,6 +278,7 @@ _COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity
 _SCREEN = tuple(
     f"ace_graph.memory.screening.{part}"
     for part in (
+        "order_score",
         "prompt_injection",
         "rules",
         "screen",

@@ -112,9 +112,18 @@ def add(draft: Draft, operation: Add) -> None:
     occupant = draft.slot_occupant(arriving)
     twin = occupant if occupant and _same_text(occupant, arriving) else _same_claim(draft, arriving)
     if twin is not None:
-        bullet_id = _reinforce(draft, twin, arriving)
+        # Merge the lesson into the bullet that says the same, which keeps its id
+        merged = merge(twin, arriving, draft.now)
+        lineage = {name: getattr(twin, name) for name in ("consolidated_from", "consolidation_version")}
+        draft.put(merged.model_copy(update=lineage))
+        draft.note("reinforced", twin.id)
+        bullet_id = twin.id
     else:
-        bullet_id = _append(draft, operation, arriving)
+        bullet_id = draft.new_id(arriving.section, operation.id)
+        draft.put(arriving.model_copy(update={"id": bullet_id}))
+        draft.note("added", bullet_id)
+        if arriving.status == "quarantined":
+            draft.note("quarantined", bullet_id)
         if occupant is not None and occupant.id == operation.spares:
             draft.put(occupant.model_copy(update={"slot": None, "updated_at": draft.now}))
             draft.note("updated", occupant.id)
@@ -122,7 +131,22 @@ def add(draft: Draft, operation: Add) -> None:
             draft.supersede(occupant, bullet_id)
     draft.bind(operation.ref, bullet_id)
     draft.touch(bullet_id)
-    _contest(draft, operation, bullet_id)
+    # Supersede the failed advice that the lesson corrects, and bullets that repeat that advice. Advice that a
+    # lesson of the same delta repeats is upheld; bullets that are gone are ignored
+    similarity = draft.policy.similarity
+    for name in operation.contests:
+        failed = draft.present(name)
+        if failed is None or failed.id in draft.upheld:
+            continue
+        lesson = draft.entries[bullet_id]
+        if lesson.id == failed.id:
+            draft.upheld.add(failed.id)
+        elif contests(lesson, failed, similarity):
+            known = [b for b in draft.candidates(failed) if b.id in draft.playbook.entries]
+            for lost in (failed, *repeats(failed, lesson, known, similarity)):
+                draft.supersede(lost, bullet_id)
+                lesson = with_keywords_of(lesson, lost)
+            draft.put(lesson)
 
 
 def _arriving(draft: Draft, operation: Add) -> Bullet:
@@ -133,7 +157,19 @@ def _arriving(draft: Draft, operation: Add) -> Bullet:
     given["source_words"] = screened_source_words(draft, operation)
     kept_back = operation.status == "quarantined"
     given["quarantine_reason"] = bounded_reason(operation.quarantine_reason) if kept_back else None
-    given |= _evidence(draft, operation)
+    # The trajectories behind the bullet. Raises Refused for unknown ones, except those from a file
+    if not operation.foreign:
+        draft.check_known(operation.examples)
+    known = tuple(dict.fromkeys(name for name in operation.examples if name not in draft.unknown))
+    elsewhere = tuple(name for name in operation.examples if name in draft.unknown)
+    given |= {
+        "context": operation.context or None,
+        "turn_id": operation.turn_id or None,
+        "conversation_id": operation.conversation_id or None,
+        "examples": known[-MAX_EXAMPLES:],
+        "evidence_count": max(operation.evidence_count, len(known)),
+        "sources": tuple(dict.fromkeys((*elsewhere, *operation.sources)))[-MAX_SOURCES:],
+    }
     created: datetime = operation.created_at or draft.now
     return draft.validated(
         given
@@ -144,22 +180,6 @@ def _arriving(draft: Draft, operation: Add) -> Bullet:
             "updated_at": operation.updated_at or max(created, draft.now),
         }
     )
-
-
-def _evidence(draft: Draft, operation: Add) -> dict[str, object]:
-    """The trajectories behind the bullet. Raises Refused for unknown ones, except those from a file."""
-    if not operation.foreign:
-        draft.check_known(operation.examples)
-    known = tuple(dict.fromkeys(name for name in operation.examples if name not in draft.unknown))
-    elsewhere = tuple(name for name in operation.examples if name in draft.unknown)
-    return {
-        "context": operation.context or None,
-        "turn_id": operation.turn_id or None,
-        "conversation_id": operation.conversation_id or None,
-        "examples": known[-MAX_EXAMPLES:],
-        "evidence_count": max(operation.evidence_count, len(known)),
-        "sources": tuple(dict.fromkeys((*elsewhere, *operation.sources)))[-MAX_SOURCES:],
-    }
 
 
 def _screened(draft: Draft, arriving: Bullet, operation: Add) -> Bullet:
@@ -180,27 +200,6 @@ def _needed(bullet: Bullet, vouched: tuple[Danger, ...]) -> tuple[Danger, ...]:
     )
 
 
-def _contest(draft: Draft, operation: Add, bullet_id: str) -> None:
-    """Supersede the failed advice that the lesson corrects, and bullets that repeat that advice.
-
-    Advice that a lesson of the same delta repeats is upheld; bullets that are gone are ignored.
-    """
-    similarity = draft.policy.similarity
-    for name in operation.contests:
-        failed = draft.present(name)
-        if failed is None or failed.id in draft.upheld:
-            continue
-        lesson = draft.entries[bullet_id]
-        if lesson.id == failed.id:
-            draft.upheld.add(failed.id)
-        elif contests(lesson, failed, similarity):
-            known = [b for b in draft.candidates(failed) if b.id in draft.playbook.entries]
-            for lost in (failed, *repeats(failed, lesson, known, similarity)):
-                draft.supersede(lost, bullet_id)
-                lesson = with_keywords_of(lesson, lost)
-            draft.put(lesson)
-
-
 def _same_text(a: Bullet, b: Bullet) -> bool:
     return content_hash(a.content) == content_hash(b.content)
 
@@ -217,21 +216,3 @@ def _same_claim(draft: Draft, arriving: Bullet) -> Bullet | None:
         if comparison.outcome == "same" and (best is None or comparison.score > best[0]):
             best = (comparison.score, candidate)
     return best[1] if best else None
-
-
-def _reinforce(draft: Draft, twin: Bullet, arriving: Bullet) -> str:
-    """Merge the lesson into the bullet that says the same, which keeps its id."""
-    merged = merge(twin, arriving, draft.now)
-    lineage = {name: getattr(twin, name) for name in ("consolidated_from", "consolidation_version")}
-    draft.put(merged.model_copy(update=lineage))
-    draft.note("reinforced", twin.id)
-    return twin.id
-
-
-def _append(draft: Draft, operation: Add, arriving: Bullet) -> str:
-    bullet_id = draft.new_id(arriving.section, operation.id)
-    draft.put(arriving.model_copy(update={"id": bullet_id}))
-    draft.note("added", bullet_id)
-    if arriving.status == "quarantined":
-        draft.note("quarantined", bullet_id)
-    return bullet_id

@@ -9,7 +9,7 @@ again. `Restore` brings archived bullets back from the history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from heapq import nlargest, nsmallest
 from itertools import repeat
 
@@ -45,7 +45,16 @@ def archive_beyond_cap(draft: Draft) -> None:
     if excess <= 0:
         return
     access, rates = draft.access, draft.policy.decay
-    candidates = _candidates(draft, excess)
+    # Bullets among which the weakest are, in their order: what the delta changed and, of each group of
+    # bullets that decay alike, those that were not used for longest. Some of a group may be changed or gone
+    # by now, so as many more are taken
+    changed = draft.changed_ids()
+    wanted = {key for key in changed if key in draft.entries}
+    for group, members in draft.playbook.decay_groups.items():
+        if not (group.core and group.active):
+            wanted.update(_least_used(draft, list(members), excess + len(changed)))
+    wanted &= draft.entries.keys()
+    candidates = filter(wanted.__contains__, draft.entries)
     ordinary = (
         (
             bullet.status == "active",
@@ -87,21 +96,6 @@ def adds_beyond_cap(operations: Sequence[Operation], policy: Policy) -> frozense
         ),
     )
     return frozenset(place for place, _ in adds) - {place for *_, place in strongest}
-
-
-def _candidates(draft: Draft, excess: int) -> Iterable[str]:
-    """Return bullets among which the weakest are, in their order: what the delta changed and, of each group
-    of bullets that decay alike, those that were not used for longest.
-
-    Some of a group may be changed or gone by now, so as many more are taken.
-    """
-    changed = draft.changed_ids()
-    wanted = {key for key in changed if key in draft.entries}
-    for group, members in draft.playbook.decay_groups.items():
-        if not (group.core and group.active):
-            wanted.update(_least_used(draft, list(members), excess + len(changed)))
-    wanted &= draft.entries.keys()
-    return filter(wanted.__contains__, draft.entries)
 
 
 def _least_used(draft: Draft, members: Sequence[str], many: int) -> Sequence[str]:

@@ -56,8 +56,26 @@ def consolidate(draft: Draft, operation: Consolidate) -> None:
     if len({bullet.id for bullet in found}) < len(found):
         raise Refused("a consolidation needs different bullets")
     text = checked_text(operation.content)
-    _check_pairs(found, draft.policy.similarity)
-    _check_losses(found, operation.originals, text)
+    for a, b in combinations(found, 2):
+        if not mergeable_scope(a, b):
+            raise Refused(f"{a.id} and {b.id} differ in type, polarity, status, section or topic")
+        if are_distinct(a, b):
+            raise Refused(f"{a.id} and {b.id} are distinct")
+        compared = compare(a, b, draft.policy.similarity)
+        if compared.outcome == "rival":
+            raise Refused(f"{a.id} and {b.id} contradict each other ({compared.guard})")
+    # Raise Refused where the text lacks something of a source, or of what was merged into one
+    present = {bullet.id for bullet in (*found, *operation.originals)}
+    missing = sorted(name for bullet in found for name in merged_away(bullet) if name not in present)
+    if missing:
+        raise Refused(f"{missing[0]} was merged into a source, and is not kept any more")
+    sources = [bullet.content for bullet in (*found, *operation.originals)]
+    lost = losses(sources, text)
+    if lost:
+        raise Refused(f"the text loses {', '.join(map(str, lost[:_LOSSES_SHOWN]))}")
+    invented = [each for each in losses([text], " ".join(sources)) if each.kind != "name"]
+    if invented:
+        raise Refused(f"no source has {', '.join(map(str, invented[:_LOSSES_SHOWN]))}")
     made = _made(draft, found, text)
     if (why := screen_bullet(made)) is not None:
         raise Refused(f"the new text must stay out of prompts: {why}")
@@ -94,43 +112,20 @@ def _source(draft: Draft, source: Source, keep_above: float) -> Bullet:
     return bullet
 
 
-def _check_pairs(found: Sequence[Bullet], similarity: float) -> None:
-    for a, b in combinations(found, 2):
-        if not mergeable_scope(a, b):
-            raise Refused(f"{a.id} and {b.id} differ in type, polarity, status, section or topic")
-        if are_distinct(a, b):
-            raise Refused(f"{a.id} and {b.id} are distinct")
-        compared = compare(a, b, similarity)
-        if compared.outcome == "rival":
-            raise Refused(f"{a.id} and {b.id} contradict each other ({compared.guard})")
-
-
-def _check_losses(found: Sequence[Bullet], originals: Sequence[Bullet], text: str) -> None:
-    """Raise Refused where the text lacks something of a source, or of what was merged into one."""
-    present = {bullet.id for bullet in (*found, *originals)}
-    missing = sorted(name for bullet in found for name in merged_away(bullet) if name not in present)
-    if missing:
-        raise Refused(f"{missing[0]} was merged into a source, and is not kept any more")
-    sources = [bullet.content for bullet in (*found, *originals)]
-    lost = losses(sources, text)
-    if lost:
-        raise Refused(f"the text loses {', '.join(map(str, lost[:_LOSSES_SHOWN]))}")
-    invented = [each for each in losses([text], " ".join(sources)) if each.kind != "name"]
-    if invented:
-        raise Refused(f"no source has {', '.join(map(str, invented[:_LOSSES_SHOWN]))}")
-
-
 def _made(draft: Draft, found: Sequence[Bullet], text: str) -> Bullet:
     """The new bullet, with the id of the first source for now."""
     first, *others = found
     merged = first
     for other in others:
         merged = merge(merged, other, draft.now)
+    # The source words of all sources, those of the bullet that changed last first
+    newest_first = sorted(found, key=lambda bullet: bullet.updated_at, reverse=True)
+    words = [word for bullet in newest_first for word in bullet.source_words]
     made = merged.model_copy(
         update={
             "content": text,
             "keywords": (),
-            "source_words": _source_words(found, text),
+            "source_words": (words_besides(words, text) if words else ()),
             "setbacks": min(bullet.setbacks for bullet in found),
             "created_at": min(bullet.created_at for bullet in found),
             "vouched": (),
@@ -143,10 +138,3 @@ def _made(draft: Draft, found: Sequence[Bullet], text: str) -> Bullet:
     for bullet in found:
         made = with_keywords_of(made, bullet)
     return made
-
-
-def _source_words(found: Sequence[Bullet], text: str) -> tuple[str, ...]:
-    """The source words of all sources, those of the bullet that changed last first."""
-    newest_first = sorted(found, key=lambda bullet: bullet.updated_at, reverse=True)
-    words = [word for bullet in newest_first for word in bullet.source_words]
-    return words_besides(words, text) if words else ()

@@ -253,11 +253,23 @@ class _Fold:
                     self.entries.replace(moved_last(self.entries.now, change.place))
                 self._unlink(change.bullet.id)
             case Rewound():
-                self._rewind(change)
+                if change.order:
+                    entries = self.entries.now
+                    self.entries.replace({key: entries[key] for key in change.order})
+                self.aliases.replace(dict(change.aliases))
+                self.tombstones.replace(dict(change.tombstones))
+                self.reflections = change.reflections
+                self.votes.replace({**change.votes})
+                self.base_votes.replace(dict(change.base_votes))
+                self.consolidations = change.consolidations
             case Counted():
                 self.next_id = change.next_id
             case Voted():
-                self._vote(change)
+                votes = self.votes.writable()
+                earlier: TurnVotes = votes.pop(change.turn_id, {})
+                votes[change.turn_id] = {**earlier, change.source: Vote(change.verdict, change.bullet_ids)}
+                for oldest in list(votes)[:-VOTES_KEPT]:
+                    del votes[oldest]
             case BaseVoted():
                 self.base_votes.writable()[change.bullet_id] = BaseVotes(
                     change.helpful, change.harmful, change.neutral, change.setbacks
@@ -283,17 +295,6 @@ class _Fold:
             if bullet_id in links.now:
                 del links.writable()[bullet_id]
 
-    def _rewind(self, change: Rewound) -> None:
-        if change.order:
-            entries = self.entries.now
-            self.entries.replace({key: entries[key] for key in change.order})
-        self.aliases.replace(dict(change.aliases))
-        self.tombstones.replace(dict(change.tombstones))
-        self.reflections = change.reflections
-        self.votes.replace({**change.votes})
-        self.base_votes.replace(dict(change.base_votes))
-        self.consolidations = change.consolidations
-
     def _archive(self, change: Archived) -> None:
         gone, into = change.bullet.id, change.into
         self.entries.writable().pop(gone, None)
@@ -303,13 +304,6 @@ class _Fold:
             aliases[gone] = into
         elif into is not None:
             self.tombstones.writable()[gone] = into
-
-    def _vote(self, change: Voted) -> None:
-        votes = self.votes.writable()
-        earlier: TurnVotes = votes.pop(change.turn_id, {})
-        votes[change.turn_id] = {**earlier, change.source: Vote(change.verdict, change.bullet_ids)}
-        for oldest in list(votes)[:-VOTES_KEPT]:
-            del votes[oldest]
 
     def result(self) -> Playbook:
         return replace(

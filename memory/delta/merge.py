@@ -105,7 +105,9 @@ def merge_named(draft: Draft, operation: Merge) -> None:
     found = [draft.entries[name] for name in names]
     text = None if operation.content is None else checked_text(operation.content)
     if not operation.force:
-        _check_importance(found, draft.policy.keep_above)
+        for bullet in found:
+            if bullet.importance >= draft.policy.keep_above:
+                raise Refused(f"the importance of {bullet.id} is {bullet.importance:g}: it stays as it is")
         _check_claims(found, text, draft.policy.similarity)
     survivor, *others = found
     for other in others:
@@ -113,12 +115,6 @@ def merge_named(draft: Draft, operation: Merge) -> None:
     draft.consolidated = True
     if text is not None:
         draft.put(screened_again(draft, survivor, survivor.model_copy(update={"content": text})))
-
-
-def _check_importance(found: Sequence[Bullet], keep_above: float) -> None:
-    for bullet in found:
-        if bullet.importance >= keep_above:
-            raise Refused(f"the importance of {bullet.id} is {bullet.importance:g}: it stays as it is")
 
 
 def _check_claims(found: Sequence[Bullet], text: str | None, similarity: float) -> None:

@@ -170,7 +170,11 @@ def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation, *, by_p
         case Touch():
             _touch(draft, operation)
         case Reflect():
-            _reflect(draft, operation)
+            insight = checked_text(operation.insight[:MAX_INSIGHT_CHARS])
+            why = screen(insight) or (screen(operation.topic) if operation.topic else None)
+            if why is not None:
+                raise Refused(f"kept out of prompts: {why}")
+            draft.changes.append(Reflected(insight=insight, topic=operation.topic))
         case Analyze():
             draft.analyzed.update(dict.fromkeys(operation.turn_ids))
         case Reset():
@@ -205,14 +209,6 @@ def _named(operation: Operation) -> str:
             return operation.bullet_id
 
 
-def _reflect(draft: Draft, operation: Reflect) -> None:
-    insight = checked_text(operation.insight[:MAX_INSIGHT_CHARS])
-    why = screen(insight) or (screen(operation.topic) if operation.topic else None)
-    if why is not None:
-        raise Refused(f"kept out of prompts: {why}")
-    draft.changes.append(Reflected(insight=insight, topic=operation.topic))
-
-
 def _update(draft: Draft, operation: Update) -> None:
     old = draft.locate(operation.bullet_id, follow_aliases=False)
     new = old.model_dump()
@@ -220,7 +216,12 @@ def _update(draft: Draft, operation: Update) -> None:
         value = getattr(operation, name)
         if value is not None:
             new[name] = value
-    new |= _with_examples(draft, old, operation) | _without_sources(old, operation)
+    draft.check_known(operation.examples)
+    more = [name for name in dict.fromkeys(operation.examples) if name not in old.examples]
+    new |= {
+        "examples": (*old.examples, *more)[-MAX_EXAMPLES:],
+        "evidence_count": old.evidence_count + len(more),
+    } | _without_sources(old, operation)
     if operation.ttl_days == "never":
         new["ttl_days"] = None
     if operation.content is not None:
@@ -234,15 +235,6 @@ def _update(draft: Draft, operation: Update) -> None:
     draft.note("updated", old.id)
     if operation.harmful:
         draft.blamed[old.id] = None
-
-
-def _with_examples(draft: Draft, old: Bullet, operation: Update) -> dict[str, object]:
-    draft.check_known(operation.examples)
-    more = [name for name in dict.fromkeys(operation.examples) if name not in old.examples]
-    return {
-        "examples": (*old.examples, *more)[-MAX_EXAMPLES:],
-        "evidence_count": old.evidence_count + len(more),
-    }
 
 
 def _without_sources(old: Bullet, operation: Update) -> dict[str, object]:

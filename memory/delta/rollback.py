@@ -71,7 +71,14 @@ def restore_of(history: History, present: Snapshot, bullet_id: str) -> Restore:
         )
     before = playbook_at(history, left.n - 1)
     stamp = _uses_at(history, present, left.n - 1).stamps.get(bullet_id, 0)
-    return Restore(bullet=left.bullet, place=_place(bullet_id, before, present.playbook), stamp=stamp)
+    # The number of present bullets up to the last one that was before it and is still there
+    places: Mapping[str, int] = {key: place for place, key in enumerate(present.playbook.entries, 1)}
+    place = 0
+    for key in before.entries:
+        if key == bullet_id:
+            break
+        place = places.get(key, place)
+    return Restore(bullet=left.bullet, place=place, stamp=stamp)
 
 
 def archived(history: History, present: Playbook) -> Iterator[ArchivedBullet]:
@@ -103,17 +110,6 @@ def _backwards(history: History) -> Iterator[tuple[HistoryEntry, Effect]]:
     for entry in reversed(history.entries):
         if entry.effect is not None and entry.n > history.base_n:
             yield entry, entry.effect
-
-
-def _place(bullet_id: str, before: Playbook, present: Playbook) -> int:
-    """The number of present bullets up to the last one that was before it and is still there."""
-    places: Mapping[str, int] = {key: place for place, key in enumerate(present.entries, 1)}
-    place = 0
-    for key in before.entries:
-        if key == bullet_id:
-            break
-        place = places.get(key, place)
-    return place
 
 
 # Finds in a history the operation that takes back one commit of a consolidation.

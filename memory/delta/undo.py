@@ -7,7 +7,7 @@ delta, whose votes and insights it would take back with its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.draft import Draft, Refused
@@ -36,7 +36,14 @@ def undo(draft: Draft, operation: Undo) -> None:
             draft.put(bullet)
             draft.note("updated", bullet.id)
         else:
-            draft.revive(bullet, _place(bullet.id, operation.order, draft.entries))
+            # The number of present bullets up to the last one that was before it and is there
+            places = {key: place for place, key in enumerate(draft.entries, 1)}
+            place = 0
+            for key in operation.order:
+                if key == bullet.id:
+                    break
+                place = places.get(key, place)
+            draft.revive(bullet, place)
             draft.note("restored", bullet.id)
     _restore_links(aliases, operation.aliases_before)
     _restore_links(tombstones, operation.tombstones_before)
@@ -70,17 +77,6 @@ def _restore_links(links: dict[str, str], before: Mapping[str, str]) -> None:
             links[name] = target
         else:
             links.pop(name, None)
-
-
-def _place(bullet_id: str, order: Iterable[str], present: Mapping[str, Bullet]) -> int:
-    """The number of present bullets up to the last one that was before it and is there."""
-    places = {key: place for place, key in enumerate(present, 1)}
-    place = 0
-    for key in order:
-        if key == bullet_id:
-            break
-        place = places.get(key, place)
-    return place
 
 
 # Operations on a whole playbook: Reset replaces all bullets, Rollback restores an earlier version.

@@ -50,7 +50,19 @@ class VoteLedger:
         """Record the vote and move the counters by the difference to the earlier votes."""
         if operation.source not in EVIDENCE_SOURCES:
             raise Refused("a model's opinion moves no counter")
-        named = self._named(operation)
+        found: dict[str, None] = {}
+        for name in operation.bullet_ids:
+            if self._is_foreign(name):
+                found[name] = None
+                continue
+            try:
+                bullet = self._draft.locate(name)
+            except Refused as refusal:
+                self._draft.reject("judge", name, str(refusal))
+                continue
+            if not bullet.profile:  # a wrong answer must not take the learner's name away
+                found[bullet.id] = None
+        named = tuple(found)
         before = self._votes.now.get(operation.turn_id, {})
         earlier = before.get(operation.source)
         if operation.refines and earlier is not None and earlier.verdict != operation.verdict:
@@ -77,21 +89,6 @@ class VoteLedger:
     def replace_all(self, votes: Mapping[str, TurnVotes], base_votes: Mapping[str, BaseVotes]) -> None:
         """Replace all votes: the playbook was reset or rolled back."""
         self._votes, self._base = CopyOnWrite(votes), CopyOnWrite(base_votes)
-
-    def _named(self, operation: Judge) -> tuple[str, ...]:
-        found: dict[str, None] = {}
-        for name in operation.bullet_ids:
-            if self._is_foreign(name):
-                found[name] = None
-                continue
-            try:
-                bullet = self._draft.locate(name)
-            except Refused as refusal:
-                self._draft.reject("judge", name, str(refusal))
-                continue
-            if not bullet.profile:  # a wrong answer must not take the learner's name away
-                found[bullet.id] = None
-        return tuple(found)
 
     def _is_foreign(self, name: str) -> bool:
         """Whether a name is that of a bullet which the learner reads and does not own."""
@@ -133,19 +130,16 @@ class VoteLedger:
             if self._is_foreign(bullet_id):
                 self._move_base(bullet_id, tag, by)
             else:
-                self._move_own(bullet_id, tag, by)
+                bullet = self._draft.entries[bullet_id]
+                moved = {
+                    tag: max(0, getattr(bullet, tag) + by),
+                    "setbacks": _setbacks_after(bullet.setbacks, tag, by),
+                    "updated_at": self._draft.now,
+                }
+                self._draft.put(bullet.model_copy(update=moved))
+                if tag == "harmful" and by > 0:
+                    self._draft.blamed[bullet_id] = None
             self._draft.note("tagged", bullet_id)
-
-    def _move_own(self, bullet_id: str, tag: BulletTag, by: int) -> None:
-        bullet = self._draft.entries[bullet_id]
-        moved = {
-            tag: max(0, getattr(bullet, tag) + by),
-            "setbacks": _setbacks_after(bullet.setbacks, tag, by),
-            "updated_at": self._draft.now,
-        }
-        self._draft.put(bullet.model_copy(update=moved))
-        if tag == "harmful" and by > 0:
-            self._draft.blamed[bullet_id] = None
 
     def _move_base(self, bullet_id: str, tag: BulletTag, by: int) -> None:
         old = self._base.now.get(bullet_id, BaseVotes())

@@ -120,15 +120,11 @@ def _text(issue: object, insight: object) -> object:
     return insight or issue
 
 
-def _issue_and_insight(shown: str) -> tuple[str, str]:
-    """Return the issue and the insight of a text that `_text` joined; any other text is both."""
-    at = shown.rfind(_ISSUE, 1, -2) if shown.endswith(")") else -1
-    return (shown, shown) if at < 0 else (shown[at + len(_ISSUE) : -1], shown[:at])
-
-
 def _skill(bullet: Bullet) -> Fields:
     shown = bullet.advice
-    issue, insight = _issue_and_insight(shown)
+    # The issue and the insight of a text that `_text` joined; any other text is both
+    at = shown.rfind(_ISSUE, 1, -2) if shown.endswith(")") else -1
+    issue, insight = (shown, shown) if at < 0 else (shown[at + len(_ISSUE) : -1], shown[:at])
     dates = bullet.model_dump(mode="json", include={"created_at", "updated_at"})
     skill: Fields = {
         "id": bullet.id,

@@ -176,7 +176,11 @@ def _top_level(events: Iterator[yaml.Event]) -> dict[str, str]:
             if depth == 1 and name is not None:
                 found[name], name = text or "", None
             elif depth == 1:
-                name = _new_name(text, found)
+                if text is None:
+                    raise FormatError("its front matter has a name that is no text: correct it")
+                if text in found:
+                    raise FormatError("a name occurs twice in its front matter: leave one")
+                name = text
             elif not isinstance(event, yaml.MappingStartEvent):
                 raise FormatError("its front matter is no list of `name: value` lines: correct it")
         if isinstance(event, yaml.CollectionStartEvent):
@@ -193,14 +197,6 @@ def _check(event: yaml.Event, depth: int) -> None:
         raise FormatError("its front matter is nested too deep: a skill needs names and texts only")
     if isinstance(event, yaml.DocumentEndEvent) and event.explicit:
         raise FormatError("its front matter ends with `...`: remove that line")
-
-
-def _new_name(text: str | None, found: Mapping[str, str]) -> str:
-    if text is None:
-        raise FormatError("its front matter has a name that is no text: correct it")
-    if text in found:
-        raise FormatError("a name occurs twice in its front matter: leave one")
-    return text
 
 
 # A section of an AGENTS.md, the file with instructions for coding agents (agents.md).

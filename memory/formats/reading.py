@@ -197,7 +197,8 @@ class Collector:
         if isinstance(checked, str):
             self.refuse(name, checked)
         else:
-            self._found.append(_as_add(checked, given))
+            unasked = {"id", "memory_type", "created_at", "updated_at"} - given.keys()
+            self._found.append(Add(**checked.model_dump(exclude=unasked), foreign=bool(checked.examples)))
 
     def objects(self, items: Iterable[tuple[str, object]]) -> Iterator[tuple[str, Fields]]:
         """Yield those of the named `items` that are valid JSON objects; refuse the others."""
@@ -324,11 +325,6 @@ def _reason(error: ErrorDetails) -> str:
         return "empty text"
     why = f"longer than {limits.get('max_length')} characters" if kind == "too_long" else error["msg"]
     return why if where == "content" and kind == "too_long" else f"{where}: {why}"
-
-
-def _as_add(bullet: Bullet, given: Mapping[str, object]) -> Add:
-    unasked = {"id", "memory_type", "created_at", "updated_at"} - given.keys()
-    return Add(**bullet.model_dump(exclude=unasked), foreign=bool(bullet.examples))
 
 
 def _empty(value: object) -> bool:

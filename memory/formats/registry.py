@@ -193,7 +193,10 @@ def outcome_of(
     reports = tuple(reports)
     given = {ref: name for report in reports for ref, name in report.refs.items()}
     added = {name for report in reports for name in report.added}
-    gone = _gone(reports)
+    gone: dict[str, str] = {}
+    for report in reports:
+        gone.update({pruned.id: PLAYBOOK_FULL for pruned in report.pruned})
+        gone.update({pair.gone: f"{pair.kept} holds a later value" for pair in report.superseded})
     asked_as = {asked.ref: asked.id or asked.content[:60] for asked in reading.bullets}
     refused = [
         *reading.refused,
@@ -230,14 +233,6 @@ def outcome_of(
 
 def _number(bullet: Add) -> int:
     return id_number(bullet.id or "")
-
-
-def _gone(reports: Iterable[Report]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for report in reports:
-        found.update({pruned.id: PLAYBOOK_FULL for pruned in report.pruned})
-        found.update({pair.gone: f"{pair.kept} holds a later value" for pair in report.superseded})
-    return found
 
 
 def _rejected(reports: Iterable[Report]) -> Iterator[tuple[str, str]]:

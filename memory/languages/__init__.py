@@ -1,3 +1,5 @@
 """Tables of words by language: a folder for each language, the same files in each."""
 
-from __future__ import annotations
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

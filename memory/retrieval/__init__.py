@@ -2,7 +2,41 @@
 
 from __future__ import annotations
 
-from ace_graph.memory.retrieval.explain import Reason, as_json, explain, in_words, is_shown
-from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, retrieve
+from ace_graph.memory.retrieval.explain import (
+    BelowCutoff,
+    GateShut,
+    NoRoom,
+    NoSharedWord,
+    NotEligible,
+    Reason,
+    RivalKept,
+    Superseded,
+    as_json,
+    explain,
+    in_words,
+    is_shown,
+)
+from ace_graph.memory.retrieval.query import parse_question
+from ace_graph.memory.retrieval.relevance import relevant
+from ace_graph.memory.retrieval.retrieve import FRAME_TOKENS, Retrieval, Scored, retrieve
 
-__all__ = ["Reason", "Retrieval", "Scored", "as_json", "explain", "in_words", "is_shown", "retrieve"]
+__all__ = [
+    "FRAME_TOKENS",
+    "BelowCutoff",
+    "GateShut",
+    "NoRoom",
+    "NoSharedWord",
+    "NotEligible",
+    "Reason",
+    "Retrieval",
+    "RivalKept",
+    "Scored",
+    "Superseded",
+    "as_json",
+    "explain",
+    "in_words",
+    "is_shown",
+    "parse_question",
+    "relevant",
+    "retrieve",
+]

@@ -228,13 +228,35 @@ def in_words(reason: Reason) -> str:
         case InCore(by=by):
             return "always shown: pinned" if by == "pinned" else "always shown: about the learner"
         case Retrieved():
-            return _why_retrieved(reason)
+            told = [_told(reason.words)] if reason.words else []
+            if reason.neighbour:
+                told.append(f"said beside {reason.neighbour}")
+            if reason.similarity:
+                told.append(f"similar by meaning ({reason.similarity:.2f})")
+            if reason.topic:
+                told.append("about the question's topic")
+            if reason.adds:
+                told.append("covers what no better one covers")
+            if reason.second_try:
+                told.append("failed, and is tried once more because nothing else fits")
+            return "; ".join(told)
         case NotEligible(why=why):
             return f"not eligible: {_INELIGIBLE[why]}"
         case NoSharedWord():
             return "shares no word with the question"
         case GateShut():
-            return _why_shut(reason)
+            where = f"sentence {reason.sentence}" if reason.sentence else "the question"
+            if isinf(reason.needed):
+                told = [f"everyday words are all that it shares with {where}"]
+            else:
+                what = "covers and resembles" if reason.similarity else "covers"
+                told = [f"{what} {reason.covered:.2f} of {where}, and {reason.needed:.2f} is needed"]
+            told += [_told(reason.words)] if reason.words else []
+            if reason.everyday:
+                told.append(f"of everyday speech: {', '.join(reason.everyday)}")
+            if reason.often_asked:
+                told.append(f"asked often: {', '.join(reason.often_asked)}")
+            return f"nothing fits the question: {'; '.join(told)}"
         case Outranked(words=words):
             return f"others share far more of the question; this one {_told(words) or 'no word'}"
         case BelowCutoff(score=score, least=least):
@@ -247,36 +269,6 @@ def in_words(reason: Reason) -> str:
             return f"its rival {rival} is better"
         case Superseded(by=by):
             return f"it failed last time, and {by} on its subject is newer"
-
-
-def _why_retrieved(reason: Retrieved) -> str:
-    told = [_told(reason.words)] if reason.words else []
-    if reason.neighbour:
-        told.append(f"said beside {reason.neighbour}")
-    if reason.similarity:
-        told.append(f"similar by meaning ({reason.similarity:.2f})")
-    if reason.topic:
-        told.append("about the question's topic")
-    if reason.adds:
-        told.append("covers what no better one covers")
-    if reason.second_try:
-        told.append("failed, and is tried once more because nothing else fits")
-    return "; ".join(told)
-
-
-def _why_shut(reason: GateShut) -> str:
-    where = f"sentence {reason.sentence}" if reason.sentence else "the question"
-    if isinf(reason.needed):
-        told = [f"everyday words are all that it shares with {where}"]
-    else:
-        what = "covers and resembles" if reason.similarity else "covers"
-        told = [f"{what} {reason.covered:.2f} of {where}, and {reason.needed:.2f} is needed"]
-    told += [_told(reason.words)] if reason.words else []
-    if reason.everyday:
-        told.append(f"of everyday speech: {', '.join(reason.everyday)}")
-    if reason.often_asked:
-        told.append(f"asked often: {', '.join(reason.often_asked)}")
-    return f"nothing fits the question: {'; '.join(told)}"
 
 
 def _told(words: Words) -> str:
@@ -416,7 +408,20 @@ class _Why:
         if item is None and not words and not matched.shared(key):
             return NoSharedWord()
         if not cutoff.is_open:
-            return self._shut(key, words, matched)
+            query, hit = self._made.query, self._hits.get(key)
+            part, covered, needed = matched.coverage(key)
+            if hit is not None and self._made.cutoff.by_meaning:
+                part, covered, needed = 0, hit.evidence, OPENS
+            held = [term for term in matched.shared(key) if term in query.parts[part].weights]
+            return GateShut(
+                covered,
+                needed,
+                words,
+                everyday=self._said(term for term in held if term in query.everyday - query.often_asked),
+                often_asked=self._said(term for term in held if term in query.often_asked),
+                similarity=hit.near if hit is not None else 0.0,
+                sentence=part,
+            )
         if item is None:
             return Outranked(words)
         reach = cutoff.too_low(item.hit)
@@ -426,22 +431,6 @@ class _Why:
             return BeyondLines(MOST_LINES)
         # The search ends where many did not fit.
         return NoRoom(next(reversed(self._made.selection.missed.values())))
-
-    def _shut(self, key: str, words: Words, matched: Matched) -> GateShut:
-        query, hit = self._made.query, self._hits.get(key)
-        part, covered, needed = matched.coverage(key)
-        if hit is not None and self._made.cutoff.by_meaning:
-            part, covered, needed = 0, hit.evidence, OPENS
-        held = [term for term in matched.shared(key) if term in query.parts[part].weights]
-        return GateShut(
-            covered,
-            needed,
-            words,
-            everyday=self._said(term for term in held if term in query.everyday - query.often_asked),
-            often_asked=self._said(term for term in held if term in query.often_asked),
-            similarity=hit.near if hit is not None else 0.0,
-            sentence=part,
-        )
 
     def _matched(self, *, of_base: bool) -> Matched:
         return self._made.relevance.matched[of_base]

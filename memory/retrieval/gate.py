@@ -1,4 +1,6 @@
-"""The cutoff: the gate decides whether anything is shown, rank how much.
+"""The gate and the cutoff: the gate decides whether anything is shown, rank how much.
+
+What a bullet must cover by words is weighed in `relevance`.
 
 Where no bullet that a prompt may hold passes the gate of the question, or of one of its sentences, nothing is
 shown. Otherwise the best lines are: those that score at least a share of the best one's score, of the whole

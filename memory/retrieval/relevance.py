@@ -6,7 +6,7 @@ of several irrelevant bullets look perfect. One shared word says little, so it m
 whole question. Several shared words identify a subject: then terms that no bullet has (names, days, small
 talk) hardly count, and covering one sentence of a long message is enough.
 
-The gate decides whether anything is shown; how much is decided by rank (`cutoff`). Strength and topic come
+The gate decides whether anything is shown; how much is decided by rank (`gate`). Strength and topic come
 later (`retrieve`).
 """
 
@@ -173,7 +173,10 @@ def _match(
     if len(scores) > limit:
         top = max(scores.values()) or 1.0
         blended = {k: s / top + semantic.get(k, 0.0) for k, s in scores.items()} if semantic else scores
-        best = _top(blended, limit)
+        # The keys of the `limit` greatest values; of equal ones those that come first by name
+        last = nlargest(limit, blended.values())[-1]
+        above = [key for key, value in blended.items() if value > last]
+        best = above + sorted(key for key, value in blended.items() if value == last)[: limit - len(above)]
     sentences = zip(covered[1:], query.parts[1:], strict=True)
     of_parts = [scores, *(_scores(met, part.weights, held) for met, part in sentences)]
     return best, Matched(query, held, covered, of_parts, lifted, index, bool(semantic))
@@ -356,13 +359,6 @@ def _scores(
                 for key in scores.keys() & postings.keys():
                     scores[key] += weight * postings[key]
     return scores
-
-
-def _top(values: Mapping[str, float], limit: int) -> list[str]:
-    """Return the keys of the `limit` greatest values; of equal ones those that come first by name."""
-    last = nlargest(limit, values.values())[-1]
-    above = [key for key, value in values.items() if value > last]
-    return above + sorted(key for key, value in values.items() if value == last)[: limit - len(above)]
 
 
 def _blend(hits: Sequence[Hit], semantic: Mapping[str, float]) -> list[Hit]:

@@ -4,8 +4,8 @@ The core (pinned bullets and the profile) comes first, in a stable order. Then c
 relevant to this question. Relevance is an absolute gate: a bullet must cover a share of the question's
 content terms, weighted by how rare they are, so that a greeting or a question about something else gets
 nothing. What passes is ranked by BM25; strength, topic and memory type change that rank a little. Bullets far
-below the best are cut, even if the budget has room for them (`cutoff`). What is never shown at all, such as
-quarantined and weak bullets, is decided by `eligibility`.
+below the best are cut, even if the budget has room for them (`gate`). What is never shown at all, such as
+quarantined and weak bullets, is decided by `EligibleBullets`.
 """
 
 from __future__ import annotations
@@ -406,7 +406,10 @@ def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBulle
     for item in sorted(kept, key=_key):
         hit, bullet, _ = item
         strength = scope.strength(bullet)
-        score = hit.score * _worth_factor(bullet, strength, wanted)
+        # The factor by which strength, memory type and the case-folded topic change the rank
+        weight = 1 - _STRENGTH_SHARE + _STRENGTH_SHARE * strength / (1 + strength)
+        own_topic = wanted is not None and bullet.topic is not None and bullet.topic.casefold() == wanted
+        score = hit.score * (weight * _TYPE_BONUS[bullet.memory_type] * (_TOPIC_BOOST if own_topic else 1.0))
         found.append((score, bullet.updated_at, item, strength))
     found.sort(key=itemgetter(0, 1), reverse=True)
     for score, _, (hit, bullet, _), strength in found:
@@ -416,10 +419,3 @@ def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBulle
 
 def _key(item: Retrievable) -> str:
     return item.hit.key
-
-
-def _worth_factor(bullet: Bullet, strength: float, topic: str | None) -> float:
-    """Return the factor by which strength, memory type and the case-folded topic change the rank."""
-    weight = 1 - _STRENGTH_SHARE + _STRENGTH_SHARE * strength / (1 + strength)
-    own_topic = topic is not None and bullet.topic is not None and bullet.topic.casefold() == topic
-    return weight * _TYPE_BONUS[bullet.memory_type] * (_TOPIC_BOOST if own_topic else 1.0)

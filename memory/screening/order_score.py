@@ -27,8 +27,8 @@ _TOKEN = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 BIAS = "="
 """What the bias stands under; no feature is called so."""
-_FEWEST = 8
-"""Features of a sentence of four words; shorter ones say too little to be judged."""
+_FEWEST = 10
+"""Features of a sentence of five words; shorter ones say too little to be judged."""
 _ENDINGS = ("ing", "ed", "es", "s", "ly")
 
 

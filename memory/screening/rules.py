@@ -1,7 +1,7 @@
 """Rules of the screening: read from TOML tables, and matched with what excuses a match.
 
 A rule has words of which a text must hold one, a pattern, and what excuses a match. All of them are folded as
-the readings of a text are (`disguise.folded`), so that a file may be written with accents. A pattern is
+the readings of a text are (`folded`), so that a file may be written with accents. A pattern is
 compiled when a text first holds one of the words.
 """
 

@@ -2,9 +2,10 @@
 
 Everything that is remembered was said by somebody: a learner, a web page, a model that read one. A text that
 is found here is stored in quarantine with the reason, shown to people, and never injected until somebody
-releases it. The rules (`prompt_injection`, `secrets`, `links`) match the text after its disguises are undone
-(`disguise`). They stop common attacks, not clever ones: docs/security.md says what got through, and the data
-block around every bullet does not depend on them.
+releases it. The rules (`prompt_injection`, `secrets`) match the text after its disguises are undone
+(`rules`), and a learned score (`order_score`) judges what no rule matches. They stop common attacks, not
+clever ones: docs/security.md says what got through, and the data block around every bullet does not depend
+on them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _OVERLAP = 300
 """How much two pieces overlap: more than nearly all rules span."""
 _MOST_VERDICTS = 50_000
 """Some 15 MB."""
-_LEAST, _LEAST_OF_LEARNERS = 1.0, 2.5
+_LEAST, _LEAST_OF_LEARNERS = 1.25, 2.5
 """From which learned score on a text is held: of others; of learners, who wish more."""
 _ORDER = "like an order to the assistant"
 _SECRET, _LINK, _INSTRUCTION = "secret: ", "link", "instruction: "

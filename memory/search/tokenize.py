@@ -224,7 +224,7 @@ def _word_terms(word: str, language: str) -> tuple[str, ...]:
         return ()
     if is_spaceless(base):
         return _pairs(base, language)
-    stem = _without_accents(_stem(base, language))
+    stem = _without_accents(_stemmers()(language).stemWord(base))
     return (stem,) if stem else ()
 
 
@@ -250,10 +250,6 @@ def _pairs(word: str, language: str) -> tuple[str, ...]:
     for other in rest:
         found.extend(_word_terms(other, language))
     return tuple(found)
-
-
-def _stem(word: str, language: str) -> str:
-    return _stemmers()(language).stemWord(word)
 
 
 @cache

@@ -1,1 +1,5 @@
 """Whether two bullets claim the same; `compare` is the one entry."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

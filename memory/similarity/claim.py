@@ -260,7 +260,9 @@ def normalized_tokens(text: str) -> list[Token]:
         elif token.word.endswith("n't"):
             tokens.append(Token("word", "not", "not"))
         elif token.word != "to" or place < 2 or found[place - 2].word not in table.before_verbs:
-            tokens.append(_without_contraction(token))
+            # The token without a contracted verb: they for they're, we for we'll
+            word = _CONTRACTED.sub("", token.word)
+            tokens.append(token if word == token.word else Token(token.kind, token.text[: len(word)], word))
     return tokens
 
 
@@ -277,12 +279,6 @@ def _plain(text: str) -> str:
     parts = _NORMALIZE_CURRENCIES.split(text)
     signs = _NORMALIZE_CURRENCIES.findall(text)
     return "".join(fold(part) + sign for part, sign in zip(parts, [*signs, ""], strict=True))
-
-
-def _without_contraction(token: Token) -> Token:
-    """Return the token without a contracted verb: they for they're, we for we'll."""
-    word = _CONTRACTED.sub("", token.word)
-    return token if word == token.word else Token(token.kind, token.text[: len(word)], word)
 
 
 def _phrase(found: list[Token], place: int) -> tuple[int, tuple[str, ...]]:
@@ -470,19 +466,16 @@ class _Parser:
                 self._persons.append(_PERSONS[word])
             if word in _OWNERS:
                 self._owners.add(_OWNERS[word])
-            self._take_mode(word)
+            if word in self._lexicon.obliging:
+                self._modes.add("duty")
+            elif word in self._lexicon.permitting:
+                self._modes.add("choice")
+            elif word == "have" and self._last in self._lexicon.wishing:
+                self._modes.add("unreal")
             self._article = self._article or (self._first and word in ("a", "an", "the"))
             self._before = word if word in self._lexicon.places else self._before
         else:
             self._take_content(word, token)
-
-    def _take_mode(self, word: str) -> None:
-        if word in self._lexicon.obliging:
-            self._modes.add("duty")
-        elif word in self._lexicon.permitting:
-            self._modes.add("choice")
-        elif word == "have" and self._last in self._lexicon.wishing:
-            self._modes.add("unreal")
 
     def _take_content(self, word: str, token: str) -> None:
         unit = unit_of(word)
@@ -506,17 +499,14 @@ class _Parser:
         if self._symbols and self._symbols[-1] in _CURRENCIES and self._before == "currency":
             unit = unit_of(self._symbols.pop()) or ""
         self._range = self._range + 1 if self._before == "number" else 1
-        label = self._before if self._names_number() else ""
-        self._numbers.append(Quantity(value, unit, label, self._last))
-        self._bind(f"{_NUMBER_MARK}{len(self._numbers) - 1}")
-        self._before = "number"
-
-    def _names_number(self) -> bool:
-        """Whether the word before a number makes it a name or a condition: error 404, W-2, for 5."""
+        # Whether the word before a number makes it a name or a condition: error 404, W-2, for 5
         sets, before = self._lexicon, self._before
         amount = before == "of" and bool(self._words) and self._surfaces.get(self._words[-1]) in sets.amounts
         named = before in sets.labels or before in sets.places or len(before) == 1
-        return named and not amount
+        label = self._before if (named and not amount) else ""
+        self._numbers.append(Quantity(value, unit, label, self._last))
+        self._bind(f"{_NUMBER_MARK}{len(self._numbers) - 1}")
+        self._before = "number"
 
     def _take_symbol(self, symbol: str) -> None:
         if symbol == "%" and self._before == "number" and self._numbers:

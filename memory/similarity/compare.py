@@ -57,7 +57,10 @@ def compare(a: Bullet, b: Bullet, threshold: float) -> ClaimComparison:
     if not slotted and _hardly_overlap(a.content, b.content):
         return ClaimComparison("different", 0.0)
     first, second = parse_claim(a.content), parse_claim(b.content)
-    score = _similarity(first, second)
+    # How similar two claims are, by letters or by words, whichever is more; 0 for unlike ones
+    words = _words_in_common(first, second)
+    letters = fuzz.ratio(first.key, second.key, score_cutoff=100 * _MIN_LETTER_SIMILARITY) / 100
+    score = max(letters, words) if letters or words >= _MIN_WORD_SIMILARITY else 0.0
     verdict = _check(a.content, b.content, score) if score else Verdict("slot" if slotted else None)
     if score and verdict.guard is None and verdict.typos:
         score = max(score, 1 - verdict.typos / min(len(first.key), len(second.key)))
@@ -127,13 +130,6 @@ def _check_without_typos(a: str, b: str) -> Verdict | None:
         return None
     verdict = check_claims(parse_claim(first), parse_claim(second))
     return verdict._replace(typos=verdict.typos + in_first + in_second)
-
-
-def _similarity(a: Claim, b: Claim) -> float:
-    """Return how similar two claims are, by letters or by words, whichever is more; 0 for unlike ones."""
-    words = _words_in_common(a, b)
-    letters = fuzz.ratio(a.key, b.key, score_cutoff=100 * _MIN_LETTER_SIMILARITY) / 100
-    return max(letters, words) if letters or words >= _MIN_WORD_SIMILARITY else 0.0
 
 
 def _words_in_common(a: Claim, b: Claim) -> float:

@@ -134,42 +134,39 @@ def check_claims(a: Claim, b: Claim) -> Verdict:
     if numbers is not None and not _about_the_same(a, b):
         return Verdict(numbers)
     difference = _difference(a, b)
-    negations = _renamed(b.negated, difference.respelled) != a.negated
+    negations = tuple(sorted(_renamed_words(b.negated, difference.respelled))) != a.negated
     words = bool(difference.only_a or difference.only_b)
     if numbers is not None:
         return Verdict(numbers, not negations and not words)
     if negations:
         return Verdict("negation", lexicon().light.issuperset((*difference.only_a, *difference.only_b)))
     if words:
-        return _check_words(a, b, difference)
+        only_a, only_b = difference.only_a, difference.only_b
+        if _opposes_particle(only_a, only_b, b) or _opposes_particle(only_b, only_a, a):
+            return Verdict("antonym", rival=True)
+        single = len(only_a) == len(only_b) == 1
+        in_claim = single and _in_claim(a, only_a[0]) and _in_claim(b, only_b[0])
+        if any_exclusive(only_a, only_b):
+            about_one = a.copular and b.copular and _same_subject(a, b)
+            return Verdict("antonym", in_claim and (about_one or are_contradictory(only_a[0], only_b[0])))
+        if any(map(unit_of, only_a)) and any(map(unit_of, only_b)):
+            return Verdict("unit", in_claim)
+        if single and a.copular and b.copular:
+            named = only_a[0] in a.exact and only_b[0] in b.exact
+            return Verdict("words", named) if in_claim and _same_subject(a, b) else Verdict("subject", False)
+        return Verdict("words")
     if {a.first, b.first} == {"", "inside"}:
         return Verdict("words")
     if a.particles - b.particles and b.particles - a.particles:
         return Verdict("words")
     if a.owners and b.owners and a.owners.isdisjoint(b.owners):
         return Verdict("owner")
-    if _modes_differ(a, b):
+    # Whether only one is a choice, or what should have happened
+    if not (a.modes ^ b.modes).isdisjoint(("choice", "unreal")):
         return Verdict("modality")
     if _sequence_differs(a, b):
         return Verdict("order")
     return _check_order(a, b, difference)
-
-
-def _check_words(a: Claim, b: Claim, difference: _Difference) -> Verdict:
-    only_a, only_b = difference.only_a, difference.only_b
-    if _opposes_particle(only_a, only_b, b) or _opposes_particle(only_b, only_a, a):
-        return Verdict("antonym", rival=True)
-    single = len(only_a) == len(only_b) == 1
-    in_claim = single and _in_claim(a, only_a[0]) and _in_claim(b, only_b[0])
-    if any_exclusive(only_a, only_b):
-        about_one = a.copular and b.copular and _same_subject(a, b)
-        return Verdict("antonym", in_claim and (about_one or are_contradictory(only_a[0], only_b[0])))
-    if any(map(unit_of, only_a)) and any(map(unit_of, only_b)):
-        return Verdict("unit", in_claim)
-    if single and a.copular and b.copular:
-        named = only_a[0] in a.exact and only_b[0] in b.exact
-        return Verdict("words", named) if in_claim and _same_subject(a, b) else Verdict("subject", False)
-    return Verdict("words")
 
 
 def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
@@ -189,7 +186,8 @@ def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     if _directions_exchanged(a, b, difference.respelled, in_place=first == second):
         return Verdict("direction", rival=True)
     moved = _fronted(first, second, a.pauses) or _fronted(second, first, b.pauses)
-    if first != second and not moved and _ordered(a):
+    # Whether a claim says what comes first and what next
+    if first != second and not moved and (a.first == "inside" or not lexicon().ordering.isdisjoint(a.words)):
         return Verdict("direction", rival=True)
     moved = moved or _phrase_moved(first, second, a, b) or _list_reordered(first, second, a.lists)
     joined = [bool(claim.clauses or claim.lists) for claim in (a, b)]
@@ -210,16 +208,6 @@ def _directions_exchanged(a: Claim, b: Claim, respelled: Mapping[str, str], *, i
         return False
     turned = any(of_a[n:] + of_a[:n] == of_b for n in range(len(of_a)))
     return of_a != of_b if in_place else not turned or of_a == of_b
-
-
-def _modes_differ(a: Claim, b: Claim) -> bool:
-    """Whether only one is a choice, or what should have happened."""
-    return not (a.modes ^ b.modes).isdisjoint(("choice", "unreal"))
-
-
-def _ordered(claim: Claim) -> bool:
-    """Whether a claim says what comes first and what next."""
-    return claim.first == "inside" or not lexicon().ordering.isdisjoint(claim.words)
 
 
 def _numbers_differ(a: Claim, b: Claim) -> str | None:
@@ -286,18 +274,14 @@ def _difference(a: Claim, b: Claim) -> _Difference:
     if not unlike and _joined(a, left_a) == _joined(b, left_b):
         parts, whole = sorted((tuple(left_a), tuple(left_b)), key=len, reverse=True)
         return _Difference(compound=(parts, whole[0]) if len(whole) == 1 else None, typos=1)
-    return _without_typos(a, left_a, b, left_b)
-
-
-def _without_typos(a: Claim, left_a: Sequence[str], b: Claim, left_b: Sequence[str]) -> _Difference:
-    """Return the difference of the words that are left, those that are spelt in another way matched."""
+    # The difference of the words that are left, those that are spelt in another way matched
     spellings = Spellings((b.surfaces[other] for other in left_b), {"english", a.language, b.language})
     matched: dict[int, str] = {}
     only_a, typos = list[str](), 0
     for word in left_a:
         surface = a.surfaces[word]
         alike = (n for n in spellings.alike(surface) if n not in matched)
-        twin = next((n for n in alike if _same_word(a, word, b, left_b[n])), None)
+        twin = next((n for n in alike if same_spelling(a.surfaces[word], b.surfaces[left_b[n]])), None)
         if twin is None:
             near = (n for n in spellings.near(surface) if n not in matched)
             twin = next((n for n in near if _is_typo(a, word, b, left_b[n])), None)
@@ -318,10 +302,6 @@ def _forms_of_one_word(a: Claim, b: Claim, word: str) -> bool:
 def _joined(claim: Claim, words: Iterable[str]) -> str:
     """Return words as the one word that they may be written as: file name as the root of filename."""
     return root("".join(claim.surfaces[word] for word in words))
-
-
-def _same_word(a: Claim, x: str, b: Claim, y: str) -> bool:
-    return same_spelling(a.surfaces[x], b.surfaces[y])
 
 
 def _is_typo(a: Claim, x: str, b: Claim, y: str) -> bool:
@@ -383,10 +363,6 @@ def _order_kept(a: Sequence[str], b: Sequence[str], clauses: bool) -> bool:
         return False
     of_a, of_b = Counter(pairwise(a)), Counter(pairwise(b))
     return (of_a & of_b).total() * 3 > of_a.total()
-
-
-def _renamed(targets: Sequence[str], respelled: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(sorted(_renamed_words(targets, respelled)))
 
 
 def _renamed_words(words: Sequence[str], respelled: Mapping[str, str]) -> tuple[str, ...]:

@@ -263,7 +263,11 @@ class _Reader:
             if token.kind == "pause":
                 self._add("comma" if word == "," else "mark", word)
             elif token.kind == "symbol":
-                self._take_symbol(word)
+                before = self._parts[-1] if self._parts else None
+                if word == "%" and before is not None and before.kind == "amount":
+                    self._parts[-1] = before._replace(key=f"{before.key} %")
+                else:
+                    self._add("mark", word)
             elif token.kind in ("number", "measure") or self._counts(word):
                 self._take_number(word)
             elif not self._take_comparison(word):
@@ -277,13 +281,6 @@ class _Reader:
 
     def _add(self, kind: Kind, key: str, word: str = "") -> None:
         self._parts.append(SentencePart(kind, key, word or key))
-
-    def _take_symbol(self, symbol: str) -> None:
-        before = self._parts[-1] if self._parts else None
-        if symbol == "%" and before is not None and before.kind == "amount":
-            self._parts[-1] = before._replace(key=f"{before.key} %")
-        else:
-            self._add("mark", symbol)
 
     def _counts(self, word: str) -> bool:
         started = word in ("a", "an", "per") and self._next in _PERIODS
@@ -422,7 +419,17 @@ def active(parts: Sequence[SentencePart], *, main: bool) -> ActiveClause | None:
     if passive is not None:
         agent, rest = passive
         anonymous = not agent
-    rest = _with_verbs(rest)
+    # Return "check the answer" for "do a check of the answer"; what follows an "of" else goes before it
+    found, place = list[SentencePart](), 0
+    while place < len(rest):
+        noun = place + 1 + (place + 1 < len(rest) and rest[place + 1].kind == "det")
+        if rest[place].kind == "word" and rest[place].key in grammar().light and _is_deed(rest, noun):
+            found.append(_verb(rest[noun]))
+            place = noun + 1 + (noun + 1 < len(rest) and rest[noun + 1].kind == "of")
+        else:
+            found.append(rest[place])
+            place += 1
+    rest = _with_owners_first(_with_receiver_last(found))
     if anonymous:
         rest = [part for part in rest if part.kind != "modal"]
     if mode == "must" and anonymous:
@@ -555,20 +562,6 @@ def _names_agent(parts: Sequence[SentencePart]) -> bool:
     if not words or words[0].word.endswith("ing") or words[0].word in grammar().no_agents:
         return False
     return words[0].kind == "word" or (words[0].kind == "amount" and " " not in words[0].key)
-
-
-def _with_verbs(parts: list[SentencePart]) -> list[SentencePart]:
-    """Return "check the answer" for "do a check of the answer"; what follows an "of" else goes before it."""
-    found, place = list[SentencePart](), 0
-    while place < len(parts):
-        noun = place + 1 + (place + 1 < len(parts) and parts[place + 1].kind == "det")
-        if parts[place].kind == "word" and parts[place].key in grammar().light and _is_deed(parts, noun):
-            found.append(_verb(parts[noun]))
-            place = noun + 1 + (noun + 1 < len(parts) and parts[noun + 1].kind == "of")
-        else:
-            found.append(parts[place])
-            place += 1
-    return _with_owners_first(_with_receiver_last(found))
 
 
 def _with_receiver_last(parts: list[SentencePart]) -> list[SentencePart]:

@@ -95,4 +95,4 @@ def _age(snapshot: Snapshot) -> tuple[int, int]:
 
 
 def _size(snapshot: Snapshot) -> int:
-    return 2_000 + _BYTES_PER_BULLET * len(snapshot.playbook)
+    return 2_000 + _BYTES_PER_BULLET * len(snapshot.playbook.entries)

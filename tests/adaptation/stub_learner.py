@@ -12,8 +12,8 @@ from collections.abc import Callable
 from langchain_core.messages import AIMessage
 from pydantic import PrivateAttr
 
-from ace_graph.agent.models.local import LocalModel, ModelCall
-from ace_graph.base.settings import Settings
+from ace_graph.agent.models import LocalModel, ModelCall
+from ace_graph.base import Settings
 from ace_graph.training import AdaptationOptions, Sample
 
 KINDS = ("current ratio", "gross margin", "asset turnover")

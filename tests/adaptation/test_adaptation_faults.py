@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.agent.models.local import ModelCall
-from ace_graph.base.errors import (
-    AceError,
-    EnvironmentFailed,
-    ModelError,
-    ModelOutage,
-    RunFolderError,
-    UsageError,
+from ace_graph.agent.models import ModelCall
+from ace_graph.base import AceError, EnvironmentFailed, ModelError, ModelOutage, RunFolderError, UsageError
+from ace_graph.training import (
+    AdaptationResult,
+    FileJournal,
+    OfflineAdapter,
+    OnlineAdapter,
+    Outcome,
+    Sample,
+    report,
 )
-from ace_graph.training import AdaptationResult, OfflineAdapter, OnlineAdapter, Outcome, Sample, report
-from ace_graph.training.journal import FileJournal
 from tests.adaptation.stub_learner import Apprentice, exact, options, question_of, samples
 
 DATA = samples(12)
@@ -242,7 +242,7 @@ async def test_a_step_that_does_not_fit_on_the_disk_leaves_no_trace(tmp_path: Pa
 
 
 def test_all_of_these_are_errors_that_say_that_the_run_can_be_resumed() -> None:
-    from ace_graph.base.errors import AdaptationError
+    from ace_graph.base import AdaptationError
 
     assert all(issubclass(each, AdaptationError) for each in (EnvironmentFailed, ModelOutage, RunFolderError))
     assert issubclass(AdaptationError, AceError)

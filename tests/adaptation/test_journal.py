@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.training import AdaptationStep
-from ace_graph.training.journal import FileJournal
+from ace_graph.training import AdaptationStep, FileJournal
 
 
 def step(number: int, *, length: int = 10, phase: str = "train") -> AdaptationStep:

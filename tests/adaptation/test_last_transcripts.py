@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from ace_graph import ACEContext
-from ace_graph.agent.models.local import ModelCall
-from ace_graph.memory.search.tokenize import estimate_tokens
+from ace_graph.agent.models import ModelCall
+from ace_graph.memory.search import estimate_tokens
 from ace_graph.training import (
+    MAX_CHARS,
     AdaptationResult,
     AdaptationStep,
+    LastTranscripts,
     OfflineAdapter,
     OnlineAdapter,
     Outcome,
     Sample,
 )
-from ace_graph.training.options import MAX_CHARS, LastTranscripts
 from tests.adaptation.stub_learner import Apprentice, exact, options, question_of, samples
 
 CONTROL = "last_transcripts"

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.agent.models.local import ModelCall
-from ace_graph.base.errors import UsageError
-from ace_graph.base.settings import Settings
+from ace_graph.agent.models import ModelCall
+from ace_graph.base import Settings, UsageError
 from ace_graph.training import AdaptationOptions, OfflineAdapter
 from tests.adaptation.stub_learner import KINDS, Apprentice, exact, lesson_for, options, question_of, samples
 from tests.graph.conftest import ask

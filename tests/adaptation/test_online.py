@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from ace_graph import ACEContext
-from ace_graph.agent.models.local import ModelCall
-from ace_graph.base.errors import UsageError
+from ace_graph.agent.models import ModelCall
+from ace_graph.base import UsageError
 from ace_graph.training import Accuracy, AdaptationOptions, OnlineAdapter, Outcome, Sample
 from tests.adaptation.stub_learner import KINDS, Apprentice, exact, lesson_for, options, question_of, samples
 

@@ -8,13 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.agent.context import ACEContext
-from ace_graph.base.errors import EnvironmentFailed, RunFolderError, UsageError
+from ace_graph.agent import ACEContext
+from ace_graph.base import EnvironmentFailed, RunFolderError, UsageError
 from ace_graph.testing import ScriptedModel
-from ace_graph.training.adapters import describe, digest_of, open_journal
-from ace_graph.training.options import AdaptationOptions
-from ace_graph.training.runner import StepPosition, new_step
-from ace_graph.training.samples import Outcome, Sample, judge
+from ace_graph.training import (
+    AdaptationOptions,
+    Outcome,
+    Sample,
+    StepPosition,
+    describe,
+    digest_of,
+    judge,
+    new_step,
+    open_journal,
+)
 
 SAMPLES = [Sample("s1", "1 + 1?", "2"), Sample("s2", "Name two colours", "red, blue", units=2)]
 

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 from langchain_core.language_models import BaseChatModel
 
-from ace_graph.base.settings import Settings
+from ace_graph.base import Settings
 from ace_graph.graph import ACEGraph, build_ace_graph
-from ace_graph.learning.pending import RetryPolicy
-from ace_graph.learning.worker import Worker, build_worker
-from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.learning import RetryPolicy, Worker, build_worker
+from ace_graph.memory.stores import SnapshotCache
+from ace_graph.memory.stores.sql import SQLiteStore
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LESSON = {"lessons": [{"content": "Make the denominators equal first", "topic": "fraction_addition"}]}

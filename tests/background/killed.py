@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import cast
 
 from ace_graph import ACEContext
-from ace_graph.base.settings import Settings
+from ace_graph.base import Settings
 from ace_graph.graph import build_ace_graph
-from ace_graph.learning.pending import RetryPolicy, process_item
-from ace_graph.learning.worker import build_worker, learning_resources
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.learning import RetryPolicy, build_worker, learning_resources, process_item
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import ask
 from tests.memory.stores.neo4j.subject import Neo4jSubject

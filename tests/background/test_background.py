@@ -9,17 +9,14 @@ from typing import cast
 import pytest
 
 from ace_graph import ACEContext
-from ace_graph.base.errors import ConfigurationError
-from ace_graph.base.settings import Settings
+from ace_graph.base import ConfigurationError, Settings
 from ace_graph.graph import build_ace_graph
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing import ScriptedModel
-from ace_graph.testing.conformance.writing import contents, rewriting
-from ace_graph.testing.invariants import check
+from ace_graph.memory import Snapshot
+from ace_graph.memory.delta import Add
+from ace_graph.memory.stores import SnapshotCache, Store
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing import ScriptedModel, check
+from ace_graph.testing.conformance import contents, rewriting
 from tests.background.conftest import LESSON, Build, Hire
 from tests.graph.conftest import ask
 

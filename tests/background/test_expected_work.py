@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.learning.worker import ExpectedWork
+from ace_graph.learning import ExpectedWork
 
 ALICE, BOB = "alice", "bob"
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.stores import Store
 from ace_graph.playbooks.consolidation import enqueue, run_state
-from ace_graph.testing.conformance.writing import rewriting, write
-from ace_graph.testing.invariants import check
+from ace_graph.testing import check
+from ace_graph.testing.conformance import rewriting, write
 from tests.background.killed import NOON, RULE, Job, opened, take_turn, work
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.plugins.neo4j_server import Neo4jServer

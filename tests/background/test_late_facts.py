@@ -7,7 +7,7 @@ import json
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
 from tests.background.conftest import Build, Hire
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.commit import plan
-from ace_graph.memory.delta.operations import Add, Judge
-from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Access, Snapshot
-from ace_graph.memory.stores.base import random_token
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing.conformance.writing import record, rewriting, touching, write
+from ace_graph.memory import Access, Policy, Snapshot, Verdict, plan
+from ace_graph.memory.delta import Add, Judge
+from ace_graph.memory.stores import random_token
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing.conformance import record, rewriting, touching, write
 
 NAMES = ("gen-00001", "gen-00002")
 

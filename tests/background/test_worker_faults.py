@@ -9,15 +9,12 @@ from typing import cast
 from langchain_core.messages import BaseMessage
 
 from ace_graph import ACEContext, PendingOutcome, learn_pending
-from ace_graph.base.errors import StoreUnavailable
-from ace_graph.base.settings import Settings
-from ace_graph.learning.pending import ItemOutcome, Lease, RetryPolicy, process_item
-from ace_graph.learning.worker import learning_resources
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
-from ace_graph.testing import ScriptedModel
-from ace_graph.testing.conformance.writing import contents
-from ace_graph.testing.invariants import check
+from ace_graph.base import Settings, StoreUnavailable
+from ace_graph.learning import ItemOutcome, Lease, RetryPolicy, learning_resources, process_item
+from ace_graph.memory import Snapshot
+from ace_graph.memory.stores import Store
+from ace_graph.testing import ScriptedModel, check
+from ace_graph.testing.conformance import contents
 from tests.background.conftest import LESSON, Build, Hire, Time
 from tests.graph.conftest import ask
 

@@ -8,10 +8,10 @@ import json
 import pytest
 
 from ace_graph import ACEContext
-from ace_graph.base.errors import StoreUnavailable
-from ace_graph.learning.pending import ItemOutcome
-from ace_graph.memory.commit import PendingItem
-from ace_graph.memory.stores.base import Store
+from ace_graph.base import StoreUnavailable
+from ace_graph.learning import ItemOutcome
+from ace_graph.memory import PendingItem
+from ace_graph.memory.stores import Store
 from ace_graph.testing import ScriptedModel
 from tests.background.conftest import LESSON, Build, Hire
 from tests.graph.conftest import ask

@@ -8,8 +8,7 @@ from statistics import mean
 
 import pytest
 
-from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.policy import Policy
+from ace_graph.memory import Policy, Verdict
 from benchmarks.quality.lies import Lies
 from benchmarks.quality.results import looks, replace_section
 from benchmarks.quality.simulate import Life, Variant, live

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from ace_graph.agent.offline_tutor import OfflineTutor
-from ace_graph.learning.worker import build_worker
+from ace_graph.learning import build_worker
 from ace_graph.stores import open_store
 from benchmarks.many_processes.clients import CONVERSATION, Clients, Ending, Message
 from benchmarks.many_processes.stored import Found, found_of, wrong_of

@@ -25,7 +25,7 @@ MUTANTS: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "memory/delta/consolidate.py",
-        "[bullet.content for bullet in (*found, *originals)]",
+        "[bullet.content for bullet in (*found, *operation.originals)]",
         "[bullet.content for bullet in found]",
         "tests/memory/delta/test_consolidate.py::test_what_an_original_said_is_missed_though_the_source_lost_it",
     ),
@@ -48,7 +48,7 @@ MUTANTS: tuple[tuple[str, str, str, str], ...] = (
         "tests/server/test_operators.py::test_an_operators_own_teams_open_nothing_in_a_learners_place",
     ),
     (
-        "ace_graph/server/middleware.py",
+        "ace_graph/server/rate_limit.py",
         "left + (now - at) * self._per_second",
         "left + (now - at) * self._per_second * 2",
         "tests/server/test_limits.py::test_a_bucket_refills_evenly_and_never_beyond_its_size",

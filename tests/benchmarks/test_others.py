@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.base.errors import ConfigurationError
+from ace_graph.base import ConfigurationError
 from benchmarks.quality import __main__ as quality
 from benchmarks.quality.conversations.conversation import Asked, Conversation, Fact, Turn
 from benchmarks.quality.others import packages

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory import Bullet
 from benchmarks.quality.duplicates.make_pairs import make_pairs
 from benchmarks.quality.duplicates.methods import METHODS, semantic_methods
 from benchmarks.quality.duplicates.metrics import Judged

@@ -14,6 +14,9 @@ SIZE, EVERY = 400, 5
 NO_READERS = {
     "ace_graph.memory.serialization": "fits the id of a turn as a whole",
     "ace_graph.memory.stores.sql.database": "replaces names in statements of our own",
+    "ace_graph.base.tables": "reads files of the package",
+    "ace_graph.memory.stores.sql.schema": "reads a file of the package",
+    "ace_graph.memory.stores.neo4j.queries": "reads a file of the package",
     "ace_graph.base.telemetry": "fits a learner's id as a whole",
     "ace_graph.base.executors": "reads what the operator types",
     "ace_graph.base.off_loop": "asks for one class of characters within 1,000",

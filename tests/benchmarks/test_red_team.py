@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import SystemMessage
 
-from ace_graph.agent.models.local import ModelCall
-from ace_graph.memory.delta.operations import Delta, Release
-from ace_graph.memory.playbook import Playbook
+from ace_graph.agent.models import ModelCall
+from ace_graph.memory import Playbook
+from ace_graph.memory.delta import Delta, Release
 from ace_graph.stores import open_store
 from benchmarks.redteam import __main__ as red_team
 from benchmarks.redteam.attacks import Attack, read_attacks

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ace_graph.memory import Bullet
 from ace_graph.memory import rights as asked
 from ace_graph.memory import sharing as outgoing
-from ace_graph.memory.bullet import Bullet
 from benchmarks.redteam import __main__ as red_team
 from benchmarks.redteam.empty_stores import in_postgres
 from benchmarks.redteam.play_sharing import play_all_sharing

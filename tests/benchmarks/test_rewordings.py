@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.bullet import content_hash
+from ace_graph.memory import content_hash
 from benchmarks.quality.duplicates.pairs import Pair
 from benchmarks.quality.rewordings.pairs import (
     NEAR_MISSES,

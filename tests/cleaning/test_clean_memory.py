@@ -11,20 +11,15 @@ from pathlib import Path
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.base.errors import CommitTooOld
-from ace_graph.base.retention import Retention
+from ace_graph.base import CommitTooOld, Retention
+from ace_graph.learning import clean_learners, trim_trajectories
 from ace_graph.learning import cleaning as clean_memory
-from ace_graph.learning.cleaning import clean_learners, trim_trajectories
-from ace_graph.memory.delta.operations import Add, Delta, Reset
-from ace_graph.memory.evidence import Evidence
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.record_retention import CleaningPlace
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.memories import Unsaved, commit_unsaved
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.turn import Step, TurnReflection
+from ace_graph.memory import CleaningPlace, Evidence, Policy, Step, TurnReflection
+from ace_graph.memory.delta import Add, Delta, Reset
+from ace_graph.memory.stores import Store, Unsaved, commit_unsaved
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks import Change
-from ace_graph.testing.conformance.writing import adding, record, rewriting, touching, write
+from ace_graph.testing.conformance import adding, record, rewriting, touching, write
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

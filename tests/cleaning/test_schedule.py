@@ -13,16 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.base.errors import StoreUnavailable
-from ace_graph.base.settings import Settings
-from ace_graph.cli.command import Call
+from ace_graph.base import Settings, StoreUnavailable
+from ace_graph.cli import Call
 from ace_graph.cli.worker import worker
+from ace_graph.learning import INTERVAL_SECONDS, PeriodicJob, memory_cleaning, run_jobs
 from ace_graph.learning import cleaning as schedule
-from ace_graph.learning.cleaning import INTERVAL_SECONDS, PeriodicJob, memory_cleaning, run_jobs
-from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
-from ace_graph.testing.conformance.writing import record, rewriting, touching, write
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteDatabase, SQLiteStore
+from ace_graph.testing.conformance import record, rewriting, touching, write
 from tests.background.conftest import NOON, Time
 
 

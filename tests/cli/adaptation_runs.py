@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ace_graph.testing.gemini_server import GeminiRequest
+from ace_graph.testing import GeminiRequest
 from tests.plugins.warm_python import WarmPython, cold_python
 
 Json = dict[str, Any]  # Any: what a command wrote, whose shape the tests check

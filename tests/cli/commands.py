@@ -21,8 +21,7 @@ from typing import Any
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from ace_graph.cli.command import CommandGroup
-from ace_graph.cli.main import app
+from ace_graph.cli import CommandGroup, app
 from tests.cli.terminal import Terminal
 from tests.plugins.warm_python import WarmPython, cold_python
 

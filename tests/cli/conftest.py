@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.base.settings import variable_names
+from ace_graph.base import variable_names
 from tests.cli.backend import Backend
 from tests.cli.commands import Commands, restored_logging
 from tests.plugins.neo4j_server import Neo4jServer

@@ -10,10 +10,9 @@ import signal
 import sys
 from itertools import count
 
-from ace_graph.cli.command import Call
-from ace_graph.cli.store import copy
+from ace_graph.cli import Call, copy
+from ace_graph.memory.stores import WholeTurn
 from ace_graph.memory.stores.sql import commit as whole
-from ace_graph.memory.stores.whole import WholeTurn
 
 
 def _die_at(turn: int) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.testing import GeminiServer
-from ace_graph.testing.gemini_server import GeminiRequest
+from ace_graph.testing import GeminiRequest, GeminiServer
 from tests.cli.adaptation_runs import Json, apprentice, results, start, write_rows
 from tests.cli.commands import Commands, restored_logging
 from tests.plugins.heavy import some_heavy

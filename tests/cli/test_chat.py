@@ -9,10 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from ace_graph.cli.chat import ask_while_opening
-from ace_graph.cli.conversation import ChatLoop
-from ace_graph.testing import GeminiServer
-from ace_graph.testing.gemini_server import GeminiRequest
+from ace_graph.cli import ChatLoop, ask_while_opening
+from ace_graph.testing import GeminiRequest, GeminiServer
 from tests.cli.commands import Commands
 from tests.plugins.sizes import PATIENT
 

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks.consolidation import enqueue
-from ace_graph.testing.conformance.writing import NOON, rewriting, write
+from ace_graph.testing.conformance import NOON, rewriting, write
 from tests.cli.commands import Commands
 from tests.consolidation.planted import ALIKE, OTHERS, PARAPHRASES, bullets
 

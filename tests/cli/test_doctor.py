@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.stores.sql.schema import SCHEMA
+from ace_graph.memory.stores.sql import SCHEMA
 from ace_graph.stores import redacted_url
 from ace_graph.testing import GeminiServer
 from tests.cli.commands import Commands, Json

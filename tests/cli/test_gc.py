@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ace_graph.base.settings import Settings
-from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.turn import Step, TurnReflection
-from ace_graph.server.conversations.open import open_conversations
-from ace_graph.server.conversations.repository import AcceptedTurn
-from ace_graph.testing.conformance.writing import record, rewriting, touching, write
+from ace_graph.base import Settings
+from ace_graph.memory import Step, TurnReflection
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.server.conversations import AcceptedTurn, open_conversations
+from ace_graph.testing.conformance import record, rewriting, touching, write
 from tests.cli.commands import Commands
 from tests.server.serving import HandClock
 

@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from ace_graph.base.settings import Settings
-from ace_graph.cli.environment import install_logging, log_content_by_default, log_level
+from ace_graph.base import Settings
+from ace_graph.cli import install_logging, log_content_by_default, log_level
 from tests.cli.commands import Commands
 
 logger = logging.getLogger("ace_graph")

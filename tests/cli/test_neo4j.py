@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.stores.neo4j.connection import SCHEMA
+from ace_graph.memory.stores.neo4j import SCHEMA
 from tests.cli.commands import Commands
 
 

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
+from ace_graph.memory import Bullet
 from ace_graph.memory import views as memory_kinds
-from ace_graph.memory.bullet import Bullet
 from tests.cli.commands import Commands
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ace_graph import open_store
-from ace_graph.base.clock import utc_now
+from ace_graph.base import utc_now
 from ace_graph.memory import Add, Delta
 from tests.cli.commands import Commands
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.formats.registry import FORMATS
+from ace_graph.memory.formats import FORMATS
 from tests.cli.commands import Commands, Json
 
 LESSONS = ["Draw a picture first", "Estimate the result", "Convert units before adding"]

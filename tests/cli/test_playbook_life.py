@@ -13,8 +13,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic import JsonValue
 
-from ace_graph.testing import GeminiServer
-from ace_graph.testing.gemini_server import GeminiRequest
+from ace_graph.testing import GeminiRequest, GeminiServer
 from tests.cli.backend import Backend, payload
 from tests.cli.commands import Commands, Json
 

@@ -6,8 +6,8 @@ import asyncio
 from datetime import UTC, datetime
 
 from ace_graph import playbooks
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.operations import Delta, Reset
+from ace_graph.memory import Bullet
+from ace_graph.memory.delta import Delta, Reset
 from ace_graph.stores import open_store
 from tests.cli.commands import Commands
 

@@ -17,11 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing import GeminiServer
-from ace_graph.testing.conformance.writing import rewriting, write
-from ace_graph.testing.gemini_server import GeminiRequest
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing import GeminiRequest, GeminiServer
+from ace_graph.testing.conformance import rewriting, write
 from tests.cli.adaptation_runs import Answer, Json, provider, start, write_rows
 from tests.cli.commands import Commands
 from tests.cli.ray_nodes import RayNodes, ray_nodes

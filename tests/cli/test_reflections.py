@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores.sql import SQLiteStore
 from tests.cli.commands import Commands
 from tests.learning.reflected_runs import add_run, add_runs
 

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from ace_graph import open_store, playbooks
-from ace_graph.memory.delta.operations import Add, Pin, Quarantine, Reset
-from ace_graph.memory.rights import Right
+from ace_graph.memory import Right
+from ace_graph.memory.delta import Add, Pin, Quarantine, Reset
 from ace_graph.playbooks import open_playbook
-from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.testing.conformance import rewriting, write
 from tests.cli.commands import Commands, all_commands
 from tests.consolidation.planted import PARAPHRASES, bullets
 

@@ -7,10 +7,10 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from ace_graph.agent.state import Learning
-from ace_graph.base.errors import UsageError
-from ace_graph.cli.run import parse_request
-from ace_graph.learning.pipeline import ace_delta
+from ace_graph.agent import Learning
+from ace_graph.base import UsageError
+from ace_graph.cli import parse_request
+from ace_graph.learning import ace_delta
 
 QUESTION: JsonValue = [{"role": "user", "content": "What is 2+2?"}]
 

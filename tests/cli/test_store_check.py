@@ -13,11 +13,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.stores.check import check_all
 from ace_graph.stores.copy_store import CopyProgress
-from ace_graph.testing.conformance.shared_playbooks import created
-from ace_graph.testing.conformance.writing import adding, record, write
+from ace_graph.testing.conformance import adding, created, record, write
 from tests.cli.commands import Commands
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer, OwnNeo4j

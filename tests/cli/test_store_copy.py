@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.base.settings import Settings
-from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.server.conversations.open import open_database
-from ace_graph.server.conversations.repository import AcceptedTurn, Conversations
-from ace_graph.testing.conformance.writing import record, rewriting, write
+from ace_graph.base import Settings
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.server.conversations import AcceptedTurn, Conversations, open_database
+from ace_graph.testing.conformance import record, rewriting, write
 from tests.cli.commands import Commands
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.plugins.neo4j_server import Neo4jServer

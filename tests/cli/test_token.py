@@ -7,10 +7,8 @@ from datetime import UTC, datetime, timedelta
 import jwt
 import pytest
 
-from ace_graph.base.clock import SystemClock
-from ace_graph.base.errors import RequestRefused
-from ace_graph.base.settings import Settings
-from ace_graph.server.auth import Authenticator, Identity
+from ace_graph.base import RequestRefused, Settings, SystemClock
+from ace_graph.server import Authenticator, Identity
 from tests.cli.commands import Commands
 
 SECRET = "a secret of a test, long enough for HS256"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.cli.terminal import WordWrap
+from ace_graph.cli import WordWrap
 
 PIECES = st.lists(st.text(alphabet="ab \n漢", max_size=12), max_size=8)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory import Bullet
 
 __all__ = ["ALIKE", "OTHERS", "PARAPHRASES", "bullets", "pairs"]
 

@@ -11,18 +11,13 @@ from pathlib import Path
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.base.errors import ChangeRefused, HistoryTooShort, PlaybookNotFound
+from ace_graph.base import ChangeRefused, HistoryTooShort, PlaybookNotFound
 from ace_graph.base.prompts import Prompts
-from ace_graph.learning.consolidation_writer import model_writer
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import Commit
-from ace_graph.memory.consolidation import Options
-from ace_graph.memory.delta.operations import Add, Delta, Judge, Merge, Operation, Reset, Touch
-from ace_graph.memory.policy import Policy, VersionRetention
-from ace_graph.memory.serialization import dump_playbook
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.learning import model_writer
+from ace_graph.memory import Bullet, Commit, Options, Policy, Snapshot, VersionRetention, dump_playbook
+from ace_graph.memory.delta import Add, Delta, Judge, Merge, Operation, Reset, Touch
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks.consolidation import (
     Writer,
     consolidate,
@@ -31,9 +26,8 @@ from ace_graph.playbooks.consolidation import (
     merge_memories,
     undo,
 )
-from ace_graph.testing import ScriptedModel
-from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, write
-from ace_graph.testing.invariants import check
+from ace_graph.testing import ScriptedModel, check
+from ace_graph.testing.conformance import NOON, adding, contents, record, rewriting, write
 from tests.consolidation.planted import ALIKE, OTHERS, PARAPHRASES, bullets, pairs
 from tests.plugins.sizes import PATIENT
 

@@ -12,22 +12,16 @@ from typing import cast
 import pytest
 
 from ace_graph import ACEContext, build_ace_graph, playbooks
-from ace_graph.agent.context import LearningMode
-from ace_graph.base.errors import PlaybookNotFound
-from ace_graph.base.settings import Settings
-from ace_graph.learning.pending import ItemOutcome, RetryPolicy, process_item
-from ace_graph.learning.trajectory_feedback import reflect_on
-from ace_graph.learning.worker import learning_resources
-from ace_graph.memory.commit import Commit
-from ace_graph.memory.consolidation import ConsolidationWork, Options
-from ace_graph.memory.delta.operations import Add, Reset
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.agent import LearningMode
+from ace_graph.base import PlaybookNotFound, Settings
+from ace_graph.learning import ItemOutcome, RetryPolicy, learning_resources, process_item, reflect_on
+from ace_graph.memory import Commit, ConsolidationWork, Options, Policy
+from ace_graph.memory.delta import Add, Reset
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks.consolidation import consolidate, enqueue, run_state, undo
-from ace_graph.testing import ScriptedModel
-from ace_graph.testing.conformance.writing import NOON, adding, contents, new_learner, rewriting, write
-from ace_graph.testing.invariants import check
+from ace_graph.testing import ScriptedModel, check
+from ace_graph.testing.conformance import NOON, adding, contents, new_learner, rewriting, write
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets, pairs
 from tests.graph.conftest import ask
 from tests.memory.stores.neo4j.subject import Neo4jSubject

@@ -10,11 +10,10 @@ from threading import Thread
 
 import pytest
 
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.stores.whole import WholeMemory
+from ace_graph.memory.stores import WholeMemory
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.stores.copy_store import CopyProgress, Key, copy_store
-from ace_graph.testing.conformance.shared_playbooks import created
-from ace_graph.testing.conformance.writing import adding, contents, record, write
+from ace_graph.testing.conformance import adding, contents, created, record, write
 
 ADA, BEN = Key("learner", "ada"), Key("learner", "ben")
 

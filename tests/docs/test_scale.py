@@ -6,7 +6,7 @@ import re
 
 import psycopg
 
-from ace_graph.memory.stores.sql.postgres import PostgresStore
+from ace_graph.memory.stores.sql import PostgresStore
 from tests.packaging.repository import ROOT
 from tests.plugins.sizes import PATIENT
 

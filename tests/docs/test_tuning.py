@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from ace_graph import ACEContext, Policy
+from ace_graph.base import Settings, variable_names
 from ace_graph.base.prompts import PROMPT_VARIABLES
-from ace_graph.base.settings import Settings, variable_names
 from ace_graph.memory import DecayRates
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

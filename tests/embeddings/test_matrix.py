@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.agent.embeddings.matrix import Matrix, quantised
+from ace_graph.agent.embeddings import Matrix, quantised
 
 Vectors = list[list[float]]
 NUMBERS = st.floats(-1e3, 1e3, width=32)

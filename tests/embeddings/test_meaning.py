@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from ace_graph.agent.embeddings.meaning import Meaning
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.playbook import Playbook
+from ace_graph.agent.embeddings import Meaning
+from ace_graph.memory import Bullet, Playbook
 from tests.embeddings.services import Hanging, Raising, WordVectors
 from tests.plugins.loop_clock import LoopClock
 from tests.plugins.sizes import PATIENT

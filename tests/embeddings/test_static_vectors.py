@@ -12,12 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.agent.embeddings import static_vectors
-from ace_graph.agent.embeddings.static_vectors import StaticVectors, find_static_vectors
-from ace_graph.agent.resources import build_resources
-from ace_graph.base.errors import ConfigurationError
-from ace_graph.base.settings import Settings
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.agent import build_resources
+from ace_graph.agent.embeddings import StaticVectors, find_static_vectors, static_vectors
+from ace_graph.base import ConfigurationError, Settings
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
 
 WEIGHTS, TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"

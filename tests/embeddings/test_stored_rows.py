@@ -12,18 +12,15 @@ from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.agent.embeddings.meaning import Meaning, Similarities, StoredRows, model_of, stored_rows
-from ace_graph.agent.embeddings.static_vectors import StaticVectors
-from ace_graph.agent.state import ACEInput
-from ace_graph.base.errors import StoreUnavailable
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.operations import Remove
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import KeyedStore, VectorChange
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.agent import ACEInput
+from ace_graph.agent.embeddings import Meaning, Similarities, StaticVectors, StoredRows, model_of, stored_rows
+from ace_graph.base import StoreUnavailable
+from ace_graph.memory import Bullet, Playbook, Snapshot
+from ace_graph.memory.delta import Remove
+from ace_graph.memory.stores import KeyedStore, VectorChange
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
-from ace_graph.testing.conformance.writing import adding, rewriting
+from ace_graph.testing.conformance import adding, rewriting
 from tests.embeddings.services import WordVectors
 
 TEXTS = ("Crimson beside white", "Otters hold hands", "A loaf a day")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.base.errors import DatasetError
+from ace_graph.base import DatasetError
 from ace_graph.training import TASKS, RowFile
 from tests.plugins.sizes import sized
 

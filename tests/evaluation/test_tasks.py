@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.base.errors import UsageError
+from ace_graph.base import UsageError
 from ace_graph.training import TASKS, Outcome, Sample, score_finer, score_formula, score_qa, task_named
 
 TAGS = "Revenues,Goodwill,SharePrice,InterestExpense"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.stores import open_store
 from benchmarks.faults.aftermath import Aftermath
 from benchmarks.faults.fault import POINTS, Boundary, Kind, Point

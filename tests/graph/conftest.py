@@ -12,14 +12,12 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from ace_graph.agent.state import ACEInput
-from ace_graph.base.settings import Settings
+from ace_graph.agent import ACEInput
+from ace_graph.base import Settings
 from ace_graph.graph import ACEGraph, build_ace_graph
-from ace_graph.memory.commit import Amend, Commit, Pending, PendingItem
-from ace_graph.memory.delta.operations import Add, Delta, Operation
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory import Amend, Commit, Pending, PendingItem, Snapshot, TurnRecord
+from ace_graph.memory.delta import Add, Delta, Operation
+from ace_graph.memory.stores.sql import SQLiteStore
 
 
 @dataclass

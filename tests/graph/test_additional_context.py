@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ace_graph import ACEContext
-from ace_graph.agent.state import ACEInput
+from ace_graph.agent import ACEInput
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, ask
 

@@ -12,20 +12,19 @@ from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
 from ace_graph import ACEContext, Playbook, build_ace_graph, commit_unsaved, playbooks
-from ace_graph.base.errors import (
+from ace_graph.base import (
     ConfigurationError,
     InvalidContext,
     InvalidPlaybook,
     PlaybookNotFound,
+    Settings,
     StoreUnavailable,
 )
-from ace_graph.base.settings import Settings
-from ace_graph.learning.worker import learn_pending
-from ace_graph.memory.catalogue import Loaded, WantedPlaybook
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.learning import learn_pending
+from ace_graph.memory import Loaded, Snapshot, WantedPlaybook
+from ace_graph.memory.delta import Add
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 

@@ -14,12 +14,11 @@ from blockbuster import BlockBuster, BlockingError, blockbuster_ctx
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.agent.resources import Resources
-from ace_graph.agent.state import ACEInput
+from ace_graph.agent import ACEInput, Resources
+from ace_graph.base import Settings
 from ace_graph.base.prompts import Prompts
-from ace_graph.base.settings import Settings
 from ace_graph.graph import ACEGraph, make_graph
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import GeminiServer, ScriptedModel
 
 ALICE = ACEContext(learner_id="alice")

@@ -9,8 +9,8 @@ import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from ace_graph import ACEContext, commit_unsaved
-from ace_graph.base.errors import LearnerForgotten, ModelError, StoreUnavailable, UsageError
-from ace_graph.memory.delta.operations import Add, Pin
+from ace_graph.base import LearnerForgotten, ModelError, StoreUnavailable, UsageError
+from ace_graph.memory.delta import Add, Pin
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
 

@@ -10,11 +10,9 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ace_graph import ACEContext
-from ace_graph.base.errors import StoreUnavailable
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import Amend
-from ace_graph.memory.delta.operations import Add, Restore
-from ace_graph.memory.turn import TurnRecord
+from ace_graph.base import StoreUnavailable
+from ace_graph.memory import Amend, Bullet, TurnRecord
+from ace_graph.memory.delta import Add, Restore
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, said, thread
 

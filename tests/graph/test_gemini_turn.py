@@ -9,10 +9,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.base.errors import ModelError
-from ace_graph.base.settings import Settings
+from ace_graph.base import ModelError, Settings
 from ace_graph.graph import ACEGraph
-from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.delta import Add
 from ace_graph.testing import GeminiServer
 from tests.graph.conftest import CountingStore, ask, thread
 

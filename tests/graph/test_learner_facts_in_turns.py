@@ -9,11 +9,11 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from ace_graph import ACEContext
-from ace_graph.agent.offline_tutor.tutor import OfflineTutor
-from ace_graph.agent.state import ACEInput
-from ace_graph.base.settings import Settings
-from ace_graph.learning.statements.statement import SensitiveFacts
-from ace_graph.memory.delta.operations import Add
+from ace_graph.agent import ACEInput
+from ace_graph.agent.offline_tutor import OfflineTutor
+from ace_graph.base import Settings
+from ace_graph.learning.statements import SensitiveFacts
+from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
 

@@ -8,8 +8,8 @@ import pytest
 
 from ace_graph import ACEContext, Evidence
 from ace_graph.base.prompts import Prompts
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.operations import Add
+from ace_graph.memory import Bullet
+from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
 

@@ -17,15 +17,8 @@ from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
 from ace_graph.agent.offline_tutor import OfflineTutor
-from ace_graph.base.off_loop import (
-    LONG_TEXT,
-    FairQueue,
-    Steps,
-    in_slices,
-    off_loop,
-    run_off_loop,
-    working_for,
-)
+from ace_graph.base import LONG_TEXT, FairQueue, Steps, in_slices, run_off_loop, working_for
+from ace_graph.base.off_loop import off_loop
 
 READERS_OF_MESSAGES = {
     "choose_mode",

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext
-from ace_graph.base.errors import ConfigurationError
+from ace_graph.base import ConfigurationError
 from ace_graph.graph import make_graph
 
 

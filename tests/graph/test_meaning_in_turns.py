@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from ace_graph import ACEContext
-from ace_graph.base.settings import Settings
-from ace_graph.memory.delta.operations import Add
+from ace_graph.base import Settings
+from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 

@@ -6,8 +6,8 @@ import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
 from ace_graph import ACEContext
-from ace_graph.memory.bullet import MemoryType
-from ace_graph.memory.delta.operations import Add, Supersede
+from ace_graph.memory import MemoryType
+from ace_graph.memory.delta import Add, Supersede
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 

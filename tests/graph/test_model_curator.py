@@ -14,14 +14,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from ace_graph import ACEContext
-from ace_graph.agent.resources import build_resources
-from ace_graph.agent.runtime import Run
-from ace_graph.base.settings import Settings
+from ace_graph.agent import Run, build_resources
+from ace_graph.base import Settings
 from ace_graph.graph import ACEGraph
-from ace_graph.learning.llm_curator import MOST_PROPOSALS, Curation, curate_with_model, decide
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.operations import Add, Update
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.learning import MOST_PROPOSALS, Curation, curate_with_model, decide
+from ace_graph.memory import Bullet, Snapshot
+from ace_graph.memory.delta import Add, Update
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 from tests.plugins.sizes import PATIENT

@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
 from ace_graph import ACEContext
-from ace_graph.base.settings import Settings
+from ace_graph.base import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, ask, said
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ace_graph import ACEContext
-from ace_graph.memory.evidence import Evidence
-from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.memory import Evidence
+from ace_graph.memory.stores import SnapshotCache
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 

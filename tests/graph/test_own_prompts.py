@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph import ACEContext
-from ace_graph.base.errors import PromptError
-from ace_graph.base.settings import Settings
+from ace_graph.base import PromptError, Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, ask
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ace_graph import ACEContext, Evidence, Settings
-from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 

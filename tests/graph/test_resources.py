@@ -9,13 +9,11 @@ from typing import cast
 import pytest
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.agent.resources import Resources, build_resources
-from ace_graph.base.errors import ConfigurationError, InvalidContext, ModelNotAllowed, ModelNotConfigured
-from ace_graph.base.settings import Settings
+from ace_graph.agent import Resources, build_resources
+from ace_graph.base import ConfigurationError, InvalidContext, ModelNotAllowed, ModelNotConfigured, Settings
 from ace_graph.graph import make_graph
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.serialization import dump_playbook
+from ace_graph.memory import Playbook, dump_playbook
+from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.embeddings.services import Raising, WordVectors
 from tests.graph.conftest import Build, CountingStore, ask, said, thread

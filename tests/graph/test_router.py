@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.nodes.router import choose_mode
+from ace_graph.nodes import choose_mode
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from ace_graph.agent.context import ACEContext
-from ace_graph.base.settings import Settings
-from ace_graph.memory.delta.operations import Add
+from ace_graph.agent import ACEContext
+from ace_graph.base import Settings
+from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from ace_graph import ACEContext, playbooks
-from ace_graph.base.errors import PlaybookNotFound
-from ace_graph.memory.catalogue import Loaded, WantedPlaybook
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.base import PlaybookNotFound
+from ace_graph.memory import Loaded, Snapshot, WantedPlaybook
+from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 

@@ -7,8 +7,8 @@ import pickle
 
 import orjson
 
-from ace_graph.agent.state import Memory
-from ace_graph.memory.delta.operations import Add
+from ace_graph.agent import Memory
+from ace_graph.memory.delta import Add
 from tests.graph.conftest import CountingStore
 
 

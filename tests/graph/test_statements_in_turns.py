@@ -9,12 +9,11 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.agent.context import LearningMode
+from ace_graph.agent import LearningMode
 from ace_graph.agent.offline_tutor import OfflineTutor
-from ace_graph.learning.statements.explicit import read_statements
-from ace_graph.learning.statements.statement import Statement
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.evidence import Evidence
+from ace_graph.learning.statements import Statement, read_statements
+from ace_graph.memory import Evidence
+from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
 

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from ace_graph import ACEContext
-from ace_graph.memory.delta.operations import Add, Touch
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.trust import GRACE, Trial
+from ace_graph.memory import GRACE, Policy, Trial
+from ace_graph.memory.delta import Add, Touch
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 

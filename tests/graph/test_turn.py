@@ -8,11 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from ace_graph import ACEContext, Evidence
-from ace_graph.base.errors import InvalidMessage, InvalidMode
-from ace_graph.memory.classify import infer_topic
-from ace_graph.memory.delta.operations import Add, Reflect
-from ace_graph.testing import ScriptedModel
-from ace_graph.testing.scripted_model import Reply
+from ace_graph.base import InvalidMessage, InvalidMode
+from ace_graph.memory import infer_topic
+from ace_graph.memory.delta import Add, Reflect
+from ace_graph.testing import Reply, ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
@@ -235,7 +234,7 @@ async def test_exactly_one_loaded_line_a_turn(
 async def test_texts_are_logged_only_when_asked_for(
     build: Build, store: CountingStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from ace_graph.base.settings import Settings
+    from ace_graph.base import Settings
 
     await store.seed("alice", Add(content="Otters hold hands while they sleep"))
     for content in (False, True):

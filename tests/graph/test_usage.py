@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from ace_graph import ACEContext
-from ace_graph.memory.confidence import EvidenceIndex, effectiveness_of, metadata_of
-from ace_graph.memory.delta.operations import Add, Reset
+from ace_graph.memory import EvidenceIndex, effectiveness_of, metadata_of
+from ace_graph.memory.delta import Add, Reset
 from ace_graph.playbooks.consolidation import consolidate
 from ace_graph.testing import ScriptedModel
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from ace_graph import ACEContext, Evidence
-from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.learning.feedback import doubts, read_feedback
-from ace_graph.learning.reflection import is_platitude
-from ace_graph.learning.statements.explicit import read_statements
-from ace_graph.memory.languages.detection import guess_language, likely_languages, spoken_language
-from ace_graph.memory.languages.tables import languages
-from ace_graph.memory.playbook import Playbook
+from ace_graph.learning import doubts, is_platitude, read_feedback
+from ace_graph.learning.statements import read_statements
+from ace_graph.memory import Playbook
+from ace_graph.memory.languages import guess_language, languages, likely_languages, spoken_language
 from ace_graph.memory.screening.screen import screen
 from tests.memory.retrieval.queries import ask, bullet, ids
 

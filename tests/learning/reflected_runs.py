@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.turn import ReflectedLesson, TurnReflection
-from ace_graph.testing.conformance.writing import NOON, record, touching, write
+from ace_graph.memory import ReflectedLesson, TurnReflection
+from ace_graph.memory.stores import Store
+from ace_graph.testing.conformance import NOON, record, touching, write
 
 __all__ = ["add_run", "add_runs"]
 

@@ -10,12 +10,11 @@ from typing import TypedDict, Unpack
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from ace_graph.base.errors import UsageError
-from ace_graph.learning.batch_reflection import BatchReflection, NotEnough, batch_reflect
-from ace_graph.learning.curate_reflections import curate
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.base import UsageError
+from ace_graph.learning import BatchReflection, NotEnough, batch_reflect, curate
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing.conformance import NOON
 from tests.learning.reflected_runs import add_run, add_runs
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ace_graph.learning.curator import judge_bullets
-from ace_graph.memory.evidence import Evidence
+from ace_graph.learning import judge_bullets
+from ace_graph.memory import Evidence
 
 KNOWN = Evidence(source="evaluator", verdict="failure")
 UNKNOWN = Evidence(source="evaluator", verdict="unknown")

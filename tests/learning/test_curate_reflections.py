@@ -10,20 +10,15 @@ from pathlib import Path
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.agent.resources import Resources
-from ace_graph.base.errors import PlaybookNotFound, ReflectionNotFound, UsageError
-from ace_graph.base.settings import Settings
-from ace_graph.learning.curate_reflections import MAX_REFLECTIONS, BulletText, CuratedReflections, curate
-from ace_graph.learning.worker import learning_resources
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import playbook_at
-from ace_graph.memory.delta.operations import Add, Reset
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.turn import ReflectedLesson
-from ace_graph.memory.views import diff
+from ace_graph.agent import Resources
+from ace_graph.base import PlaybookNotFound, ReflectionNotFound, Settings, UsageError
+from ace_graph.learning import MAX_REFLECTIONS, BulletText, CuratedReflections, curate, learning_resources
+from ace_graph.memory import Bullet, ReflectedLesson, diff, playbook_at
+from ace_graph.memory.delta import Add, Reset
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
-from ace_graph.testing.conformance.writing import adding, rewriting, write
+from ace_graph.testing.conformance import adding, rewriting, write
 from tests.consolidation.planted import PARAPHRASES, bullets
 from tests.learning.reflected_runs import add_run, add_runs
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.agent.evidence import matches_ground_truth, quotes_truth
-from ace_graph.memory.evidence import Evidence, verdict_of
-from ace_graph.memory.numbers import numerals, parse_number
+from ace_graph.agent import matches_ground_truth, quotes_truth
+from ace_graph.memory import Evidence, numerals, parse_number, verdict_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.learning.feedback import read_feedback
+from ace_graph.learning import read_feedback
 
 ANSWER = "1/2 + 1/3 = 2/5."
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from ace_graph.learning.feedback import doubts, read_feedback
-from ace_graph.memory.languages.tables import languages
+from ace_graph.learning import doubts, read_feedback
+from ace_graph.memory.languages import languages
 
 ANSWER = "1/2 + 1/3 = 2/5."
 VERDICTS = {"-": "failure", "+": "success", "~": "partial", ".": None}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from ace_graph.learning.feedback import (
+from ace_graph.learning import (
     JudgedTurn,
     ObjectionCheck,
     check_objection,
@@ -15,10 +15,7 @@ from ace_graph.learning.feedback import (
     find_judged_turn,
     read_feedback,
 )
-from ace_graph.memory.evidence import EvidenceSource
-from ace_graph.memory.playbook import Vote
-from ace_graph.memory.snapshot import Access
-from ace_graph.memory.turn import RecentTurn, answer_hash
+from ace_graph.memory import Access, EvidenceSource, RecentTurn, Vote, answer_hash
 
 NOBODY: Mapping[EvidenceSource, Vote] = {}
 PASSED: Mapping[EvidenceSource, Vote] = {"evaluator": Vote("success", ())}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.learning.tool_call_patterns import (
+from ace_graph.learning import (
     PATTERN_RULES,
     TOOL_KINDS,
     ExecutionReflector,

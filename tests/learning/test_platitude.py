@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.learning.reflection import is_platitude
+from ace_graph.learning import is_platitude
 
 PLATITUDES = """
 Check the result of questions like this in a second way; an earlier answer was wrong.

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.learning.reflection import is_platitude
-from ace_graph.memory.languages.tables import languages
+from ace_graph.learning import is_platitude
+from ace_graph.memory.languages import languages
 
 
 def _rows() -> list[tuple[str, str, str]]:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.base.text import clean_line
-from ace_graph.learning.recurring_patterns import extract_patterns
-from ace_graph.memory.turn import TurnReflection
+from ace_graph.base import clean_line
+from ace_graph.learning import extract_patterns
+from ace_graph.memory import TurnReflection
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FIRST = "Check the rate limit before you call the API"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from ace_graph.learning.llm_curator import Curation
-from ace_graph.learning.reflection import BulletVerdict, Lesson, Reflection, copies, says_nothing
+from ace_graph.learning import BulletVerdict, Curation, Lesson, Reflection, copies, says_nothing
 
 SAID = "one two three four five six seven eight nine ten eleven twelve thirteen"
 

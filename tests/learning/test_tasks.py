@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from ace_graph.learning.reflector import FinishedTurn, Revision
-from ace_graph.learning.tasks import TEXT_CHARS, LearningTask, PendingWork, read_work, task_of
-from ace_graph.memory.evidence import Evidence
-from ace_graph.memory.turn import Step
-from ace_graph.testing.conformance.writing import record
+from ace_graph.learning import (
+    TEXT_CHARS,
+    FinishedTurn,
+    LearningTask,
+    PendingWork,
+    Revision,
+    read_work,
+    task_of,
+)
+from ace_graph.memory import Evidence, Step
+from ace_graph.testing.conformance import record
 
 
 def test_the_trace_of_a_stored_run_names_repetitions_alone() -> None:

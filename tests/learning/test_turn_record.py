@@ -9,14 +9,17 @@ import pytest
 from langgraph.runtime import Runtime
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.agent.resources import build_resources
-from ace_graph.agent.runtime import Run
-from ace_graph.base.settings import Settings
-from ace_graph.learning.reflection import Reflection
-from ace_graph.learning.reflector import FinishedTurn, ReflectionResult
-from ace_graph.learning.tasks import LearningTask
-from ace_graph.learning.turn_record import describe_attachments, stored_reflection
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.agent import Run, build_resources
+from ace_graph.base import Settings
+from ace_graph.learning import (
+    FinishedTurn,
+    LearningTask,
+    Reflection,
+    ReflectionResult,
+    describe_attachments,
+    stored_reflection,
+)
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import ask
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.learning.feedback import read_feedback
-from ace_graph.memory.languages.forms import form_wished
+from ace_graph.learning import read_feedback
+from ace_graph.memory.languages import form_wished
 
 ANSWER = "The answer is 3/4."
 

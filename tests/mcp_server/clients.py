@@ -13,11 +13,9 @@ from mcp import ClientSession
 from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult, TextContent
 
-from ace_graph.agent.resources import Resources
-from ace_graph.agent.retriever import BulletFinder
-from ace_graph.hosts.mcp_server.access import MemoryAccess, one_learner
-from ace_graph.hosts.mcp_server.server import build_server
-from ace_graph.memory.stores.base import Store
+from ace_graph.agent import BulletFinder, Resources
+from ace_graph.hosts.mcp_server import MemoryAccess, build_server, one_learner
+from ace_graph.memory.stores import Store
 
 Json = dict[str, Any]  # Any: what a tool returned, whose shape the tests check
 

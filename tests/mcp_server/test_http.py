@@ -19,8 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent, TextResourceContents
 from pydantic import AnyUrl, SecretStr
 
-from ace_graph.base.settings import Settings
-from ace_graph.hosts.mcp_server.transports import http_app
+from ace_graph.base import Settings
+from ace_graph.hosts.mcp_server import http_app
 from tests.cli.commands import Commands
 from tests.mcp_server.clients import Client
 from tests.server.serving import SECRET, bearer, listening

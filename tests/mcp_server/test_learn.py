@@ -9,13 +9,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ace_graph.base.settings import Settings
-from ace_graph.hosts.mcp_server.learn_tool import last_exchange, read_transcript
-from ace_graph.learning.curate_reflections import curate
-from ace_graph.learning.curator import UNATTRIBUTED
-from ace_graph.learning.worker import learning_resources
-from ace_graph.memory.delta.operations import Delta, Release
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.base import Settings
+from ace_graph.hosts.mcp_server import last_exchange, read_transcript
+from ace_graph.learning import UNATTRIBUTED, curate, learning_resources
+from ace_graph.memory.delta import Delta, Release
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
 from tests.mcp_server.clients import client
 

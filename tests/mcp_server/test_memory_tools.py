@@ -10,7 +10,7 @@ import asyncio
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores.sql import SQLiteStore
 from tests.mcp_server.clients import client
 
 ADVICE = "Rewrite fractions with their smallest common denominator before adding"

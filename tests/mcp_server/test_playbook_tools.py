@@ -11,8 +11,8 @@ from mcp.types import TextContent, TextResourceContents
 from pydantic import AnyUrl
 
 from ace_graph import playbooks
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory import Policy
+from ace_graph.memory.stores.sql import SQLiteStore
 from tests.mcp_server.clients import Client, Json, client
 from tests.plugins.sizes import LONG
 

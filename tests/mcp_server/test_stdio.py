@@ -13,7 +13,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from ace_graph import open_store
-from ace_graph.base.settings import variable_names
+from ace_graph.base import variable_names
 from tests.cli.commands import PROGRAM
 from tests.mcp_server.clients import Client
 from tests.plugins.sizes import PATIENT

@@ -5,16 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import touched
-from ace_graph.memory.delta.effect import Effect, apply
-from ace_graph.memory.delta.operations import Delta, Operation
+from ace_graph.memory import Access, Bullet, Playbook, Policy, Snapshot, dump_playbook, load_playbook, touched
+from ace_graph.memory.delta import Delta, Effect, Operation, apply
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.serialization import dump_playbook, load_playbook
-from ace_graph.memory.snapshot import Access, Snapshot
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.testing.conformance import NOON
 
 __all__ = ["Life", "bullet"]
 

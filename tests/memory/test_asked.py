@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.use_stamps import QuestionTerms, after_questions, asked_terms
+from ace_graph.memory import QuestionTerms, after_questions, asked_terms
 
 _QUESTIONS = st.lists(st.lists(st.sampled_from("abcdefghij"), unique=True, max_size=4), max_size=120)
 

@@ -9,11 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ace_graph.base.errors import CorruptPayload, NewerFormat
-from ace_graph.memory import Bullet, Playbook, content_hash
-from ace_graph.memory.bullet import MEMORY_TYPES
-from ace_graph.memory.serialization import dump_playbook, load_access, load_playbook
-from ace_graph.memory.views import BulletFilter
+from ace_graph.base import CorruptPayload, NewerFormat
+from ace_graph.memory import (
+    MEMORY_TYPES,
+    Bullet,
+    BulletFilter,
+    Playbook,
+    content_hash,
+    dump_playbook,
+    load_access,
+    load_playbook,
+)
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 

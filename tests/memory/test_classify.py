@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.classify import infer_memory_type, infer_topic
+from ace_graph.memory import infer_memory_type, infer_topic
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import CommitTooOld, HistoryTooShort, LearnerForgotten, PlaybookChanged
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import (
+from ace_graph.base import CommitTooOld, HistoryTooShort, LearnerForgotten, PlaybookChanged
+from ace_graph.memory import (
+    Access,
+    Bullet,
     CommitPlan,
+    EvidenceSource,
     History,
     HistoryEntry,
+    Label,
+    Playbook,
+    Policy,
+    RecentTurn,
+    Snapshot,
+    TurnRecord,
+    Verdict,
+    Version,
     begun_at,
     check_age,
     check_expected,
@@ -26,24 +36,8 @@ from ace_graph.memory.commit import (
     playbook_at,
     references,
 )
-from ace_graph.memory.delta.operations import (
-    Add,
-    Delta,
-    Judge,
-    Operation,
-    Pin,
-    Remove,
-    Reset,
-    Rollback,
-    Touch,
-    Update,
-)
-from ace_graph.memory.evidence import EvidenceSource, Verdict
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Access, Label, Snapshot, Version
-from ace_graph.memory.turn import RecentTurn, TurnRecord
-from ace_graph.testing.conformance.writing import NOON, record, rewriting
+from ace_graph.memory.delta import Add, Delta, Judge, Operation, Pin, Remove, Reset, Rollback, Touch, Update
+from ace_graph.testing.conformance import NOON, record, rewriting
 from tests.memory.store_scenario import bullet
 
 JUDGED: tuple[tuple[EvidenceSource, Verdict], ...] = (

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory import Access, Bullet, DecayRates
-from ace_graph.memory.bullet import MemoryType
-from ace_graph.memory.decay import (
+from ace_graph.memory import (
+    Access,
+    Bullet,
+    DecayRates,
+    MemoryType,
     Strengths,
     base_strength,
     decay_score,

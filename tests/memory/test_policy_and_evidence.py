@@ -9,11 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, EvidenceSource, Verdict, tag_of, verdict_of
-from ace_graph.memory.playbook import wilson_interval
-from ace_graph.memory.policy import DecayRates, Policy
-from ace_graph.memory.turn import answer_hash
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.memory import (
+    EVIDENCE_SOURCES,
+    DecayRates,
+    Evidence,
+    EvidenceSource,
+    Policy,
+    Verdict,
+    answer_hash,
+    tag_of,
+    verdict_of,
+    wilson_interval,
+)
+from ace_graph.testing.conformance import NOON
 
 VERDICTS: tuple[Verdict, ...] = ("success", "failure", "partial", "unknown")
 

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import CorruptPayload, NewerFormat
-from ace_graph.memory import Bullet, Playbook
-from ace_graph.memory.delta.effect import Effect, apply
-from ace_graph.memory.delta.operations import Remove, Touch
-from ace_graph.memory.search.index import Index
-from ace_graph.memory.serialization import (
+from ace_graph.base import CorruptPayload, NewerFormat
+from ace_graph.memory import (
+    Access,
+    Bullet,
+    Playbook,
+    PlaybookRead,
+    Step,
+    TurnRecord,
     dump_access,
     dump_effect,
     dump_playbook,
@@ -26,8 +28,8 @@ from ace_graph.memory.serialization import (
     load_record,
     load_report,
 )
-from ace_graph.memory.snapshot import Access
-from ace_graph.memory.turn import PlaybookRead, Step, TurnRecord
+from ace_graph.memory.delta import Effect, Remove, Touch, apply
+from ace_graph.memory.search import Index
 from tests.memory.store_scenario import Life, bullet
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import TrajectoryClosed
-from ace_graph.base.retention import Tracing
-from ace_graph.memory.evidence import Evidence
-from ace_graph.memory.trajectory import (
+from ace_graph.base import Tracing, TrajectoryClosed
+from ace_graph.memory import (
     MAX_STEPS,
+    Evidence,
     ScoreRule,
+    Step,
     TrajectoryFilter,
     TrajectoryOutcome,
+    TurnFeedback,
+    TurnRecord,
+    TurnReflection,
     bounded_steps,
     completed,
     deleted,
@@ -28,8 +31,7 @@ from ace_graph.memory.trajectory import (
     with_reflections,
     with_step,
 )
-from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.testing.conformance import NOON
 
 DONE = TrajectoryOutcome("success")
 HOUR = timedelta(hours=1)

@@ -8,15 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import plan
-from ace_graph.memory.delta.operations import Add, Delta, Judge
-from ace_graph.memory.policy import Policy
+from ace_graph.memory import (
+    GRACE,
+    Access,
+    Arm,
+    Bullet,
+    Policy,
+    Snapshot,
+    Trial,
+    TurnRecord,
+    arm_of,
+    dump_access,
+    lift,
+    load_access,
+    plan,
+    pooled,
+    proven,
+    share_withheld,
+    touch,
+)
+from ace_graph.memory.delta import Add, Delta, Judge
 from ace_graph.memory.retrieval.retrieve import retrieve
-from ace_graph.memory.serialization import dump_access, load_access
-from ace_graph.memory.snapshot import Access, Snapshot, touch
-from ace_graph.memory.trust import GRACE, Trial, arm_of, lift, pooled, proven, share_withheld
-from ace_graph.memory.turn import Arm, TurnRecord
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 COUNTS = st.integers(0, 500)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from ace_graph.memory.serialization import dump_access, load_access
-from ace_graph.memory.snapshot import Access, touch
-from ace_graph.memory.use_stamps import DAYS_KEPT
+from ace_graph.memory import DAYS_KEPT, Access, dump_access, load_access, touch
 
 FIRST = date(2026, 3, 1)
 

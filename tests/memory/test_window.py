@@ -10,14 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from ace_graph.base.errors import UsageError
-from ace_graph.memory.window import (
-    adaptive_size,
-    interactions,
-    select_window,
-    truncate_tool_results,
-    window_metrics,
-)
+from ace_graph.base import UsageError
+from ace_graph.memory import adaptive_size, interactions, select_window, truncate_tool_results, window_metrics
 
 Message = dict[str, Any]  # the shape of a chat message in JSON
 

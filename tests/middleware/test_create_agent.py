@@ -16,11 +16,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from ace_graph import ACEContext
-from ace_graph.base.errors import InvalidContext, StoreUnavailable
-from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta.operations import Add, Delta
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.base import InvalidContext, StoreUnavailable
+from ace_graph.memory import Commit, Snapshot
+from ace_graph.memory.delta import Add, Delta
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.middleware import ACEMemory
 from ace_graph.testing import ScriptedModel
 

@@ -10,12 +10,11 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 
 from ace_graph import ACEContext
-from ace_graph.agent.resources import Resources
-from ace_graph.base.errors import InvalidContext, InvalidMessage, StoreUnavailable
+from ace_graph.agent import Resources
+from ace_graph.base import InvalidContext, InvalidMessage, StoreUnavailable
 from ace_graph.hosts import Answered, Recall, build_memory, learn, recall
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory import Snapshot, TurnRecord
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
 
 ADA = ACEContext(learner_id="ada", reflect_when="never")

@@ -16,10 +16,9 @@ from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from ace_graph import ACEContext
-from ace_graph.agent.resources import Resources
-from ace_graph.agent.state import Learning
+from ace_graph.agent import Learning, Resources
 from ace_graph.hosts import Recall, build_memory, learn, recall
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores.sql import SQLiteStore
 
 Graph = Any  # a compiled graph names its four own types
 Saver = BaseCheckpointSaver[Any]  # Any: the saver's own versions

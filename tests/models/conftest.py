@@ -8,7 +8,7 @@ import pytest
 from langchain_google_genai import ChatGoogleGenerativeAI
 from pydantic import SecretStr
 
-from ace_graph.base.clock import Sleep
+from ace_graph.base import Sleep
 from ace_graph.testing import GeminiServer
 from tests.plugins.sizes import PATIENT
 

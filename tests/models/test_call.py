@@ -13,8 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import PrivateAttr
 
 from ace_graph.agent.models import NOSTREAM, Usage, call_model, stream_model
-from ace_graph.base.clock import Sleep
-from ace_graph.base.errors import ConfigurationError, ModelError
+from ace_graph.base import ConfigurationError, ModelError, Sleep
 from ace_graph.testing import BrokenStream, ScriptedModel, UnexpectedModelCall
 from tests.plugins.sizes import PATIENT
 

@@ -11,8 +11,7 @@ from langchain_core.messages import HumanMessage
 from langchain_google_genai import ChatGoogleGenerativeAI
 
 from ace_graph.agent.models import call_model, choose_model, close_model, make_model
-from ace_graph.base.errors import ConfigurationError, ModelNotAllowed, ModelNotConfigured
-from ace_graph.base.settings import Settings, variable_names
+from ace_graph.base import ConfigurationError, ModelNotAllowed, ModelNotConfigured, Settings, variable_names
 from ace_graph.testing import GeminiServer, ScriptedModel
 from tests.plugins.sizes import PATIENT
 

@@ -6,8 +6,8 @@ import pytest
 from langchain_google_genai import ChatGoogleGenerativeAI
 from pydantic import SecretStr
 
-from ace_graph.agent.models.call import model_error, redacted, secrets_of
-from ace_graph.base.errors import ModelError
+from ace_graph.agent.models import model_error, redacted, secrets_of
+from ace_graph.base import ModelError
 
 
 @pytest.mark.parametrize(

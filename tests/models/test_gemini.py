@@ -20,10 +20,9 @@ from ace_graph.agent.models import (
     joined,
     stream_model,
     structured_call,
+    usage_of,
 )
-from ace_graph.agent.models.call import usage_of
-from ace_graph.base.clock import Sleep
-from ace_graph.base.errors import ModelError
+from ace_graph.base import ModelError, Sleep
 from ace_graph.testing import GeminiServer
 from tests.plugins.sizes import PATIENT
 

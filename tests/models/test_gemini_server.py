@@ -10,7 +10,7 @@ from langchain_google_genai import ChatGoogleGenerativeAI
 from pydantic import SecretStr
 
 from ace_graph.agent.models import call_model, close_model
-from ace_graph.base.errors import ModelError
+from ace_graph.base import ModelError
 from ace_graph.testing import GeminiServer
 from tests.plugins.sizes import PATIENT
 

@@ -10,8 +10,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel, PrivateAttr
 
-from ace_graph.agent.models import structured_call
-from ace_graph.agent.models.reply import Schemas
+from ace_graph.agent.models import Schemas, structured_call
 from ace_graph.testing import Reply, ScriptedModel
 from tests.plugins.sizes import PATIENT
 

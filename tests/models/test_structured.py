@@ -13,7 +13,7 @@ from langchain_core.runnables import Runnable
 from pydantic import BaseModel
 
 from ace_graph.agent.models import Usage, structured_call
-from ace_graph.base.errors import ModelError
+from ace_graph.base import ModelError
 from ace_graph.testing import Reply, ScriptedModel
 from tests.plugins.sizes import PATIENT
 

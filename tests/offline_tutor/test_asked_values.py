@@ -7,7 +7,7 @@ from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, ACEGraph, build_ace_graph, open_store
 from ace_graph.agent.offline_tutor import OfflineTutor
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores import Store
 
 
 def agent(store: Store) -> ACEGraph:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.agent.offline_tutor.parser import find_problem
-from ace_graph.agent.offline_tutor.solver import WorkedSolution, asked_number, explain_number, solve
+from ace_graph.agent.offline_tutor import WorkedSolution, asked_number, explain_number, find_problem, solve
 
 
 def _solution(question: str) -> WorkedSolution:

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from ace_graph.agent.offline_tutor import OfflineTutor
-from ace_graph.agent.offline_tutor.preferences import find_restatement, format_as, requested_form
+from ace_graph.agent.offline_tutor import OfflineTutor, find_restatement, format_as, requested_form
 from ace_graph.agent.offline_tutor.teaching import teaching
 from ace_graph.base.prompts import data_block
-from ace_graph.memory.numbers import Form
+from ace_graph.memory import Form
 
 HALF_MORE = Fraction(3, 2)
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.agent.offline_tutor.parser import find_problem
-from ace_graph.agent.offline_tutor.solver import solve
-from ace_graph.memory.arithmetic import NoValue
+from ace_graph.agent.offline_tutor import find_problem, solve
+from ace_graph.memory import NoValue
 
 
 def answered(text: str) -> str | None:

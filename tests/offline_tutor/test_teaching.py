@@ -5,8 +5,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import get_args
 
-from ace_graph.agent.offline_tutor.parser import Problem
-from ace_graph.agent.offline_tutor.solver import Kind
+from ace_graph.agent.offline_tutor import Kind, Problem
 from ace_graph.agent.offline_tutor.teaching import teaching
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.agent.offline_tutor.parser import unanswered
+from ace_graph.agent.offline_tutor import unanswered
 
 
 @pytest.mark.parametrize(

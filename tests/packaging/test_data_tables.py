@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ace_graph
-from ace_graph.base.tables import PACKAGES, groups, has_table, pairs, read_lines, read_words
+from ace_graph.base import PACKAGES, groups, has_table, pairs, read_lines, read_words
 
 ROOT = Path(ace_graph.__path__[0])
 READ_LATER = {"ace_graph.agent.offline_tutor", "ace_graph.playbooks"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from ace_graph.base.settings import variable_names
+from ace_graph.base import variable_names
 from tests.packaging.repository import LINKED, ROOT, pyproject
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")

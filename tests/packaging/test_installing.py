@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from ace_graph.base.errors import how_to_install
+from ace_graph.base import how_to_install
 from tests.packaging.repository import ROOT
 
 FOLDERS = ("ace_graph", "memory", "nodes", "docs", "examples", "notebooks")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from fastapi.routing import APIRoute
 
-from ace_graph.base.settings import variable_names
+from ace_graph.base import variable_names
 from ace_graph.server.routes import health
 from tests.packaging.repository import ROOT
 from tests.packaging.test_image import DOCKERFILE

@@ -58,7 +58,7 @@ def test_every_file_that_is_no_python_ships_with_its_package() -> None:
         home = next((folder for folder in path.parents if folder in folders), None)
         if path.suffix == ".py" or path.name == "README.md" or home is None:
             continue
-        inside, patterns = path.relative_to(home), data.get(folders[home], [])
+        inside, patterns = path.relative_to(home), [*data["*"], *data.get(folders[home], [])]
         fits = (len(Path(each).parts) == len(inside.parts) and inside.match(each) for each in patterns)
         assert any(fits), f"{path} is in no wheel: see package-data"
 

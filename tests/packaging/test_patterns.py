@@ -34,6 +34,7 @@ BOUNDED = {
 """Where a pattern is, and how many characters it is shown at most: bullets and the tutor's questions."""
 
 MADE_AT_IMPORT = {
+    "ace_graph.learning.statements.english_rules:_text(written)",
     "ace_graph.agent.offline_tutor.preferences:f\"\\\\b(?:{'|'.join(alternatives)})\\\\b\"",
 }
 """Put together in a function that runs when its module is imported, and found in the module then."""
@@ -78,6 +79,8 @@ def test_every_pattern_of_the_data_files_is_checked() -> None:
     shown = sum(each.name == "patterns()" for each in found)
     written = 0
     for path in (ROOT / "memory").rglob("data/**/*.toml"):
+        if path.name == "statement_rules.toml":  # of statements
+            continue
         tables = tomllib.loads(path.read_text("utf-8")).values()
         rules = [rule for table in tables if isinstance(table, list) for rule in cast("list[object]", table)]
         written += sum(len(PATTERN_KEYS & cast("dict[str, str]", rule).keys()) for rule in rules)

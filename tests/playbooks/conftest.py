@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ace_graph import playbooks
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.formats.reading import Reading
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory import Policy
+from ace_graph.memory.delta import Add
+from ace_graph.memory.formats import Reading
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks import Change, open_playbook
-from ace_graph.testing.conformance.writing import contents, rewriting
+from ace_graph.testing.conformance import contents, rewriting
 from tests.playbooks.test_sharing import ADA, BOB, FULL, HIDDEN, NAME
 
 

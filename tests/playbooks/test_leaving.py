@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ace_graph import playbooks
-from ace_graph.base.errors import InvalidGrant, PlaybookNotFound
-from ace_graph.memory.stores.base import Store
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.base import InvalidGrant, PlaybookNotFound
+from ace_graph.memory.stores import Store
+from ace_graph.testing.conformance import NOON
 from tests.playbooks.test_sharing import ADA, BOB, FULL, NAME, refused, shared
 
 

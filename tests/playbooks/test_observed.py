@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ace_graph.memory.delta.operations import Judge
-from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.turn import PlaybookRead, TurnFeedback, TurnRecord
+from ace_graph.memory import PlaybookRead, TurnFeedback, TurnRecord, Verdict
+from ace_graph.memory.delta import Judge
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks import VersionOutcome, observe_versions
-from ace_graph.testing.conformance.writing import NOON, record, rewriting, touching, write
+from ace_graph.testing.conformance import NOON, record, rewriting, touching, write
 
 
 def _turn(number: int, label: str, verdict: Verdict, playbook: str = "shop") -> TurnRecord:

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.base.errors import (
+from ace_graph.base import (
     ChangeRefused,
     HistoryTooShort,
     InvalidPlaybook,
@@ -20,15 +20,21 @@ from ace_graph.base.errors import (
     PlaybookExists,
     PlaybookNotFound,
 )
-from ace_graph.memory.delta.operations import Add, Tag
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy, VersionRetention
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.views import Category, StrategyEntry, add_of, content_of
+from ace_graph.memory import (
+    Category,
+    Playbook,
+    Policy,
+    Snapshot,
+    StrategyEntry,
+    VersionRetention,
+    add_of,
+    content_of,
+)
+from ace_graph.memory.delta import Add, Tag
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks import Change
-from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, touching, write
+from ace_graph.testing.conformance import NOON, adding, contents, record, rewriting, touching, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 

@@ -10,21 +10,14 @@ from pathlib import Path
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.base.errors import (
-    AceError,
-    ChangeRefused,
-    PlaybookForbidden,
-    PlaybookNotFound,
-    ProposalNotFound,
-)
-from ace_graph.memory.delta.operations import Add, Update
-from ace_graph.memory.sharing import Subject
-from ace_graph.memory.stores.base import LearnerExport, Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.stores.whole import CONVERSATIONS_AND_END, memory_pieces
+from ace_graph.base import AceError, ChangeRefused, PlaybookForbidden, PlaybookNotFound, ProposalNotFound
+from ace_graph.memory import Subject
+from ace_graph.memory.delta import Add, Update
+from ace_graph.memory.stores import CONVERSATIONS_AND_END, LearnerExport, Store, memory_pieces
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks import Change, Proposal, Trust
 from ace_graph.playbooks.proposals import MAX_OPEN, MAX_OPEN_EACH
-from ace_graph.testing.conformance.writing import NOON, contents, rewriting, write
+from ace_graph.testing.conformance import NOON, contents, rewriting, write
 
 ADA, BOB, EVE = "ada", "bob", "eve"
 NAME, FULL = "api_client", "ada/api_client"

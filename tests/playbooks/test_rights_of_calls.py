@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from ace_graph import ACEContext, build_ace_graph, playbooks
-from ace_graph.base.errors import AceError, PlaybookForbidden, PlaybookNotFound
-from ace_graph.learning.curate_reflections import curate
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.rights import Right
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.base import AceError, PlaybookForbidden, PlaybookNotFound
+from ace_graph.learning import curate
+from ace_graph.memory import Right
+from ace_graph.memory.delta import Add
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks.consolidation import consolidate, distinguish, merge_memories, undo
 from ace_graph.testing import ScriptedModel
-from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.testing.conformance import rewriting, write
 from tests.graph.conftest import ask
 
 BELONGS = Right.OWN + 1

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.base.errors import AceError, ChangeRefused, InvalidGrant, PlaybookForbidden, PlaybookNotFound
-from ace_graph.memory.delta.operations import Add, Pin, Remove, Update
-from ace_graph.memory.stores.base import Store
+from ace_graph.base import AceError, ChangeRefused, InvalidGrant, PlaybookForbidden, PlaybookNotFound
+from ace_graph.memory.delta import Add, Pin, Remove, Update
+from ace_graph.memory.stores import Store
 from ace_graph.playbooks import Caller, open_playbook
-from ace_graph.testing.conformance.writing import adding, contents, record, rewriting, write
+from ace_graph.testing.conformance import adding, contents, record, rewriting, write
 
 ADA, BOB, EVE = "ada", "bob", "eve"
 NAME = "api_client"

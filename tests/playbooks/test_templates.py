@@ -8,16 +8,14 @@ from importlib.resources import files
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import UsageError
-from ace_graph.learning.reflection import is_platitude
-from ace_graph.memory.formats.registry import as_playbook, read_bullets
-from ace_graph.memory.policy import Policy
+from ace_graph.base import UsageError, utc_now
+from ace_graph.learning import is_platitude
+from ace_graph.memory import Access, Policy
+from ace_graph.memory.formats import as_playbook, read_bullets
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.snapshot import Access
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks import TEMPLATES, template
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import PromptError
+from ace_graph.base import PromptError
 from ace_graph.base.prompts import PROMPT_VARIABLES, Prompts, data_block, preview
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.agent.reasoning.attempt import helped
-from ace_graph.memory.evidence import Evidence, Verdict
+from ace_graph.agent.reasoning import helped
+from ace_graph.memory import Evidence, Verdict
 
 
 def judged(verdict: Verdict, score: float | None = None) -> Evidence:

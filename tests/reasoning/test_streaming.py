@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.agent.reasoning.streaming import AnswerParser, ParsedAnswer, parse_answer
+from ace_graph.agent.reasoning import AnswerParser, ParsedAnswer, parse_answer
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.agent.tools.calculator import calculate
-from ace_graph.memory.arithmetic import (
+from ace_graph.agent.tools import calculate
+from ace_graph.memory import (
     LEARNER,
     PROGRAM,
     Expression,
     NoValue,
     Number,
-    Operation,
     Symbol,
     as_program,
     compute,
@@ -23,6 +22,7 @@ from ace_graph.memory.arithmetic import (
     format_tree,
     parse,
 )
+from ace_graph.memory.arithmetic import Operation
 
 SYMBOLS: list[Symbol] = ["+", "-", "×", "÷"]
 

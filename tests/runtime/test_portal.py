@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from ace_graph.base.errors import SyncCallOnPortal
+from ace_graph.base import SyncCallOnPortal
 from ace_graph.base.portal import portal
 from tests.plugins.sizes import PATIENT
 

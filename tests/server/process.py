@@ -14,7 +14,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ace_graph.base.settings import variable_names
+from ace_graph.base import variable_names
 from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython, cold_python
 from tests.server.serving import SECRET

@@ -25,10 +25,8 @@ from langchain_core.outputs import ChatGenerationChunk
 from pydantic import PrivateAttr, SecretStr
 from starlette.types import ASGIApp
 
-from ace_graph.base.clock import Clock
-from ace_graph.base.settings import Settings
-from ace_graph.server import Overrides, create_app
-from ace_graph.server.connection_limits import SocketLimits, bounded_protocol
+from ace_graph.base import Clock, Settings
+from ace_graph.server import Overrides, SocketLimits, bounded_protocol, create_app
 from ace_graph.testing import ScriptedModel
 from tests.plugins.sizes import PATIENT
 

@@ -6,8 +6,8 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ace_graph.base.settings import Settings
-from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.base import Settings
+from ace_graph.memory import Snapshot, Version
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

@@ -13,9 +13,9 @@ from fastapi.routing import APIRoute
 from httpx import Response
 
 from ace_graph import playbooks
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.operations import Add, Delta, Reset
-from ace_graph.memory.stores.base import KeyedStore
+from ace_graph.memory import Bullet
+from ace_graph.memory.delta import Add, Delta, Reset
+from ace_graph.memory.stores import KeyedStore
 from ace_graph.server import Overrides, create_app
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

@@ -18,8 +18,8 @@ from langchain_core.tools import tool
 from langgraph.types import interrupt
 
 from ace_graph.agent.offline_tutor import OfflineTutor
-from ace_graph.base.errors import StoreUnavailable
-from ace_graph.memory.delta.operations import Add
+from ace_graph.base import StoreUnavailable
+from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

@@ -10,13 +10,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.agent.state import ACEInput
-from ace_graph.base.errors import ModelError
+from ace_graph.agent import ACEInput
+from ace_graph.base import ModelError
 from ace_graph.graph import ACEGraph
-from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, TurnCheckpointer
-from ace_graph.server.conversations.repository import AcceptedTurn
-from ace_graph.server.schemas import ChatRequest, reply_of
-from ace_graph.server.turns import LiveTurn, TurnWork, run_turn
+from ace_graph.server import ChatRequest, LiveTurn, TurnWork, reply_of, run_turn
+from ace_graph.server.conversations import NO_CHECKPOINT, AcceptedTurn, TurnCheckpointer
 from ace_graph.testing import ScriptedModel
 from tests.server.test_chat import model
 

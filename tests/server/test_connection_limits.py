@@ -17,8 +17,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import Mount
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ace_graph.server import Overrides
-from ace_graph.server.connection_limits import HEAD_SECONDS, SocketLimits, socket_limits
+from ace_graph.server import HEAD_SECONDS, Overrides, SocketLimits, socket_limits
 from ace_graph.testing import ScriptedModel
 from tests.plugins.loop_clock import LoopClock
 from tests.plugins.sizes import PATIENT

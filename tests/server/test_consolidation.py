@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from ace_graph import playbooks
-from ace_graph.memory.delta.operations import Reset
+from ace_graph.memory.delta import Reset
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets

@@ -11,19 +11,20 @@ from pathlib import Path
 import pytest
 from langgraph.checkpoint.base import CheckpointTuple
 
-from ace_graph.base.errors import ConfigurationError, OtherSchema, RequestRefused, StoreUnavailable
+from ace_graph.base import ConfigurationError, OtherSchema, RequestRefused, StoreUnavailable
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.database import SCHEMA, ConversationDatabase
-from ace_graph.server.conversations.open import conversations_location
-from ace_graph.server.conversations.repository import (
+from ace_graph.server.conversations import (
     LEASE_SECONDS,
+    SCHEMA,
     AcceptedTurn,
+    ConversationDatabase,
     Conversations,
     UnsavedTurn,
+    conversations_location,
     is_gone,
     new_owner,
+    open_sqlite,
 )
-from ace_graph.server.conversations.sqlite import open_sqlite
 from tests.plugins.postgres_server import AVAILABLE
 from tests.server.serving import HandClock, bearer, serving, settings_for
 from tests.server.test_chat import LESSON, model
@@ -54,7 +55,7 @@ async def database_at(place: str) -> AsyncGenerator[ConversationDatabase]:
     """The database as it is found."""
     database: ConversationDatabase
     if place.startswith("postgresql://"):
-        from ace_graph.server.conversations.postgres import open_postgres
+        from ace_graph.server.conversations import open_postgres
 
         database = await open_postgres(place)
     else:

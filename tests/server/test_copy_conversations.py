@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from ace_graph.agent.offline_tutor import OfflineTutor
-from ace_graph.base.errors import ConfigurationError
-from ace_graph.base.settings import Settings
+from ace_graph.base import ConfigurationError, Settings
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.open import ConversationsCopied, copy_conversations, open_database
-from ace_graph.server.conversations.repository import AcceptedTurn, Conversations
+from ace_graph.server.conversations import (
+    AcceptedTurn,
+    Conversations,
+    ConversationsCopied,
+    copy_conversations,
+    open_database,
+)
 from tests.server.serving import HandClock, Json, bearer, serving, settings_for
 
 LATER = datetime(2027, 1, 1, tzinfo=UTC)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from httpx import Response
 
-from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory import TrajectoryFilter
 from ace_graph.server import Overrides
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, serving, settings_for, until

@@ -12,8 +12,7 @@ import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from ace_graph.server.conversations.database import Execute
-from ace_graph.server.conversations.sqlite import SQLiteConversations, open_sqlite
+from ace_graph.server.conversations import Execute, SQLiteConversations, open_sqlite
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ import pytest
 from langchain_core.messages import AnyMessage
 from starlette.types import Message
 
-from ace_graph.server import Overrides
-from ace_graph.server.conversations.repository import export_chunks
-from ace_graph.server.services import Services
+from ace_graph.server import Overrides, Services
+from ace_graph.server.conversations import export_chunks
 from tests.server.serving import Json, Served, bearer, serving, settings_for
 from tests.server.test_chat import model
 

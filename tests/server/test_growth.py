@@ -12,21 +12,23 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from ace_graph.base.retention import Retention
-from ace_graph.learning.cleaning import clean_learners
-from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.memories import Unsaved as StoredUnsaved
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.base import Retention
+from ace_graph.learning import clean_learners
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.stores import Unsaved as StoredUnsaved
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.cleaning import (
+from ace_graph.server.conversations import (
+    AcceptedTurn,
     ConversationLimits,
+    Conversations,
+    UnsavedTurn,
     begin_cleaning,
     clean_conversations,
     count_conversations,
 )
-from ace_graph.server.conversations.repository import AcceptedTurn, Conversations, UnsavedTurn
 from ace_graph.testing import ScriptedModel
-from ace_graph.testing.conformance.writing import record, rewriting, touching, write
+from ace_graph.testing.conformance import record, rewriting, touching, write
 from dev.growth import run_growth
 from tests.server.serving import HandClock, serving, settings_for, until
 from tests.server.test_chat import model

@@ -11,7 +11,7 @@ import pytest
 from httpx import Response
 
 from ace_graph import playbooks
-from ace_graph.memory.delta.operations import Add, Reset
+from ace_graph.memory.delta import Add, Reset
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets

@@ -13,16 +13,13 @@ from httpx_sse import ServerSentEvent, aconnect_sse
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 
-from ace_graph.base.errors import ConfigurationError
-from ace_graph.memory.commit import Amend, Commit, Pending, PendingItem
-from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.turn import TurnRecord
+from ace_graph.base import ConfigurationError
+from ace_graph.memory import Amend, Commit, Pending, PendingItem, Snapshot, TurnRecord
+from ace_graph.memory.delta import Delta
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.repository import LEASE_SECONDS
-from ace_graph.server.conversations.sqlite import ThreadSaver
+from ace_graph.server.conversations import LEASE_SECONDS, ThreadSaver
 from ace_graph.testing import ScriptedModel
 from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
 from tests.server.test_chat import LESSON, NO_LESSON, model

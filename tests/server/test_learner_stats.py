@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.base.prices import read_prices
+from ace_graph.base import read_prices
 from ace_graph.learning import trajectories as figures
 from ace_graph.server import Overrides
 from tests.graph.conftest import CountingStore

@@ -10,15 +10,11 @@ from datetime import UTC, datetime
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-from ace_graph.memory.commit import History, HistoryEntry
-from ace_graph.memory.delta.effect import Report
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.trajectory import TrajectoryFilter
-from ace_graph.memory.turn import TurnRecord, answer_hash
-from ace_graph.server import Overrides
-from ace_graph.server.conversations.repository import MAX_PAGE_CHARS, page_of, title_of
-from ace_graph.server.routes.conversations import receipts
-from ace_graph.server.schemas import Learned
+from ace_graph.memory import History, HistoryEntry, Playbook, TrajectoryFilter, TurnRecord, answer_hash
+from ace_graph.memory.delta import Report
+from ace_graph.server import Learned, Overrides
+from ace_graph.server.conversations import MAX_PAGE_CHARS, page_of, title_of
+from ace_graph.server.receipts import receipts
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, Json, Served, bearer, serving, settings_for, token

@@ -11,12 +11,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ace_graph.base.off_loop import LONG_TEXT
-from ace_graph.memory.bullet import Danger
+from ace_graph.base import LONG_TEXT
+from ace_graph.memory import Danger
 from ace_graph.memory.delta import screening
 from ace_graph.memory.screening.screen import screen
-from ace_graph.server import Overrides
-from ace_graph.server.middleware import BYTES_PER_TOKEN
+from ace_graph.server import BYTES_PER_TOKEN, Overrides
 from ace_graph.testing import ScriptedModel
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.server.serving import HandClock, Json, Served, bearer, serving, settings_for, until

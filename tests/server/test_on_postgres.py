@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from ace_graph.base.errors import StoreUnavailable
+from ace_graph.base import StoreUnavailable
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.open import conversations_location, open_conversations
+from ace_graph.server.conversations import conversations_location, open_conversations
 from tests.memory.stores.postgres.subject import PostgresSubject
 from tests.server.serving import HandClock, serving, settings_for
 from tests.server.test_chat import LESSON, model

@@ -12,12 +12,10 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from ace_graph.base.errors import StoreUnavailable
-from ace_graph.base.settings import variable_names
-from ace_graph.cli.environment import install_logging
-from ace_graph.cli.main import app as command_line
-from ace_graph.server import Overrides, create_app
-from ace_graph.server.errors import RequestIds
+from ace_graph.base import StoreUnavailable, variable_names
+from ace_graph.cli import app as command_line
+from ace_graph.cli import install_logging
+from ace_graph.server import Overrides, RequestIds, create_app
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.plugins.sizes import PATIENT

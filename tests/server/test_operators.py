@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from ace_graph.base.settings import Settings
-from ace_graph.hosts.mcp_server.transports import http_app
-from ace_graph.memory.delta.operations import Add
+from ace_graph.base import Settings
+from ace_graph.hosts.mcp_server import http_app
+from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides, create_app
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

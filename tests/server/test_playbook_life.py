@@ -14,7 +14,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 from pydantic import SecretStr
 
-from ace_graph.base.settings import Settings
+from ace_graph.base import Settings
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.plugins.neo4j_server import Neo4jServer

@@ -9,9 +9,9 @@ import pytest
 from httpx import Response
 
 from ace_graph import playbooks
-from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.repository import AcceptedTurn, Conversations
+from ace_graph.server.conversations import AcceptedTurn, Conversations
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.learning.reflected_runs import add_run, add_runs

@@ -14,10 +14,9 @@ from typing import cast
 import pytest
 from langchain_core.messages import AIMessage
 
-from ace_graph.base.settings import variable_names
-from ace_graph.memory.delta.operations import Add, Quarantine
-from ace_graph.server import Overrides
-from ace_graph.server.services import Services
+from ace_graph.base import variable_names
+from ace_graph.memory.delta import Add, Quarantine
+from ace_graph.server import Overrides, Services
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.plugins.warm_python import WarmPython

@@ -18,15 +18,14 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.routing import Mount
 
 from ace_graph import playbooks
-from ace_graph.hosts.mcp_server.transports import http_app
-from ace_graph.memory.delta.operations import Add, Reset
-from ace_graph.memory.rights import Right
+from ace_graph.hosts.mcp_server import http_app
+from ace_graph.memory import Right
+from ace_graph.memory.delta import Add, Reset
 from ace_graph.playbooks import open_playbook
-from ace_graph.server import Overrides, create_app
-from ace_graph.server.auth import Act, Identity, operator_may
+from ace_graph.server import Act, Identity, Overrides, create_app, operator_may
 from ace_graph.stores import open_store
 from ace_graph.testing import ScriptedModel
-from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.testing.conformance import rewriting, write
 from tests.consolidation.planted import PARAPHRASES, bullets
 from tests.graph.conftest import CountingStore
 from tests.learning.reflected_runs import add_run

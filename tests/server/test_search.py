@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ace_graph import playbooks
-from ace_graph.memory.delta.operations import Add, Quarantine
+from ace_graph.memory.delta import Add, Quarantine
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

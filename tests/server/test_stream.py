@@ -15,9 +15,9 @@ import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
 from langgraph.pregel import Pregel
 
-from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.database import ConversationDatabase, Execute
+from ace_graph.server.conversations import ConversationDatabase, Execute
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
-from ace_graph.base.errors import ConfigurationError
-from ace_graph.server.metrics import exported_spans
+from ace_graph.base import ConfigurationError
+from ace_graph.server import exported_spans
 from tests.plugins.warm_python import WarmPython
 
 # A tracer provider is set once per process, so this runs in one of its own.

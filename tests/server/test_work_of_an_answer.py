@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore, SQLiteThread
+from ace_graph.memory.stores.sql import SQLiteStore, SQLiteThread
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.sqlite import SQLiteConversations
+from ace_graph.server.conversations import SQLiteConversations
 from tests.server.serving import HandClock, Served, serving, settings_for, until
 from tests.server.test_chat import LESSON, model
 

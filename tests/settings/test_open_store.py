@@ -14,14 +14,12 @@ import pytest
 
 import ace_graph
 from ace_graph import open_store
-from ace_graph.base.errors import ConfigurationError, StoreUrlError
-from ace_graph.base.settings import Settings, variable_names
-from ace_graph.memory.policy import DecayRates, Policy
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.neo4j.store import Neo4jStore
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.base import ConfigurationError, Settings, StoreUrlError, variable_names
+from ace_graph.memory import DecayRates, Policy, Snapshot
+from ace_graph.memory.stores.neo4j import Neo4jStore
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.stores import policy_of
-from ace_graph.testing.conformance.writing import adding
+from ace_graph.testing.conformance import adding
 
 
 @pytest.fixture(autouse=True)

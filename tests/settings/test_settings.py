@@ -10,9 +10,7 @@ import pytest
 from dotenv import dotenv_values
 from pydantic import ValidationError
 
-from ace_graph.base.errors import ConfigurationError
-from ace_graph.base.prices import cost_of
-from ace_graph.base.settings import Settings, export_others, unknown_names, variable_names
+from ace_graph.base import ConfigurationError, Settings, cost_of, export_others, unknown_names, variable_names
 
 ROOT = Path(__file__).parents[2]
 

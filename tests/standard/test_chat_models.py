@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
 
-from ace_graph.agent.offline_tutor.tutor import OfflineTutor
+from ace_graph.agent.offline_tutor import OfflineTutor
 from ace_graph.testing import ScriptedModel
 
 

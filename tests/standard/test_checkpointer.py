@@ -14,9 +14,13 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 
-from ace_graph.server.conversations.checkpointer import TurnCheckpointer
-from ace_graph.server.conversations.postgres import PostgresConversations, open_postgres
-from ace_graph.server.conversations.sqlite import SQLiteConversations, open_sqlite
+from ace_graph.server.conversations import (
+    PostgresConversations,
+    SQLiteConversations,
+    TurnCheckpointer,
+    open_postgres,
+    open_sqlite,
+)
 
 DROPPED = {
     "put": set[str](),

@@ -10,10 +10,10 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from ace_graph import PlaybookRetriever, PlaybookStoreView
-from ace_graph.base.errors import UsageError
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.base import UsageError
+from ace_graph.memory.delta import Add
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing.conformance import rewriting, write
 
 QUESTION = "How do I add fractions with a common denominator?"
 TEXTS = [

@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests, ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 
-from ace_graph.agent.embeddings.static_vectors import find_static_vectors
+from ace_graph.agent.embeddings import find_static_vectors
 from ace_graph.agent.tools.calculator import calculator
 
 VECTORS = find_static_vectors()

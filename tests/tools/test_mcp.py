@@ -14,10 +14,9 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, ToolException
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.agent.state import ACEInput
-from ace_graph.agent.tools.mcp import mcp_tools
-from ace_graph.base.errors import ToolServerError
-from ace_graph.base.settings import Settings
+from ace_graph.agent import ACEInput
+from ace_graph.agent.tools import mcp_tools
+from ace_graph.base import Settings, ToolServerError
 from ace_graph.graph import ACEGraph
 from ace_graph.testing import ScriptedModel
 from tests.plugins.sizes import PATIENT

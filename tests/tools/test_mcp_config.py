@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.agent.tools.mcp import HttpServer, StdioServer, parse_servers, read_servers
-from ace_graph.base.errors import ConfigurationError
+from ace_graph.agent.tools import HttpServer, StdioServer, parse_servers, read_servers
+from ace_graph.base import ConfigurationError
 
 
 def test_a_command_is_a_program_and_a_url_is_a_server() -> None:

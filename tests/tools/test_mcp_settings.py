@@ -13,10 +13,9 @@ from blockbuster import blockbuster_ctx
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.agent.state import ACEInput
-from ace_graph.agent.tools.mcp import McpTools, parse_servers
-from ace_graph.base.errors import ConfigurationError
-from ace_graph.base.settings import Settings
+from ace_graph.agent import ACEInput
+from ace_graph.agent.tools import McpTools, parse_servers
+from ace_graph.base import ConfigurationError, Settings
 from ace_graph.graph import make_graph
 from ace_graph.testing import GeminiServer, ScriptedModel
 from tests.cli.commands import Commands

@@ -18,12 +18,12 @@ from langgraph.prebuilt import ToolNode
 
 from ace_graph import ACEContext
 from ace_graph.agent.tools.memory_tools import memory_tools
-from ace_graph.base.errors import StoreUnavailable
-from ace_graph.memory.delta.operations import Add, Merge, Operation, Quarantine, Supersede
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.base import StoreUnavailable
+from ace_graph.memory import Snapshot
+from ace_graph.memory.delta import Add, Merge, Operation, Quarantine, Supersede
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing.conformance import rewriting, write
 
 _TOOLS = ("memory_list", "memory_search", "memory_by_topic", "memory_lineage")
 

@@ -12,7 +12,7 @@ import pytest
 from langchain_core.tools import BaseTool
 
 from ace_graph.agent.tools.web_search import web_search
-from ace_graph.base.settings import Settings, variable_names
+from ace_graph.base import Settings, variable_names
 
 KEY = "tvly-plain-key-1234"
 

@@ -7,16 +7,22 @@ import json
 
 import pytest
 
-from ace_graph.base.settings import Settings
-from ace_graph.learning.batch_reflection import BatchReflection, batch_reflect
-from ace_graph.learning.curate_reflections import curate
-from ace_graph.learning.execution import RunningTrajectory, TaskResult, execute_with_learning
-from ace_graph.learning.trajectories import Completion, get_trajectory
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.turn import TurnStatus
+from ace_graph.base import Settings
+from ace_graph.learning import (
+    BatchReflection,
+    Completion,
+    RunningTrajectory,
+    TaskResult,
+    batch_reflect,
+    curate,
+    execute_with_learning,
+    get_trajectory,
+)
+from ace_graph.memory import TurnStatus
+from ace_graph.memory.delta import Add
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
-from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.testing.conformance import rewriting, write
 from tests.plugins.sizes import PATIENT
 
 RULE = "Ask for fewer pages at once"

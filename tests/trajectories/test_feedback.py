@@ -7,16 +7,22 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ace_graph.base.errors import TrajectoryNotFound, UsageError
-from ace_graph.base.settings import Settings
-from ace_graph.learning.pending import RetryPolicy
-from ace_graph.learning.trajectories import Completion, complete_trajectory, get_trajectory, start_trajectory
-from ace_graph.learning.trajectory_feedback import give_feedback, reflect_on
-from ace_graph.learning.worker import build_worker, learning_resources
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.base import Settings, TrajectoryNotFound, UsageError
+from ace_graph.learning import (
+    Completion,
+    RetryPolicy,
+    build_worker,
+    complete_trajectory,
+    get_trajectory,
+    give_feedback,
+    learning_resources,
+    reflect_on,
+    start_trajectory,
+)
+from ace_graph.memory.delta import Add
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
-from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.testing.conformance import rewriting, write
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOTHING = json.dumps({"reasoning": "r", "lessons": []})

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.base.prices import Price
-from ace_graph.learning.trajectories import periods_of
-from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.trust import Trial, lift
-from ace_graph.memory.turn import Arm, TurnRecord
+from ace_graph.base import Price
+from ace_graph.learning import periods_of
+from ace_graph.memory import Arm, Trial, TurnRecord, Verdict, lift
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 

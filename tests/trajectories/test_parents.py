@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ace_graph import ACEContext
-from ace_graph.base.settings import Settings
+from ace_graph.base import Settings
 from ace_graph.graph import build_ace_graph
-from ace_graph.learning.trajectories import start_trajectory
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.learning import start_trajectory
+from ace_graph.memory import TrajectoryFilter
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import ask
 

@@ -13,12 +13,16 @@ import psycopg
 import pytest
 
 from ace_graph.base.portal import portal
-from ace_graph.memory.stores.neo4j.pending import turns_query as cypher_query
-from ace_graph.memory.stores.sql.history import turns_query
-from ace_graph.memory.stores.sql.postgres import PostgresStore, PostgresTables
-from ace_graph.memory.stores.sql.schema import make_schema
-from ace_graph.memory.stores.sql.sqlite import SQLiteTables, result_of
-from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory import TrajectoryFilter
+from ace_graph.memory.stores.neo4j import turns_query as cypher_query
+from ace_graph.memory.stores.sql import (
+    PostgresStore,
+    PostgresTables,
+    SQLiteTables,
+    make_schema,
+    result_of,
+    turns_query,
+)
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.sizes import PATIENT

@@ -12,9 +12,8 @@ from typing import cast
 
 import pytest
 
-from ace_graph.base.errors import TrajectoryClosed, TrajectoryNotFound, UsageError
-from ace_graph.base.retention import Tracing
-from ace_graph.learning.trajectories import (
+from ace_graph.base import Tracing, TrajectoryClosed, TrajectoryNotFound, UsageError
+from ace_graph.learning import (
     Completion,
     complete_trajectory,
     delete_trajectory,
@@ -22,13 +21,12 @@ from ace_graph.learning.trajectories import (
     log_step,
     start_trajectory,
 )
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.trajectory import MAX_STEPS, TrajectoryFilter
-from ace_graph.memory.turn import TurnStatus
-from ace_graph.testing.conformance.writing import rewriting, write
-from ace_graph.testing.invariants import check
+from ace_graph.memory import MAX_STEPS, TrajectoryFilter, TurnStatus
+from ace_graph.memory.delta import Add
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing import check
+from ace_graph.testing.conformance import rewriting, write
 from tests.plugins.warm_python import WarmPython
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

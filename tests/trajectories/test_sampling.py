@@ -6,18 +6,18 @@ from collections import Counter
 
 import pytest
 
-from ace_graph.base.retention import Tracing
-from ace_graph.base.settings import Settings
-from ace_graph.learning.execution import RunningTrajectory, execute_with_learning
-from ace_graph.learning.trajectories import (
+from ace_graph.base import Settings, Tracing
+from ace_graph.learning import (
     Completion,
+    RunningTrajectory,
     complete_trajectory,
+    execute_with_learning,
     get_trajectory,
     log_step,
     start_trajectory,
 )
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.turn import TurnStatus
+from ace_graph.memory import TurnStatus
+from ace_graph.memory.stores.sql import SQLiteStore
 
 
 @pytest.fixture

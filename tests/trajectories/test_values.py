@@ -8,10 +8,20 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import ValidationError
 
-from ace_graph.base.retention import Tracing
-from ace_graph.memory.evidence import Evidence
-from ace_graph.memory.trajectory import deleted, effective_score, sampled, with_feedback, with_reflections
-from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
+from ace_graph.base import Tracing
+from ace_graph.memory import (
+    Evidence,
+    Step,
+    TurnFeedback,
+    TurnRecord,
+    TurnReflection,
+    TurnStatus,
+    deleted,
+    effective_score,
+    sampled,
+    with_feedback,
+    with_reflections,
+)
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -14,9 +14,8 @@ from typing import Any, cast
 
 import pytest
 
-from ace_graph.base.errors import OtherSchema
-from ace_graph.server.conversations.repository import Conversations
-from ace_graph.server.conversations.sqlite import open_sqlite
+from ace_graph.base import OtherSchema
+from ace_graph.server.conversations import Conversations, open_sqlite
 from ace_graph.stores import open_store
 from tests.cli.commands import Commands
 from tests.server.serving import HandClock

@@ -1,3 +1,5 @@
 """Meaning: vectors of texts, and how near each bullet is to a question."""
 
-from __future__ import annotations
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -347,7 +347,9 @@ class Meaning:
             if held is not None and held.hashes is hashes:
                 self._matrices.move_to_end(key)
                 return held.matrix
-        self._check_not_filling(key)
+        fill = self._fills.get(key)
+        if fill is not None and fill.task is not None and not fill.task.get_loop().is_closed():
+            raise _Unfinished(str(fill))
         if held is not None:
             changes = _changes(held.hashes, hashes)
             if 2 * len(changes.added) < len(held.matrix):
@@ -388,11 +390,6 @@ class Meaning:
             while total > _MAX_BYTES and len(self._matrices) > 1:
                 total -= self._matrices.popitem(last=False)[1].bytes
         return matrix
-
-    def _check_not_filling(self, key: str) -> None:
-        fill = self._fills.get(key)
-        if fill is not None and fill.task is not None and not fill.task.get_loop().is_closed():
-            raise _Unfinished(str(fill))
 
     async def _made(self, place: _Place, missing: Mapping[str, str]) -> Mapping[str, bytes]:
         """Return the rows of the missing texts. Raises _Unfinished where they can't all be made."""

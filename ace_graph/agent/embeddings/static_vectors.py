@@ -99,16 +99,13 @@ class StaticVectors(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return a vector for each text. Raises ConfigurationError where the files can't be read."""
-        tables = self._load()
-        return [_mean(tables, text) for text in texts]
-
-    def _load(self) -> _Tables:
         if self._tables is None:
             try:
                 self._tables = _read(self._folder)
             except _Damaged as error:
                 raise self._unusable(error.path, f"is damaged ({error})") from error
-        return self._tables
+        tables = self._tables
+        return [_mean(tables, text) for text in texts]
 
     def _unusable(self, path: Path, why: str) -> ConfigurationError:
         return ConfigurationError(

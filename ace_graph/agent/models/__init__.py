@@ -13,20 +13,33 @@ from ace_graph.agent.models.call import (
     OnUsage,
     Usage,
     call_model,
+    model_error,
     redacted,
+    secrets_of,
     stream_model,
     usage_of,
 )
 from ace_graph.agent.models.factory import ModelChoice, choose_model, close_model, make_model
-from ace_graph.agent.models.reply import Structured, find_json_object, finish_problem, joined, structured_call
+from ace_graph.agent.models.local import LocalModel, ModelCall
+from ace_graph.agent.models.reply import (
+    Schemas,
+    Structured,
+    find_json_object,
+    finish_problem,
+    joined,
+    structured_call,
+)
 from ace_graph.base.clock import Sleep
 
 __all__ = [
     "MAX_ATTEMPTS",
     "NOSTREAM",
     "ChatRunnable",
+    "LocalModel",
+    "ModelCall",
     "ModelChoice",
     "OnUsage",
+    "Schemas",
     "Sleep",
     "Structured",
     "Usage",
@@ -37,7 +50,9 @@ __all__ = [
     "finish_problem",
     "joined",
     "make_model",
+    "model_error",
     "redacted",
+    "secrets_of",
     "stream_model",
     "structured_call",
     "usage_of",

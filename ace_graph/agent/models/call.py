@@ -392,7 +392,8 @@ class _Started:
         began = loop.time()
         try:
             async with asyncio.timeout(self._left):
-                return _as_chunk(await anext(self._chunks))
+                chunk = await anext(self._chunks)
+                return chunk if isinstance(chunk, AIMessageChunk) else _as_chunk(chunk)
         except StopAsyncIteration:
             return None
         finally:
@@ -414,8 +415,6 @@ async def _start(
 
 
 def _as_chunk(message: BaseMessage) -> AIMessageChunk:
-    if isinstance(message, AIMessageChunk):
-        return message
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     return AIMessageChunk(
         content=message.content,  # pyright: ignore[reportUnknownMemberType]  # LangChain: list[str | dict]

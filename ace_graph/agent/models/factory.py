@@ -72,8 +72,39 @@ def make_model(
 
         return OfflineTutor()
     if choice.provider == GEMINI:
-        return _gemini(settings, choice.name, heat)
-    return _other_provider(settings, choice, heat)
+        if settings.gemini_api_key is None:
+            raise ModelNotConfigured(
+                "Gemini needs a key: set GEMINI_API_KEY, or ACE_MODEL=offline for the rule-based tutor"
+            )
+        from langchain_google_genai import ChatGoogleGenerativeAI
+
+        return ChatGoogleGenerativeAI(
+            model=choice.name,
+            api_key=settings.gemini_api_key,
+            base_url=settings.gemini_base_url,
+            temperature=heat,
+            max_retries=1,
+            timeout=settings.llm_timeout,
+        )
+    if find_spec("langchain") is None:
+        raise ConfigurationError(
+            f"ACE_MODEL={choice} needs two more packages: pip install langchain and the one of the provider "
+            f"(such as langchain-{choice.provider.replace('_', '-')})"
+        )
+    from langchain.chat_models import init_chat_model
+
+    def build(**options: float) -> BaseChatModel:
+        # The overloads can't tell options from their own two parameters when they are unpacked.
+        return init_chat_model(choice.name, model_provider=choice.provider, **options)  # type: ignore[call-overload,no-any-return]  # pyright: ignore
+
+    try:
+        return _first_that_fits(
+            lambda: build(temperature=heat, timeout=settings.llm_timeout, **_ONE_ATTEMPT),
+            lambda: build(temperature=heat),
+        )
+    except Exception as error:
+        problem = redacted(str(error))[:300]
+    raise ConfigurationError(f"ACE_MODEL={choice} can't be used: {problem}")
 
 
 async def close_model(model: object) -> None:
@@ -109,45 +140,6 @@ def _parse(text: str, where: str) -> ModelChoice:
             f"{where}: {text!r} names no model; write provider:name, such as openai:gpt-5-mini, or offline"
         )
     return ModelChoice(provider.strip().lower().replace("-", "_"), name.strip())
-
-
-def _gemini(settings: Settings, name: str, temperature: float) -> BaseChatModel:
-    if settings.gemini_api_key is None:
-        raise ModelNotConfigured(
-            "Gemini needs a key: set GEMINI_API_KEY, or ACE_MODEL=offline for the rule-based tutor"
-        )
-    from langchain_google_genai import ChatGoogleGenerativeAI
-
-    return ChatGoogleGenerativeAI(
-        model=name,
-        api_key=settings.gemini_api_key,
-        base_url=settings.gemini_base_url,
-        temperature=temperature,
-        max_retries=1,
-        timeout=settings.llm_timeout,
-    )
-
-
-def _other_provider(settings: Settings, choice: ModelChoice, temperature: float) -> BaseChatModel:
-    if find_spec("langchain") is None:
-        raise ConfigurationError(
-            f"ACE_MODEL={choice} needs two more packages: pip install langchain and the one of the provider "
-            f"(such as langchain-{choice.provider.replace('_', '-')})"
-        )
-    from langchain.chat_models import init_chat_model
-
-    def build(**options: float) -> BaseChatModel:
-        # The overloads can't tell options from their own two parameters when they are unpacked.
-        return init_chat_model(choice.name, model_provider=choice.provider, **options)  # type: ignore[call-overload,no-any-return]  # pyright: ignore
-
-    try:
-        return _first_that_fits(
-            lambda: build(temperature=temperature, timeout=settings.llm_timeout, **_ONE_ATTEMPT),
-            lambda: build(temperature=temperature),
-        )
-    except Exception as error:
-        problem = redacted(str(error))[:300]
-    raise ConfigurationError(f"ACE_MODEL={choice} can't be used: {problem}")
 
 
 def _first_that_fits(*builders: Callable[[], BaseChatModel]) -> BaseChatModel:

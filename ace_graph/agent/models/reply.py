@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,6 @@ from ace_graph.agent.models.call import (
     usage_of,
     with_nostream,
 )
-from ace_graph.base.clock import Sleep
 from ace_graph.base.off_loop import run_off_loop
 
 CUT = "the reply was cut at the model's token limit"
@@ -221,7 +219,6 @@ async def structured_call(
     config: RunnableConfig | None = None,
     on_usage: OnUsage | None = None,
     schemas: Schemas | None = None,
-    sleep: Sleep = asyncio.sleep,
 ) -> Structured[M]:
     """Ask `model` for a `schema` and return the value, or the problem, of the one reply.
 
@@ -239,14 +236,12 @@ async def structured_call(
             timeout=timeout,
             config=config,
             on_usage=on_usage,
-            sleep=sleep,
         )
         return await run_off_loop(len(text.text), _read, text, None, schema)
     out = await guarded(
         lambda: bound.ainvoke(list(messages), with_nostream(config)),
         timeout=timeout,
         secrets=secrets_of(model),
-        sleep=sleep,
     )
     raw, parsed = out.get("raw"), out.get("parsed")
     if not isinstance(raw, AIMessage):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -90,6 +91,7 @@ _COMMON = re.compile(
 )
 
 
+@lru_cache(maxsize=32)  # a turn reads its question several times
 def find_problem(text: str) -> Problem | None:
     """Return the first problem in `text` that the tutor knows how to solve, or None."""
     words = _with_signs(_DATE_LIKE.sub(" ", normalize(text)))

@@ -82,18 +82,14 @@ def caution_for(item: Item, solution: WorkedSolution) -> str | None:
     """Return what to tell a learner with the misconception in `item`, None when it is not about this."""
     for caution in teaching().caution:
         if solution.kind.startswith(caution.kinds) and _is_about(item.text, caution.about):
-            return _caution_text(caution, solution)
+            if not caution.pair or len(solution.numbers) != 2:
+                return caution.text
+            left, right = solution.numbers
+            smallest, product = over_common_denominator(left, right)[0], left.denominator * right.denominator
+            wrong = f"{left.numerator + right.numerator}/{left.denominator + right.denominator}"
+            text = caution.coprime if caution.coprime and smallest == product else caution.pair
+            return text.format(left=left, right=right, wrong=wrong, smallest=smallest, product=product)
     return None
-
-
-def _caution_text(caution: _Caution, solution: WorkedSolution) -> str:
-    if not caution.pair or len(solution.numbers) != 2:
-        return caution.text
-    left, right = solution.numbers
-    smallest, product = over_common_denominator(left, right)[0], left.denominator * right.denominator
-    wrong = f"{left.numerator + right.numerator}/{left.denominator + right.denominator}"
-    text = caution.coprime if caution.coprime and smallest == product else caution.pair
-    return text.format(left=left, right=right, wrong=wrong, smallest=smallest, product=product)
 
 
 def _is_about(text: str, about: str) -> bool:

@@ -20,7 +20,7 @@ from ace_graph.base.errors import InvalidMessage
 from ace_graph.base.prompts import data_block, preview
 from ace_graph.base.text import truncate
 from ace_graph.memory.evidence import Evidence
-from ace_graph.memory.window import WindowMetrics, select_window, truncate_tool_results, window_metrics
+from ace_graph.memory.window import select_window, truncate_tool_results, window_metrics
 
 # The input and the output of a way of reasoning: the parts of the prompt, and the answer.
 
@@ -112,7 +112,17 @@ def prompt_for(state: ACEState, injection: Injection, run: Run, instructions: st
     size = state["plan"]["window_size"]
     window = truncate_tool_results(select_window(before, size, question=question.text))
     if logger.isEnabledFor(DEBUG) and not instructions:  # measuring reads the whole history
-        _log_window(question.text, size, window_metrics(before, window, run.resources.count_tokens), run)
+        metrics = window_metrics(before, window, run.resources.count_tokens)
+        logger.debug(
+            "[ACE Window] query=%s size=%d messages=%d of %d tokens=%d of %d queries=%s",
+            log_text(run.resources, question.text),
+            size,
+            metrics.messages_after,
+            metrics.messages_before,
+            metrics.tokens_after,
+            metrics.tokens_before,
+            preview([log_text(run.resources, query) for query in metrics.queries], _QUERIES_CHARS),
+        )
     return SolverPrompt(system, tuple(window), question, _done(messages, question))
 
 
@@ -122,19 +132,6 @@ def _done(messages: Sequence[BaseMessage], question: HumanMessage) -> tuple[Base
     since = messages[at + 1 :]
     return tuple(
         m for m in since if isinstance(m, ToolMessage) or (isinstance(m, AIMessage) and m.tool_calls)
-    )
-
-
-def _log_window(question: str, size: int, metrics: WindowMetrics, run: Run) -> None:
-    logger.debug(
-        "[ACE Window] query=%s size=%d messages=%d of %d tokens=%d of %d queries=%s",
-        log_text(run.resources, question),
-        size,
-        metrics.messages_after,
-        metrics.messages_before,
-        metrics.tokens_after,
-        metrics.tokens_before,
-        preview([log_text(run.resources, query) for query in metrics.queries], _QUERIES_CHARS),
     )
 
 

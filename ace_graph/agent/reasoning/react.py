@@ -121,7 +121,15 @@ def divide(message: AIMessage, tools: Iterable[BaseTool], done: Sequence[BaseMes
     if not done:
         return Divided(message)
     again = {tool.name for tool in tools if (tool.metadata or {}).get(IDEMPOTENT) is True}
-    results = _results(done)
+    # The earlier results by name and arguments; the later one where a call was made twice
+    by_id = {message.tool_call_id: message for message in done if isinstance(message, ToolMessage)}
+    results = {
+        _key(call): by_id[call["id"] or ""]
+        for message in done
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+        if call["id"] in by_id
+    }
     called = {name for name, _ in results}
     run, reused, refused = list[ToolCall](), list[ToolMessage](), list[ToolMessage]()
     for call in message.tool_calls:
@@ -136,18 +144,6 @@ def divide(message: AIMessage, tools: Iterable[BaseTool], done: Sequence[BaseMes
             )
     left = message.model_copy(update={"tool_calls": run}) if run else None
     return Divided(left, tuple(reused), tuple(refused))
-
-
-def _results(done: Sequence[BaseMessage]) -> dict[tuple[str, str], ToolMessage]:
-    """The earlier results by name and arguments; the later one where a call was made twice."""
-    by_id = {message.tool_call_id: message for message in done if isinstance(message, ToolMessage)}
-    return {
-        _key(call): by_id[call["id"] or ""]
-        for message in done
-        if isinstance(message, AIMessage)
-        for call in message.tool_calls
-        if call["id"] in by_id
-    }
 
 
 def _key(call: ToolCall) -> tuple[str, str]:

@@ -192,7 +192,13 @@ async def inject(
     found = found.without(without)
     if announced:
         _log(question, found, run)
-        _stream_bullets(found, run)
+        # Tell the bullets of the prompt before the answer comes: the listener, or the `custom` stream
+        shown = [scored.bullet for scored in (*found.core, *found.retrieved)]
+        bullets = [{"id": each.id, "section": each.section, "content": each.content} for each in shown]
+        if run.listener is not None:
+            run.listener.inject_bullets(bullets)
+        else:
+            get_stream_writer()({"injected": bullets})
     room = plan["retrieval_budget_tokens"] - found.tokens
     insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
     why = {key: as_receipt(reason) for key, reason in why_shown(found).items()}
@@ -216,16 +222,6 @@ def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | No
     rate, access = run.resources.store.policy.holdout_rate, memory.access
     bullets = [scored.bullet for scored in found.retrieved]
     return arm_of(bullets, access.trial, access.access_clock, turn_id, rate)
-
-
-def _stream_bullets(found: Retrieval, run: Run) -> None:
-    """Tell the bullets of the prompt before the answer comes: the listener, or the `custom` stream."""
-    shown = [scored.bullet for scored in (*found.core, *found.retrieved)]
-    bullets = [{"id": each.id, "section": each.section, "content": each.content} for each in shown]
-    if run.listener is not None:
-        run.listener.inject_bullets(bullets)
-    else:
-        get_stream_writer()({"injected": bullets})
 
 
 def _log(question: str, found: Retrieval, run: Run) -> None:

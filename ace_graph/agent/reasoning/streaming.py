@@ -20,6 +20,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, message_chunk_to_message
 from langgraph.graph.message import push_message
 
+from ace_graph.agent.context import TurnListener
 from ace_graph.agent.models import ChatRunnable, Usage, call_model, finish_problem, joined, stream_model
 from ace_graph.agent.models.call import usage_of
 from ace_graph.agent.runtime import Run, log_text
@@ -40,10 +41,10 @@ class ModelReply:
     problem: str | None
 
 
-def push_text(text: str, answer_id: str, run: Run) -> None:
+def push_text(text: str, answer_id: str, listener: TurnListener | None) -> None:
     """Pass a piece of the final answer to the run's listener, or else to whoever streams the run."""
-    if text and run.listener is not None:
-        run.listener.write_text(text)
+    if text and listener is not None:
+        listener.write_text(text)
     elif text:
         push_message(AIMessageChunk(content=text, id=answer_id), state_key=None)
 
@@ -74,6 +75,7 @@ class ModelSession:
         self._hold = hold
         self._role = role
         self._timeout = run.resources.settings.llm_timeout
+        self._listener = run.listener
 
     def _count(self, usage: Usage) -> None:
         self.usage += usage
@@ -99,7 +101,7 @@ class ModelSession:
         shown if it calls one.
         """
         parser = AnswerParser(plain=not may_call)
-        pause = _Pause(0.0 if self.run.listener is None else _PAUSE_SECONDS)
+        pause = _Pause(0.0 if self._listener is None else _PAUSE_SECONDS)
         chunks = list[AIMessageChunk]()
         stream = stream_model(
             model or self.model,
@@ -126,7 +128,7 @@ class ModelSession:
     def push_text(self, text: str) -> None:
         """Show a piece of the final answer, unless it is held back."""
         if text and not self._hold:
-            push_text(text, self._answer_id, self.run)
+            push_text(text, self._answer_id, self._listener)
             self.streamed = True
 
     def log_thought(self, what: str, text: str) -> None:

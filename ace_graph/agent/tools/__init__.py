@@ -1,3 +1,5 @@
 """ace_graph.agent.tools"""
 
-from __future__ import annotations
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

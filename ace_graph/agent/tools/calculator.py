@@ -35,7 +35,15 @@ def calculate(expression: str) -> str:
     if tree is None:
         return f"Error: this is no arithmetic expression; {_SYNTAX}."
     try:
-        return _format_result(compute(tree, PROGRAM))
+        value = compute(tree, PROGRAM)
+        if value.denominator == 1:
+            return str(value.numerator)
+        odd = value.denominator
+        for prime in (2, 5):
+            while odd % prime == 0:
+                odd //= prime
+        decimal = f"{float(value):.12g}"
+        return decimal if odd == 1 or len(str(value)) > 40 else f"{decimal} (exactly {value})"
     except NoValue as problem:
         return f"Error: {problem}."
 
@@ -44,17 +52,6 @@ def parse_result(text: str) -> Fraction | None:
     """Return the value in a text that `calculate` returned, None for an error."""
     exact = _EXACT.search(text)
     return parse_number(exact[1] if exact is not None else text)
-
-
-def _format_result(value: Fraction) -> str:
-    if value.denominator == 1:
-        return str(value.numerator)
-    odd = value.denominator
-    for prime in (2, 5):
-        while odd % prime == 0:
-            odd //= prime
-    decimal = f"{float(value):.12g}"
-    return decimal if odd == 1 or len(str(value)) > 40 else f"{decimal} (exactly {value})"
 
 
 def _reject_arguments(_: object) -> str:

@@ -28,7 +28,7 @@ from ace_graph.memory.window import MAX_TOOL_RESULT_CHARS
 
 if TYPE_CHECKING:
     from mcp import ClientSession
-    from mcp.types import CallToolResult, ContentBlock
+    from mcp.types import ContentBlock
 
 
 # The configuration of MCP servers, in the JSON format of other MCP clients.
@@ -210,7 +210,11 @@ class McpServer:
         work = asyncio.ensure_future(opened.ready.session.call_tool(tool, dict(arguments)))
         try:
             async with asyncio.timeout(self._config.timeout):
-                return _reply(await _result_while_open(work, opened.owner))
+                result = await _result_while_open(work, opened.owner)
+                text = "\n".join(part_text for part in result.content if (part_text := _text_of(part)))
+                if not text and result.structuredContent is not None:
+                    text = json.dumps(result.structuredContent, ensure_ascii=False)
+                return McpReply(text, failed=bool(result.isError))
         except TimeoutError as error:  # the session stays, because other calls may use it
             late = f"MCP server {self.name} did not answer within {self._config.timeout:g} s"
             raise ToolServerError(late) from error
@@ -237,25 +241,22 @@ class McpServer:
             self._lock, self._open = (here, asyncio.Lock()), None
         async with self._lock[1]:
             if self._open is None or self._open.owner.done():
-                self._open = await self._open_session()
+                ready: asyncio.Future[_Ready] = asyncio.get_running_loop().create_future()
+                stop = asyncio.Event()
+                owner = asyncio.ensure_future(self._own_session(ready, stop))
+                try:
+                    async with asyncio.timeout(_START_SECONDS):
+                        made = await asyncio.shield(ready)
+                except BaseException as error:
+                    ready.cancel()
+                    owner.cancel()
+                    await asyncio.wait([owner], timeout=_STOP_SECONDS)
+                    if not isinstance(error, Exception) or isinstance(error, ConfigurationError):
+                        raise
+                    raise ToolServerError(self._message("can't be started or reached", error)) from error
+                logger.info("[ACE MCP] %s is open: %d tools", self.name, len(made.tools))
+                self._open = _OpenSession(made, owner, stop)
             return self._open
-
-    async def _open_session(self) -> _OpenSession:
-        ready: asyncio.Future[_Ready] = asyncio.get_running_loop().create_future()
-        stop = asyncio.Event()
-        owner = asyncio.ensure_future(self._own_session(ready, stop))
-        try:
-            async with asyncio.timeout(_START_SECONDS):
-                made = await asyncio.shield(ready)
-        except BaseException as error:
-            ready.cancel()
-            owner.cancel()
-            await asyncio.wait([owner], timeout=_STOP_SECONDS)
-            if not isinstance(error, Exception) or isinstance(error, ConfigurationError):
-                raise
-            raise ToolServerError(self._message("can't be started or reached", error)) from error
-        logger.info("[ACE MCP] %s is open: %d tools", self.name, len(made.tools))
-        return _OpenSession(made, owner, stop)
 
     async def _own_session(self, ready: asyncio.Future[_Ready], stop: asyncio.Event) -> None:
         """Open the session, load its tools, wait for `stop`, and close the session in the same task."""
@@ -295,13 +296,6 @@ def _first_cause(error: BaseException) -> BaseException:
         group = cast("BaseExceptionGroup[BaseException]", error)
         error = group.exceptions[0]
     return error
-
-
-def _reply(result: CallToolResult) -> McpReply:
-    text = "\n".join(part_text for part in result.content if (part_text := _text_of(part)))
-    if not text and result.structuredContent is not None:
-        text = json.dumps(result.structuredContent, ensure_ascii=False)
-    return McpReply(text, failed=bool(result.isError))
 
 
 def _text_of(part: ContentBlock) -> str:
@@ -446,7 +440,15 @@ class McpTools:
                     self._failed[server.name] = self._seconds()
                 else:
                     self._found[server.name] = list(tools.values())[:MAX_TOOLS]
-        return self._renamed()
+        every = [(server, tool) for server in self._servers for tool in self._found.get(server.name, ())]
+        often = Counter(_valid_name(tool.name) for _, tool in every)
+        named: dict[str, BaseTool] = {}
+        for server, tool in every:
+            name = _valid_name(tool.name)
+            if often[name] > 1 or name in self._taken:
+                name = _valid_name(f"{server.name}_{tool.name}")
+            named.setdefault(name, _McpTool.of(server, tool, name))
+        return [tool for name, tool in named.items() if name not in self._taken]
 
     async def close(self) -> None:
         """End every session; a call afterwards is an error. Without this they end with the process."""
@@ -459,17 +461,6 @@ class McpTools:
         failed = self._failed.get(name)
         waited = failed is None or self._seconds() - failed > _RETRY_SECONDS
         return name not in self._found and waited
-
-    def _renamed(self) -> list[BaseTool]:
-        every = [(server, tool) for server in self._servers for tool in self._found.get(server.name, ())]
-        often = Counter(_valid_name(tool.name) for _, tool in every)
-        named: dict[str, BaseTool] = {}
-        for server, tool in every:
-            name = _valid_name(tool.name)
-            if often[name] > 1 or name in self._taken:
-                name = _valid_name(f"{server.name}_{tool.name}")
-            named.setdefault(name, _McpTool.of(server, tool, name))
-        return [tool for name, tool in named.items() if name not in self._taken]
 
 
 @asynccontextmanager

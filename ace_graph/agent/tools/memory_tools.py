@@ -160,18 +160,14 @@ async def _playbook(runtime: Runtime, store: Store) -> Playbook | None:
     memory = _memory(runtime)
     if memory is not None and memory.snapshot is not None:
         return memory.snapshot.playbook
-    learner_id = _learner_id(runtime)
-    return None if learner_id is None else (await store.load(learner_id)).playbook
-
-
-def _learner_id(runtime: Runtime) -> str | None:
-    """Return the learner of the context, which in a caller's own graph may be a dict or None."""
+    # The learner of the context, which in a caller's own graph may be a dict or None
     context = cast("object", runtime.context)
     if isinstance(context, Mapping):
         found = cast("Mapping[str, object]", context).get("learner_id")
     else:
         found = cast("object", getattr(context, "learner_id", None))
-    return found if isinstance(found, str) else None
+    learner_id = found if isinstance(found, str) else None
+    return None if learner_id is None else (await store.load(learner_id)).playbook
 
 
 def _on_topic(playbook: Playbook, topic: str) -> list[Bullet]:

@@ -79,10 +79,6 @@ async def _search(query: str, key: str, base_url: str | None, seconds: float) ->
     except Exception as error:  # the run must go on
         reason = redacted(str(error), frozenset({key}))[:_ERROR_CHARS]
         return f"Error: web search failed: {reason or type(error).__name__}"
-    return _format_results(found)
-
-
-def _format_results(found: object) -> str:
     results = _as_object(found).get("results")
     if not isinstance(results, list):
         return "Error: web search gave a reply that can't be read."

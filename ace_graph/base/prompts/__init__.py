@@ -88,7 +88,14 @@ class Prompts:
         """
         texts = {name: files(__name__).joinpath(f"{name}.md").read_text("utf-8") for name in PROMPT_VARIABLES}
         if folder is not None:
-            texts.update(_overrides(folder))
+            if not folder.is_dir():
+                raise PromptError(f"the prompts folder {folder} is not there: check ACE_PROMPTS_DIR")
+            found = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.md"))}
+            unknown = sorted(found.keys() - PROMPT_VARIABLES.keys())
+            if unknown:
+                known = ", ".join(sorted(PROMPT_VARIABLES))
+                raise PromptError(f"no role has a prompt named {', '.join(unknown)}: name the files {known}")
+            texts.update(found)
         for name, text in texts.items():
             _check(name, text)
         return cls({name: text.strip() for name, text in texts.items()})
@@ -100,17 +107,6 @@ class Prompts:
         if odd:
             raise PromptError(f"prompt {name}: variables missing or unknown: {odd}")
         return _PLACE.sub(lambda place: values[place.group(1)], self.texts[name])
-
-
-def _overrides(folder: Path) -> dict[str, str]:
-    if not folder.is_dir():
-        raise PromptError(f"the prompts folder {folder} is not there: check ACE_PROMPTS_DIR")
-    found = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.md"))}
-    unknown = sorted(found.keys() - PROMPT_VARIABLES.keys())
-    if unknown:
-        known = ", ".join(sorted(PROMPT_VARIABLES))
-        raise PromptError(f"no role has a prompt named {', '.join(unknown)}: name the files {known}")
-    return found
 
 
 def _check(name: str, text: str) -> None:

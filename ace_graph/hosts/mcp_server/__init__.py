@@ -1,3 +1,5 @@
 """The memory as an MCP server, for agents that are not ours: `ace-graph mcp` (docs/mcp.md)."""
 
-from __future__ import annotations
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
@@ -128,27 +128,6 @@ Followed = Annotated[
 ]
 
 
-async def _conversation(
-    learner: str, messages: Sequence[TranscriptMessage], transcript: str | None
-) -> tuple[list[TranscriptLine], str]:
-    """Return what was said, and the id of its trajectory. Raises UsageError where there is nothing."""
-    if bool(messages) == (transcript is not None):
-        raise UsageError("send either messages, each with its role, or a transcript")
-    if transcript is not None:
-        lines = await run_off_loop(len(transcript), read_transcript, transcript)
-        name = operation_id("mcp", learner, transcript)
-    elif sum(len(message.content) for message in messages) > MAX_CHARS:
-        raise UsageError(f"the messages may have at most {MAX_CHARS} characters together")
-    else:
-        lines = lines_of(messages)
-        name = operation_id(
-            "mcp messages", learner, json.dumps([[each.role, each.content] for each in messages])
-        )
-    if not lines:
-        raise UsageError("nothing was said: every message is empty")
-    return lines, name
-
-
 def _unknown(operations: Iterable[Operation], playbook: Playbook) -> Iterator[Add]:
     """Yield what would be added, without what the playbook says in the same words."""
     for operation in operations:
@@ -177,7 +156,21 @@ class LearnTool:
         without roles nothing is carried out: what it says is kept in quarantine for a person to release.
         """
         learner, store = await self._memory.learner(call), self._memory.store
-        lines, name = await _conversation(learner, messages, transcript)
+        # What was said, and the id of its trajectory. Raises UsageError where there is nothing
+        if bool(messages) == (transcript is not None):
+            raise UsageError("send either messages, each with its role, or a transcript")
+        if transcript is not None:
+            lines = await run_off_loop(len(transcript), read_transcript, transcript)
+            name = operation_id("mcp", learner, transcript)
+        elif sum(len(message.content) for message in messages) > MAX_CHARS:
+            raise UsageError(f"the messages may have at most {MAX_CHARS} characters together")
+        else:
+            lines = lines_of(messages)
+            name = operation_id(
+                "mcp messages", learner, json.dumps([[each.role, each.content] for each in messages])
+            )
+        if not lines:
+            raise UsageError("nothing was said: every message is empty")
         said = last_exchange(lines)
         await start_trajectory(
             store,

@@ -29,8 +29,6 @@ from ace_graph.learning.trajectory_feedback import give_feedback
 from ace_graph.memory.bullet import MAX_CONTEXT_CHARS
 from ace_graph.memory.delta.operations import Add, Delta, Remove, Touch
 from ace_graph.memory.evidence import Evidence, Verdict
-from ace_graph.memory.retrieval.retrieve import Retrieval
-from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import MAX_TASK_CHARS, TurnRecord
 from ace_graph.memory.views import fields_of
@@ -79,27 +77,22 @@ class MemoryTools:
         rows = [BulletRow.of(scored.bullet) for scored in (*found.core, *found.retrieved)]
         recall_id = self._memory.new_id()
         if rows and sender.may("record"):
-            await self._note(learner, recall_id, question, found, base)
+            # Store which bullets the recall gave, for feedback on it, and that the retrieved ones were used
+            now, used = self._memory.clock(), tuple(scored.bullet.id for scored in found.retrieved)
+            record = TurnRecord(
+                turn_id=recall_id,
+                attempt_id=recall_id,
+                task=truncate(question, MAX_TASK_CHARS, show_length=True),
+                mode=RECALL,
+                agent=AUTHOR,
+                status="in_progress",
+                injected=(*(scored.bullet.id for scored in found.core), *used),
+                started_at=now,
+            )
+            touch = (Touch(bullet_ids=used),) if used else ()
+            delta = Delta(op_id=recall_id, now=now, operations=touch, author=AUTHOR, source=recall_id)
+            await self._memory.store.commit(learner, delta, base, record)
         return Recalled(recall_id=recall_id, text=format_context(found), bullets=rows)
-
-    async def _note(
-        self, learner: str, recall_id: str, question: str, found: Retrieval, base: Snapshot
-    ) -> None:
-        """Store which bullets the recall gave, for feedback on it, and that the retrieved ones were used."""
-        now, used = self._memory.clock(), tuple(scored.bullet.id for scored in found.retrieved)
-        record = TurnRecord(
-            turn_id=recall_id,
-            attempt_id=recall_id,
-            task=truncate(question, MAX_TASK_CHARS, show_length=True),
-            mode=RECALL,
-            agent=AUTHOR,
-            status="in_progress",
-            injected=(*(scored.bullet.id for scored in found.core), *used),
-            started_at=now,
-        )
-        touch = (Touch(bullet_ids=used),) if used else ()
-        delta = Delta(op_id=recall_id, now=now, operations=touch, author=AUTHOR, source=recall_id)
-        await self._memory.store.commit(learner, delta, base, record)
 
     async def remember(
         self,

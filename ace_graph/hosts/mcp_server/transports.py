@@ -29,7 +29,8 @@ from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.server.auth import Authenticator, Identity
 from ace_graph.server.connection_limits import bound_sockets, bounded_protocol, socket_limits
 from ace_graph.server.errors import http_exception_response
-from ace_graph.server.middleware import AccessControl, TokenBucket, is_loopback, sender_of
+from ace_graph.server.middleware import AccessControl, is_loopback, sender_of
+from ace_graph.server.rate_limit import TokenBucket
 
 # `ace-graph mcp`: the memory of one learner over stdio, for the program that started it.
 

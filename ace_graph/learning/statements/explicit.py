@@ -1,7 +1,7 @@
 """Reads statements: what a learner says about themselves, or asks to be remembered or forgotten.
 
-They are found by rules (rules.py), clause by clause, without a model, and stored in the learner's own words
-as core bullets of their profile, one bullet a statement. A link in a statement is the learner's own and
+They are found by rules (english_rules.py), clause by clause, without a model, and stored in the learner's own
+words as core bullets of their profile, one bullet a statement. A link in a statement is the learner's and
 stays; an instruction to the agent or a secret goes to quarantine as usual (memory/screening). Only the
 beginning of a clause counts, so a story about somebody who said "call me Tom" stores nothing. A question, a
 quotation and a negated request are never stored. What no rule covers is left to the reflector.
@@ -24,6 +24,7 @@ from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.learning.calculations import correction_of_sum
 from ace_graph.learning.statements.english_rules import (
     BESIDE,
+    DENIALS,
     FACT,
     FILLER,
     LEAD,
@@ -34,6 +35,7 @@ from ace_graph.learning.statements.english_rules import (
     STYLE,
     Found,
     StatementRule,
+    pattern,
     rule_of,
 )
 from ace_graph.learning.statements.form_statements import form_statements
@@ -85,24 +87,6 @@ from ace_graph.memory.search.tokenize import terms
 _ALIKE = 0.6
 """Share of a denial's words that a statement must hold to be like what is denied."""
 
-_DENIALS = tuple(
-    (re.compile(pattern, re.IGNORECASE), affirmed)
-    for pattern, affirmed in (
-        (r"i(?:'?m| am) (?:not|no longer) (?=\w)|i ain'?t (?=\w)", "I am "),
-        (
-            r"i (?:haven'?t|have not|have no|don'?t have|do not have|haven'?t got|have not got) (?:any )?",
-            "I have ",
-        ),
-        (
-            r"i (?:don'?t|do not|no longer) "
-            r"(?=(?:live|like|love|speak|play|study|prefer|need|want|use|go to|wear)\b)",
-            "I ",
-        ),
-        (r"my name(?: is not| isn'?t|'?s not| is no longer) (?=\w)", "my name is "),
-        (r"(?:do not|don'?t) call me (?=\w)", "call me "),
-        (r"(?:it'?s|it is|that'?s|that is) (?:not true|wrong|false) that (?=\w)", ""),
-    )
-)
 _ANY_MORE = re.compile(r" (?:any ?more|any longer|at all|now)$", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|no|never|\w{2,6}n['’]?t)\b", re.IGNORECASE)
 _BY_ITSELF = frozenset(
@@ -129,7 +113,7 @@ _NEW_NAME = re.compile(r"(?:[Ii](?:'?m| am)|[Ii]t(?:'?s| is)) (?:now )?([^\W\d_a
 def denied(words: str) -> str | None:
     """Return what a clause denies, as if it were said; None where it denies nothing."""
     said = _ANY_MORE.sub("", words)
-    found = ((pattern.match(said), affirmed) for pattern, affirmed in _DENIALS)
+    found = ((pattern.match(said), affirmed) for pattern, affirmed in DENIALS)
     return next((affirmed + said[match.end() :] for match, affirmed in found if match is not None), None)
 
 
@@ -171,57 +155,21 @@ _JOINT = re.compile(r",? (?:and|but|then|also) |, | [-–—] ", re.IGNORECASE)
 _REASON = re.compile(r",? (?:because|since|as) ", re.IGNORECASE)
 _BEGINS_REASON = re.compile(r"(?:because|since|as) (?=i\b)", re.IGNORECASE)
 _CLAUSE_JOINT = re.compile(f"{_REASON.pattern}|{_JOINT.pattern}", re.IGNORECASE)
-_QUESTION = re.compile(
-    r"(?:(?:and|then|also|so|now|please)\b,? ){0,3}"
-    r"(?:(?:what|who|whom|whose|when|where|which|why|how)(?:'?s|'?re)?"
-    r"|is|are|was|were|do|does|did|can|could|will|would|should|shall|may) \S+ \S",
-    re.IGNORECASE,
-)
+_QUESTION = pattern("question")
 """How a question of three words or more begins; a shorter one ("am I?") belongs to what is before it."""
-_PRONOUN = r"(?:i|you|we|he|she|it|they|there|this|that|these|those)"
-_SURELY_ASKS = re.compile(
-    r"(?:(?:and|then|also|so|now|please|but)\b,? ){0,3}(?:"
-    rf"(?:(?:what|who|where|when|why|how|which) (?:\w{{1,20}} )?)?"
-    rf"(?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall|may) {_PRONOUN}\b \S"
-    r"|how (?:much|many) \S|any ideas? (?:what|how|why|where|which) \S"
-    r"|(?:explain|tell)(?: to)? me (?:what|how|why|who|where|when) \S)",
-    re.IGNORECASE,
-)
+_SURELY_ASKS = pattern("surely_asks")
 """How a question begins that needs no mark to be one: its verb stands before a pronoun."""
-_MAY_ASK = re.compile(
-    r"(?:(?:and|then|also|so|now|please|but)\b,? ){0,3}(?:"
-    r"(?:what|who|where|when|why|how|which)(?:'?s| is| are| was| were| do| does| did| can| should| about) \S"
-    r"|(?:what|which) \w{1,20} (?:is|are|does|do) \S|how to \S|why not \S"
-    r"|(?:is|are|does|did|can|could|will|should) (?:my|your|the|an?|\d\S*) \S)",
-    re.IGNORECASE,
-)
+_MAY_ASK = pattern("may_ask")
 """How a question may begin, or what somebody mixes up: "what is above and what is below"."""
 _WH = re.compile(r"\b(?:what|who|where|when|why|how|which|whether|if)\b", re.IGNORECASE)
-_UNJOINED = re.compile(
-    r" (?:how are (?:you|things)"
-    r"|(?:what|which) \w{1,20} (?:is|are|do|does|can|should) (?:i|it|you|we|there)"
-    r"|(?:how|why|what|where) (?:do|does|did|can|could|should|would|will|am) (?:i|you|we)"
-    r"|(?:can|could|would|will) you(?: please)? (?:help|tell|explain|show|solve|give|calculate))\b",
-    re.IGNORECASE,
-)
-_EMBEDS = re.compile(
-    r"\b(?:know|see|understand|learn|explain|show|tell|ask|forget|forgetting|remember|find|like|prefer|and|or|but"
-    r"|than|that|to|of|on|about|for|with|when|me|if|by|at|in|is|are|keep|from)\Z",
-    re.IGNORECASE,
-)
+_UNJOINED = pattern("unjoined")
+_EMBEDS = pattern("embeds")
 """What stands before a question that belongs to the words before it: "I prefer to see how you do it"."""
 _POLITE = re.compile(r"(?:\w+,? )?(?:can|could|would) you ", re.IGNORECASE)
 _SUBJECT = re.compile(r"(?:i|we|you|they)\b", re.IGNORECASE)
-_VERB = re.compile(
-    r" (?:am|are|can|can't|had|has|have|is|likes?|lives?|needs?|plays?|prefers?|starts?|wants?|was|were) ",
-    re.IGNORECASE,
-)
+_VERB = pattern("verb")
 _DONT_FORGET = re.compile(r"don'?t forget|do not forget", re.IGNORECASE)
-_SHORTENED = re.compile(
-    r"(?:now )?(?:am|live|work|study|play|speak|love|like|go to|have|suffer from|believe in|come from"
-    r"|was diagnosed) \S",
-    re.IGNORECASE,
-)
+_SHORTENED = pattern("shortened")
 """How a plain fact goes on that does not name the learner again: "I'm 12 and live in Rome"."""
 _SHORTENED_CHARS = 80
 _GOES_ON = frozenset({"name", "age", "grade", "home"})
@@ -302,7 +250,9 @@ def _asked_at(masked: str, *, surely: bool) -> tuple[int, int] | None:
         embeds, read_to = embeds or _WH.search(masked, read_to, joint.start()) is not None, joint.start()
         if surely and _QUESTION.match(masked, joint.end()):
             return joint.span()
-        if _is_asked(masked, joint) and (
+        # Whether nothing stands behind a joint that is said or requested ("can you call me Mia")
+        behind = skip(FILLER, masked, joint.end())
+        if (rule_of(masked, behind) is None and FORGET.match(masked, behind) is None) and (
             _SURELY_ASKS.match(masked, joint.end())
             or (not mixes_up and (joint[0][0] == "," or not embeds) and _MAY_ASK.match(masked, joint.end()))
         ):
@@ -313,12 +263,6 @@ def _asked_at(masked: str, *, surely: bool) -> tuple[int, int] | None:
         if _EMBEDS.search(masked, 0, question.start()) is None:
             return question.start(), question.start() + 1
     return None
-
-
-def _is_asked(masked: str, joint: re.Match[str]) -> bool:
-    """Whether nothing stands behind a joint that is said or requested ("can you call me Mia")."""
-    behind = skip(FILLER, masked, joint.end())
-    return rule_of(masked, behind) is None and FORGET.match(masked, behind) is None
 
 
 def clauses(sentence: Sentence) -> Iterator[Clause]:
@@ -334,7 +278,7 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
             found, found_at = rule_of(masked, begin), begin
         behind = skip(FILLER, masked, joint.end())
         named = found is not None and found[0].slot == "name"
-        goes_on = (subject or _states_slot(found)) and _goes_on(masked, behind)
+        goes_on = (subject or (found is not None and found[0].slot in _GOES_ON)) and _goes_on(masked, behind)
         asked, reason = told or (found is not None and found[0].fact), _REASON.fullmatch(joint[0]) is not None
         parts = (reason or rest) and not asked and states_sensitive(masked[behind:], FIRST)
         if not reason:
@@ -355,10 +299,6 @@ def _said(clause: Clause) -> Iterator[Clause]:
     beside_name = clause.rest and plain and plain not in _COURTESY and not plain.startswith(_NOT_NAMED)
     if LEAD.match(clause.masked) or beside_name:
         yield clause
-
-
-def _states_slot(found: Found | None) -> bool:
-    return found is not None and found[0].slot in _GOES_ON
 
 
 def _goes_on(masked: str, behind: int) -> bool:
@@ -448,14 +388,7 @@ TOO_LONG = "the sentence is too long to be kept"
 NOT_SURE = 'it may not be meant; to have it done, say "forget ..." in a sentence of its own'
 LIKE_IT = 'nothing was changed; to have it forgotten, say "forget that ..."'
 NOTHING_SAID = "it says nothing new; what is remembered stays as it is"
-_POINTS_ONLY = re.compile(
-    r"(?:about )?(?:please|who i am|(?:the )?following(?: about (?:me|us))?|(?:my|our) [\w'’]{1,30}"
-    r"|(?:anything|everything|all|it|this|that|these|those|them|me|myself|us|you)"
-    r"(?: (?:about|of|on) (?:me|us))?"
-    r"|(?:anything |everything |all |what |whatever )(?:that )?(?:i|you)(?:'ve| have)?"
-    r" (?:said|told|know|wrote)(?: to)?(?: you)?(?: about me)?)(?:,? (?:please|again|now|ever|either))?",
-    re.IGNORECASE,
-)
+_POINTS_ONLY = pattern("points_only")
 """What one can be asked to remember, or not to forget, without a word of what it is: "anything about me"."""
 
 

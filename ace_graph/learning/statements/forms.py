@@ -1,7 +1,7 @@
 """The forms in which learners state something about themselves, from the tables of the languages.
 
-A form matches the beginning of a clause, or all of it. English has its forms in rules.py; here it has those
-of sensitive statements alone.
+A form matches the beginning of a clause, or all of it. English has its forms in english_rules.py; here it has
+those of sensitive statements alone.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ace_graph.base.prompts import Prompts, data_block, preview
 from ace_graph.learning.feedback import check_objection, render_check
 from ace_graph.learning.statements.reading import reading_of
 from ace_graph.learning.statements.statement import Statement
-from ace_graph.memory.delta.effect import Effect, Put
+from ace_graph.memory.delta.effect import Put
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.policy import Policy
@@ -65,7 +65,13 @@ def memory_changes(
         return _without_repeats(_undone(statement, why) for statement in found)
     operations = tuple(statement.operation for statement in found if statement.operation is not None)
     effect = resolve(snapshot, Delta(op_id="preview", now=now, operations=operations, origin="turn"), policy)
-    refused = _refused(effect)
+    # Why operations come to nothing, by the text that they add or the id that they remove
+    kept_back = {
+        change.bullet.content: f"kept back: {change.bullet.quarantine_reason}"
+        for change in effect.changes
+        if isinstance(change, Put) and change.bullet.status == "quarantined"
+    }
+    refused = kept_back | {rejection.id: rejection.why for rejection in effect.report.rejected}
     return _without_repeats(_outcome(statement, refused, asking=asking) for statement in found)
 
 
@@ -85,16 +91,6 @@ def render_changes(changes: Sequence[MemoryChange], prompts: Prompts) -> str:
 
 def _without_repeats(changes: Iterable[MemoryChange]) -> list[MemoryChange]:
     return list(dict.fromkeys(changes))
-
-
-def _refused(effect: Effect) -> dict[str, str]:
-    """Why operations come to nothing, by the text that they add or the id that they remove."""
-    kept_back = {
-        change.bullet.content: f"kept back: {change.bullet.quarantine_reason}"
-        for change in effect.changes
-        if isinstance(change, Put) and change.bullet.status == "quarantined"
-    }
-    return kept_back | {rejection.id: rejection.why for rejection in effect.report.rejected}
 
 
 def _outcome(statement: Statement, refused: dict[str, str], *, asking: bool) -> MemoryChange:

@@ -129,7 +129,12 @@ def clearing_of(
         return Clearing(f"Nothing is forgotten: {closed or 'there is no memory in this conversation'}.")
     if not len(snapshot.playbook):
         return Clearing(f"There is nothing to forget: I remember nothing about you. {_LEFT}")
-    return Clearing(_question(message, snapshot))
+    alone = all(map(_is_request, sentences(message)))
+    unread = "" if alone else " I have done nothing of the rest of your message yet."
+    return Clearing(
+        f'Answer "yes" and I forget {_counted(snapshot)} that I remember about you; any other answer '
+        f"changes nothing.{unread} {_LEFT} {_ASKED}"
+    )
 
 
 def _confirms(message: str, before: JudgedExchange, access: Access) -> bool:
@@ -138,15 +143,6 @@ def _confirms(message: str, before: JudgedExchange, access: Access) -> bool:
         return False
     ours = answer_hash(before.answer) in {turn.answer_hash for turn in access.recent_turns}
     return ours and _ASKED in before.answer and asks_to_clear(before.question)
-
-
-def _question(message: str, snapshot: Snapshot) -> str:
-    alone = all(map(_is_request, sentences(message)))
-    unread = "" if alone else " I have done nothing of the rest of your message yet."
-    return (
-        f'Answer "yes" and I forget {_counted(snapshot)} that I remember about you; any other answer '
-        f"changes nothing.{unread} {_LEFT} {_ASKED}"
-    )
 
 
 def _is_request(sentence: Sentence) -> bool:

@@ -175,11 +175,6 @@ def holds_word(text: str, language: str, name: str) -> bool:
     return any(word.casefold() in wanted for word in _WORD.findall(text))
 
 
-def names_somebody(text: str, language: str) -> bool:
-    """Whether a text names a person other than the speaker."""
-    return any(each.role == "others" for each in _marks(text, language))
-
-
 def _joints(masked: str, language: str) -> Iterator[tuple[int, int]]:
     """The places between statements where a joint stands before a word for the speaker, or a question."""
     if language in SPACELESS:

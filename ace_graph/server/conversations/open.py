@@ -227,7 +227,20 @@ async def copy_conversations(
         elif (why := _why_not(here, there, verify_only=verify_only)) is not None:
             problems.append(UnlikeConversation(str(row[0]), str(row[1]), why))
         else:
-            await _write(target, here)
+            # Write the checkpoint, then the row
+            found = here.checkpoint
+            if found is not None:
+                place = {"thread_id": str(here.row[2]), "checkpoint_ns": ""}
+                if found.parent_config is not None:
+                    place["checkpoint_id"] = str(found.parent_config.get("configurable", {})["checkpoint_id"])
+                with target.translated():
+                    await target.saver.aput(
+                        {"configurable": place},
+                        found.checkpoint,
+                        found.metadata,
+                        found.checkpoint["channel_versions"],
+                    )
+            await target.execute(_PUT, here.row)
             if here.is_like(await _held(target, row)):
                 copied += 1
             else:
@@ -270,20 +283,3 @@ async def _newest(database: ConversationDatabase, row: Row) -> CheckpointTuple |
     config: RunnableConfig = {"configurable": {"thread_id": str(row[2]), "checkpoint_ns": ""}}
     with database.translated():
         return await database.saver.aget_tuple(config)
-
-
-async def _write(target: ConversationDatabase, held: _Held) -> None:
-    """Write the checkpoint, then the row."""
-    found = held.checkpoint
-    if found is not None:
-        place = {"thread_id": str(held.row[2]), "checkpoint_ns": ""}
-        if found.parent_config is not None:
-            place["checkpoint_id"] = str(found.parent_config.get("configurable", {})["checkpoint_id"])
-        with target.translated():
-            await target.saver.aput(
-                {"configurable": place},
-                found.checkpoint,
-                found.metadata,
-                found.checkpoint["channel_versions"],
-            )
-    await target.execute(_PUT, held.row)

@@ -28,7 +28,7 @@ from ace_graph.base.settings import Settings
 from ace_graph.server.auth import Authenticator
 from ace_graph.server.errors import error_location, http_error_for, validation_message
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.middleware import AccessControl, TokenBucket, does
+from ace_graph.server.middleware import AccessControl, does
 from ace_graph.server.page.render import LANGUAGES, THEMES, Renderer, check_assets, find_asset
 from ace_graph.server.page.session import (
     COOKIE,
@@ -48,7 +48,8 @@ from ace_graph.server.page.session import (
     start_session,
     typed_by,
 )
-from ace_graph.server.page.views import chat, playbook, review, runs
+from ace_graph.server.page.views import chat, history, playbook, review, runs
+from ace_graph.server.rate_limit import TokenBucket
 from ace_graph.server.services import Overrides, Services, open_services
 
 # What a browser may do with the page: nothing from elsewhere, no inline script or style, no frame.
@@ -208,7 +209,7 @@ async def change_look(
 
 
 logger = logging.getLogger("ace_graph")
-_VIEWS = (routes, chat.routes, playbook.routes, review.routes, runs.routes)
+_VIEWS = (routes, chat.routes, playbook.routes, history.routes, review.routes, runs.routes)
 
 
 def page_app(

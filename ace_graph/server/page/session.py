@@ -26,15 +26,10 @@ from ace_graph.base.off_loop import working_for
 from ace_graph.memory.rights import Right
 from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.server.auth import Authenticator, Identity
-from ace_graph.server.middleware import (
-    TokenBucket,
-    about_learner,
-    announced_bytes,
-    check_act,
-    cost_of,
-    from_elsewhere,
-)
+from ace_graph.server.middleware import about_learner, announced_bytes, check_act
+from ace_graph.server.origin import from_elsewhere
 from ace_graph.server.page.render import Renderer
+from ace_graph.server.rate_limit import TokenBucket, cost_of
 from ace_graph.server.routes.edit import Edit, playbook_of
 from ace_graph.server.services import Services
 

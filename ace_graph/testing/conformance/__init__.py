@@ -32,14 +32,34 @@ from ace_graph.testing.conformance.case import (
     Traffic,
     cases,
 )
+from ace_graph.testing.conformance.shared_playbooks import created
+from ace_graph.testing.conformance.writing import (
+    NOON,
+    adding,
+    contents,
+    new_learner,
+    record,
+    rewriting,
+    touching,
+    write,
+)
 
 __all__ = [
     "CORE_VERBS",
+    "NOON",
     "VERBS",
     "Case",
     "DamageableSubject",
     "MeteredSubject",
     "StoreUnderTest",
     "Traffic",
+    "adding",
     "cases",
+    "contents",
+    "created",
+    "new_learner",
+    "record",
+    "rewriting",
+    "touching",
+    "write",
 ]

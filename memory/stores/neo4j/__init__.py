@@ -1,7 +1,5 @@
 """A store in Neo4j."""
 
-from __future__ import annotations
+import lazy_loader
 
-from ace_graph.memory.stores.neo4j.store import Neo4jStore
-
-__all__ = ["Neo4jStore"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

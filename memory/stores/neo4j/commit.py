@@ -11,14 +11,13 @@ from ace_graph.base.errors import CommitContention, IncompleteState, LearnerForg
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import Amend, Commit, PendingItem, begun_at, check_age, check_not_forgotten
 from ace_graph.memory.rights import Right
-from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.catalogue import check_right, grant_rows
 from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink, Runner, fetch
 from ace_graph.memory.stores.neo4j.queries import (
-    STATE,
     Parts,
     Properties,
     Reply,
@@ -26,6 +25,7 @@ from ace_graph.memory.stores.neo4j.queries import (
     delta_properties,
     known_parameter,
     stamps_properties,
+    statement,
     turn_node,
     write_entry,
     write_state,
@@ -35,81 +35,20 @@ from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,
     Folding,
-    StoredEffect,
     check_chain,
     check_touches,
 )
 
-# Folding on Neo4j: a base, or stamps, in place of what came after the earlier ones. With the Cypher for it.
+# Folding on Neo4j (commit.cypher): a base, or stamps, in place of what came after the earlier ones.
 #
 # A commit is one statement in one round trip, so it does not know whether a fold is due until it is done.
 # The fold is a transaction of its own after it, under the lock, which first checks the chain. If it fails,
 # or the process ends before it, the next commit finds it due.
 
 
-LINKS: Final = f"""
-MATCH (l:AceLock {{user_id: $uid}})
-SET l.seq = l.seq + 1
-WITH l
-MATCH (m:AceMemoryState {{user_id: $uid}}) WHERE l.seq IS NOT NULL
-RETURN l.seq AS seq, {STATE}, {{
-  follows: false,
-  base: head(COLLECT {{
-    MATCH (m)-[:HAS_BASE]->(b:AceBase) WHERE b.version = m.content_base RETURN [b.version, b.etag, 0, '']
-  }}),
-  effects: COLLECT {{
-    MATCH (d:AceDelta) WHERE d.user_id = m.user_id AND d.content_version > m.content_base
-    RETURN [d.content_version, d.parent, d.etag, CASE WHEN d.effect_json IS NULL THEN null ELSE '' END]
-    ORDER BY d.content_version
-  }},
-  used: false,
-  stamps: head(COLLECT {{ MATCH (m)-[:HAS_STAMPS]->(s:AceStamps) RETURN [s.mark, 0, ''] }}),
-  touches: COLLECT {{
-    MATCH (t:AceTouch) WHERE t.user_id = m.user_id AND t.clock >= 0
-    RETURN [t.parent, t.mark, ''] ORDER BY t.clock
-  }}
-}} AS parts
-"""
-"""Take the lock, and read how the parts of the state follow each other, without their texts."""
-FOLD_CONTENT: Final = """
-MATCH (m:AceMemoryState {user_id: $uid})
-CREATE (m)-[:HAS_BASE]->(new:AceBase) SET new = $base
-SET m.history_base = $history_base, m.history_next = $history_next, m.base_bytes = $base_bytes,
-  m.effects_bytes = reduce(total = 0, each IN COLLECT {
-    MATCH (d:AceDelta) WHERE d.user_id = m.user_id AND d.content_version > $base.version
-    RETURN d.effect_bytes
-  } | total + each)
-WITH m, m.content_base AS before
-SET m.content_base = $base.version
-WITH m, before
-CALL (m, before) {
-  MATCH (m)-[:HAS_BASE]->(old:AceBase)
-  WHERE NOT old.version IN [$history_base, coalesce($history_next, -1), m.content_base]
-    AND (old.version = before OR ($moved AND old.version < $history_base))
-  DETACH DELETE old
-}
-CALL (m) {
-  MATCH (m)-[:HAS_DELTA]->(d:AceDelta)
-  WHERE $moved AND d.content AND d.version <= $history_base AND d.effect_json IS NOT NULL
-  REMOVE d.effect_json
-}
-"""
-"""Store a base, move the marks of the history, and delete what nothing needs any more. Keys and reports
-are kept. The caller holds the lock."""
-FOLD_ACCESS: Final = """
-MATCH (m:AceMemoryState {user_id: $uid})
-CALL (m) {
-  MATCH (m)-[:HAS_STAMPS]->(old:AceStamps) DETACH DELETE old
-}
-CALL (m) {
-  MATCH (m)-[:HAS_TOUCH]->(t:AceTouch) WHERE t.clock <= $clock DETACH DELETE t
-}
-CREATE (m)-[:HAS_STAMPS]->(new:AceStamps) SET new = $stamps
-SET m.stamps_bytes = $stamps_bytes, m.touches_bytes = reduce(total = 0, each IN COLLECT {
-  MATCH (m)-[:HAS_TOUCH]->(t:AceTouch) RETURN t.touches_bytes
-} | total + each)
-"""
-"""Store the stamps at a commit in place of the earlier ones and the touches up to it, under the lock."""
+LINKS: Final = statement("commit.LINKS")
+FOLD_CONTENT: Final = statement("commit.FOLD_CONTENT")
+FOLD_ACCESS: Final = statement("commit.FOLD_ACCESS")
 
 
 def due(serialized: SerializedPlan, reply: Reply) -> Folding:
@@ -136,7 +75,9 @@ async def fold(run: Runner, learner: str, serialized: SerializedPlan) -> None:
         base = EMPTY_BASE if parts.base is None else parts.base
         links = parts.effects
         check_chain((base.n, base.etag), links, head.version)
-        check_chain((base.n, base.etag), _up_to(links, snapshot.version), snapshot.version)
+        check_chain(
+            (base.n, base.etag), [link for link in links if link.n <= snapshot.version.n], snapshot.version
+        )
         await fetch(
             run,
             FOLD_CONTENT,
@@ -160,10 +101,6 @@ async def fold(run: Runner, learner: str, serialized: SerializedPlan) -> None:
             stamps=stamps_properties(learner, serialized.stamps),
             stamps_bytes=serialized.stamps_bytes,
         )
-
-
-def _up_to(links: tuple[StoredEffect, ...], version: Version) -> list[StoredEffect]:
-    return [link for link in links if link.n <= version.n]
 
 
 _ATTEMPTS = 5
@@ -267,7 +204,18 @@ async def _commit_locked(transaction: Runner, request: CommitRequest, held: Snap
     unknown = await _unknown(transaction, request, current)
     plan = await SerializedPlan.of(request, current, unknown)
     if request.must_read:
-        await _complete_and_amend(transaction, request, absent=state is None or state.epoch is None)
+        # Complete the pending item and change the stored turn that this commit names, under the lock
+        absent = state is None or state.epoch is None
+        if isinstance(request.pending, PendingItem) and (
+            absent or not await pending_items.complete(transaction, request.learner, request.pending)
+        ):
+            raise LearnerForgotten(
+                "the learner was forgotten while a worker processed the item: nothing is stored"
+            )
+        if isinstance(request.record, Amend):
+            if absent and not request.record.missing_ok:
+                raise TrajectoryNotFound(f"there is no trajectory {request.record.turn_id} of this learner")
+            await pending_items.amend_turn(transaction, request.learner, request.record)
     if state is None or state.epoch is None:
         reply = await _write_if_fresh(transaction, request, plan, current)
         return _result(plan, reply) if reply is not None and reply.fresh else None
@@ -289,20 +237,6 @@ async def _unknown(transaction: Runner, request: CommitRequest, current: Snapsho
             transaction.of("learners"), cypher.OWNERS_TURNS, uid=request.learner, owner=owner, ids=ids
         )
     return named - {str(row["turn_id"]) for row in rows}
-
-
-async def _complete_and_amend(transaction: Runner, request: CommitRequest, *, absent: bool) -> None:
-    """Complete the pending item and change the stored turn that this commit names, under the lock."""
-    if isinstance(request.pending, PendingItem) and (
-        absent or not await pending_items.complete(transaction, request.learner, request.pending)
-    ):
-        raise LearnerForgotten(
-            "the learner was forgotten while a worker processed the item: nothing is stored"
-        )
-    if isinstance(request.record, Amend):
-        if absent and not request.record.missing_ok:
-            raise TrajectoryNotFound(f"there is no trajectory {request.record.turn_id} of this learner")
-        await pending_items.amend_turn(transaction, request.learner, request.record)
 
 
 async def _write_if_fresh(

@@ -10,7 +10,6 @@ from typing import Any, Final, LiteralString, cast
 from uuid import uuid4
 
 from ace_graph.base.errors import CommitContention, PlaybookExists
-from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import History, PendingItem, commit_key
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import load_record
@@ -36,14 +35,14 @@ from ace_graph.memory.stores.neo4j.connection import (
     fetch,
     fetch_rows,
 )
-from ace_graph.memory.stores.neo4j.pending import ITEM, read_items
+from ace_graph.memory.stores.neo4j.pending import read_items
 from ace_graph.memory.stores.neo4j.queries import (
-    STATE,
     Properties,
     Reply,
     base_properties,
     delta_properties,
     stamps_properties,
+    statement,
     touches_properties,
     turn_node,
     write_entry,
@@ -98,25 +97,8 @@ async def read_base(run: Runner, learner_id: str) -> tuple[int, Playbook]:
 # The vectors of bullets in the Neo4j store (see `ace_graph.memory.stores.base`): a node for each.
 
 
-READ_VECTORS: Final = """
-MATCH (:AceMemoryState {user_id: $uid})-[:HAS_VECTOR]->(v:AceVector {model: $model})
-RETURN v.name AS name, v.vector AS vector
-"""
-_PUT: Final = """
-MATCH (m:AceMemoryState {user_id: $uid, epoch: $epoch})
-CALL (m) {
-  MATCH (m)-[:HAS_VECTOR]->(old:AceVector)
-  WHERE old.model <> $model OR old.name IN $gone
-  DETACH DELETE old
-}
-CALL (m) {
-  UNWIND $rows AS row
-  MERGE (v:AceVector {user_id: $uid, model: $model, name: row[0]})
-  SET v.vector = row[1]
-  MERGE (m)-[:HAS_VECTOR]->(v)
-}
-RETURN true AS done
-"""
+READ_VECTORS: Final = statement("history.READ_VECTORS")
+_PUT: Final = statement("history.PUT")
 
 
 async def put_vectors(run: Runner, learner: str, epoch: str | None, change: VectorChange) -> bool:
@@ -128,7 +110,7 @@ async def put_vectors(run: Runner, learner: str, epoch: str | None, change: Vect
     return bool(done)
 
 
-# Reading and writing everything under a key in Neo4j; see `stores.whole`. With the Cypher for all of it.
+# Reading and writing everything under a key in Neo4j; see `stores.whole`. The Cypher is in history.cypher.
 #
 # Neo4j holds what a transaction writes, or sorts, in memory, and has little of it. So texts are read in
 # batches, and written in batches, as nodes that no other statement finds (`AceStaged`); one transaction then
@@ -139,88 +121,26 @@ _ATTEMPTS = 5
 _ROWS, _CHARS = 200, 1_000_000
 """The most rows of a batch, and the most characters, unless one row has more."""
 
-STATE_ALONE: Final = f"""
-MATCH (m:AceMemoryState {{user_id: $uid}})
-OPTIONAL MATCH (l:AceLock {{user_id: $uid}})
-RETURN l.seq AS seq, m.created_at AS created_at, m.updated_at AS updated_at, {STATE}, null AS parts
-"""
-
-BASES: Final = """
-MATCH (:AceMemoryState {user_id: $uid})-[:HAS_BASE]->(b:AceBase)
-RETURN [b.version, b.etag, b.checksum, b.memory_json] AS row ORDER BY b.version
-"""
-
-STAMPS: Final = """
-MATCH (:AceMemoryState {user_id: $uid})-[:HAS_STAMPS]->(s:AceStamps)
-RETURN [s.mark, s.checksum, s.stamps_json] AS row
-"""
-
-TOUCHES: Final = """
-MATCH (:AceMemoryState {user_id: $uid})-[:HAS_TOUCH]->(t:AceTouch)
-RETURN [t.clock, t.parent, t.mark, t.touches_json] AS row ORDER BY t.clock
-"""
-
-DELTA_KEYS: Final = """
-MATCH (:AceMemoryState {user_id: $uid})-[:HAS_DELTA]->(d:AceDelta) RETURN d.key AS key ORDER BY d.seq
-"""
-
-DELTAS: Final = """
-UNWIND $keys AS key MATCH (d:AceDelta {key: key})
-RETURN key, [d.op_id, d.version, d.content, d.at, d.author, d.reason, d.source, d.report_json, d.effect_json,
-  d.effect_bytes, d.parent, d.etag, d.major, d.minor] AS row
-"""
-
-TURN_KEYS: Final = """
-MATCH (:AceMemoryState {user_id: $uid})-[:HAS_TURN]->(t:AceTurn) RETURN t.key AS key ORDER BY t.seq
-"""
-
-TURNS: Final = """
-UNWIND $keys AS key MATCH (t:AceTurn {key: key})
-RETURN key, [t.op_id, t.report_json, t.record_json] AS row
-"""
-
-ITEMS: Final = f"""
-MATCH (:AceMemoryState {{user_id: $uid}})-[:HAS_PENDING]->(p:AcePending)
-RETURN {ITEM} ORDER BY p.seq, p.pending_id
-"""
-
-TAKE_OR_MAKE: Final = """
-MERGE (l:AceLock {user_id: $uid}) ON CREATE SET l.seq = 0
-SET l.seq = l.seq + 1
-RETURN l.seq AS seq
-"""
-
-DROP: Final = """
-MATCH (m:AceMemoryState {user_id: $uid})
-CALL (m) {
-  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_BASE|HAS_STAMPS|HAS_TOUCH
-    |HAS_BULLET|HAS_PENDING|HAS_VECTOR]->(part)
-  DETACH DELETE part
-}
-DETACH DELETE m
-"""
-
-CREATE_OWNED: Final = """
-MERGE (u:User {id: $uid}) ON CREATE SET u.ace_created = true
-WITH u LIMIT 1
-CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
-"""
-
+STATE_ALONE: Final = statement("history.STATE_ALONE")
+BASES: Final = statement("history.BASES")
+STAMPS: Final = statement("history.STAMPS")
+TOUCHES: Final = statement("history.TOUCHES")
+DELTA_KEYS: Final = statement("history.DELTA_KEYS")
+DELTAS: Final = statement("history.DELTAS")
+TURN_KEYS: Final = statement("history.TURN_KEYS")
+TURNS: Final = statement("history.TURNS")
+ITEMS: Final = statement("history.ITEMS")
+TAKE_OR_MAKE: Final = statement("history.TAKE_OR_MAKE")
+DROP: Final = statement("history.DROP")
+CREATE_OWNED: Final = statement("history.CREATE_OWNED")
 CREATE_NAMED: Final = "CREATE (m:AceMemoryState) SET m = $state"
 
 SET_SEQ: Final = "MATCH (l:AceLock {user_id: $uid}) SET l.seq = l.seq + $seq"
 
 STAGE: Final = "UNWIND $rows AS row CREATE (n:AceStaged) SET n = row"
 
-UNSTAGE: Final = """
-MATCH (n:AceStaged {user_id: $uid}) WITH n LIMIT 500 DELETE n RETURN count(*) AS gone
-"""
-
-_STAGED: Final = """
-MATCH (m:AceMemoryState {user_id: $uid})
-MATCH (n:AceStaged {user_id: $uid, part: $part})
-REMOVE n:AceStaged, n.part
-"""
+UNSTAGE: Final = statement("history.UNSTAGE")
+_STAGED: Final = statement("history.STAGED")
 _TAKE: Final[dict[str, LiteralString]] = {
     "bases": "SET n:AceBase CREATE (m)-[:HAS_BASE]->(n)",
     "stamps": "SET n:AceStamps CREATE (m)-[:HAS_STAMPS]->(n)",
@@ -327,25 +247,22 @@ async def put_whole(run: Runner, key: str, memory: WholeMemory, held: WholeMemor
     if found != held:
         return False
     if memory.entry is not None:
-        await _check_name(run, memory.entry)
+        entry = memory.entry
+        other = await find_entry(run, entry.ref)
+        if other is not None and other.playbook_id != entry.playbook_id:
+            raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name")
         await delete_sharing(run, key)
     await fetch(run, DROP, uid=key)
     create = CREATE_OWNED if run.namespace == "learners" else CREATE_NAMED
     await fetch(run, create, uid=key, state=_state(key, memory))
-    for part, statement in _TAKE.items():
-        await fetch(run, _STAGED + statement, uid=key, part=part)
+    for part, taken in _TAKE.items():
+        await fetch(run, _STAGED + taken, uid=key, part=part)
     await fetch(run, SET_SEQ, uid=key, seq=max(len(memory.deltas), len(memory.turns), len(memory.pending)))
     if memory.entry is not None:
         await put_grants(run, memory.grants)
         for proposal in memory.proposals:
             await add_proposal(run, proposal)
     return True
-
-
-async def _check_name(run: Runner, entry: PlaybookEntry) -> None:
-    other = await find_entry(run, entry.ref)
-    if other is not None and other.playbook_id != entry.playbook_id:
-        raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name")
 
 
 def _state(key: str, memory: WholeMemory) -> Properties:

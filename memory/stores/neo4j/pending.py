@@ -1,4 +1,4 @@
-"""The pending work of the Neo4j store, and changes of turns. With the Cypher for all of it.
+"""The pending work of the Neo4j store, and changes of turns. The Cypher is in pending.cypher.
 
 Every transaction that changes an item holds the lock of the item's learner (queries.py says why). CLAIM takes
 it; for everything else the caller has taken it. Times are seconds since 1970, UTC.
@@ -19,89 +19,33 @@ from ace_graph.memory.serialization import load_record
 from ace_graph.memory.stores.neo4j.connection import (
     Neo4jConnection,
     Neo4jLink,
-    Row,
     Runner,
     fetch,
     fetch_rows,
 )
-from ace_graph.memory.stores.neo4j.queries import Properties, turn_properties
+from ace_graph.memory.stores.neo4j.queries import Properties, statement, turn_properties
 from ace_graph.memory.stores.records import item_of, new_item
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
-ITEM = """
-p.user_id AS learner_id, p.pending_id AS pending_id, p.turn_id AS turn_id, p.body AS body,
-p.priority AS priority, p.state AS state, p.attempts AS attempts, p.created_at AS created_at,
-p.free_at AS free_at, p.lease AS lease, p.owner AS owner, p.error AS error
-"""
-
-_FIRST = """
-NOT EXISTS {
-  MATCH (q:AcePending {user_id: p.user_id, state: 'pending'})
-  WHERE q.priority > p.priority OR (q.priority = p.priority AND q.seq < p.seq)
-    OR (q.lease IS NOT NULL AND q.free_at > $now)
-}
-"""
-"""The item is the first of its learner, and no item of that learner is leased."""
-
-_CANDIDATE = "p.user_id AS uid, p.key AS key, p.priority AS priority"
-
-FREE = f"""
-MATCH (p:AcePending) WHERE p.state = 'pending' AND p.free_at <= $now AND {_FIRST}
-RETURN {_CANDIDATE} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 10
-"""
-"""Items that can be claimed, the best first; CLAIM checks again, under the lock."""
-
-FREE_NEAR = f"""
-MATCH (p:AcePending) WHERE p.state = 'pending' AND p.free_at <= $now
-WITH p ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 100
-WITH p WHERE {_FIRST}
-RETURN {_CANDIDATE} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 10
-"""
-"""The same among the first hundred items only: nearly always enough, and much cheaper."""
-
-FREE_OF = f"""
-MATCH (p:AcePending {{user_id: $uid, state: 'pending'}}) WHERE p.free_at <= $now AND {_FIRST}
-RETURN {_CANDIDATE} LIMIT 1
-"""
-
-CLAIM = f"""
-MATCH (l:AceLock {{user_id: $uid}})
-SET l.seq = l.seq + 1
-WITH l
-MATCH (p:AcePending {{key: $key}})
-WHERE l.seq IS NOT NULL AND p.state = 'pending' AND p.free_at <= $now AND {_FIRST}
-SET p.lease = $lease, p.owner = $owner, p.free_at = $until, p.attempts = p.attempts + 1
-RETURN {ITEM}
-"""
+ITEM = statement("pending.ITEM")
+FREE = statement("pending.FREE")
+FREE_NEAR = statement("pending.FREE_NEAR")
+FREE_OF = statement("pending.FREE_OF")
+CLAIM = statement("pending.CLAIM")
 
 RENEW = "MATCH (p:AcePending {key: $key}) WHERE p.lease = $lease SET p.free_at = $until RETURN 1 AS done"
 
-RELEASE = """
-MATCH (p:AcePending {key: $key}) WHERE p.lease = $lease
-SET p.state = $state, p.error = $error, p.free_at = $until, p.attempts = $attempts, p.lease = null
-RETURN 1 AS done
-"""
-
-RETRY = """
-MATCH (p:AcePending {key: $key}) WHERE p.state = 'dead'
-SET p.state = 'pending', p.attempts = 0, p.free_at = $now, p.lease = null
-RETURN 1 AS done
-"""
+RELEASE = statement("pending.RELEASE")
+RETRY = statement("pending.RETRY")
 
 COMPLETE = "MATCH (p:AcePending {key: $key}) DETACH DELETE p RETURN 1 AS done"
 
-LIST = f"""
-MATCH (p:AcePending) WHERE ($uid IS NULL OR p.user_id = $uid) AND p.state IN $states
-RETURN {ITEM} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT $limit
-"""
+LIST = statement("pending.LIST")
 
 COUNT = "MATCH (p:AcePending) RETURN p.state AS state, count(*) AS items"
 
-NEWEST = """
-MATCH (t:AceTurn {user_id: $uid, turn_id: $turn_id})
-RETURN t.key AS key, t.record_json AS record_json ORDER BY t.seq DESC LIMIT 1
-"""
+NEWEST = statement("pending.NEWEST")
 
 _CONDITIONS: Mapping[str, LiteralString] = MappingProxyType(
     {
@@ -159,7 +103,10 @@ async def claim_next(
     else:
         candidates = await connection.rows(link, FREE_NEAR, now=now)
         candidates = candidates or await connection.rows(link, FREE, now=now)
-    for candidate in _rotated(candidates, request.lease):
+    # Rotate the best candidates by the lease token, so that not all workers try the same one first
+    best = [row for row in candidates if row["priority"] == candidates[0]["priority"]]
+    start = crc32(request.lease.encode()) % len(best) if best else 0
+    for candidate in [*best[start:], *best[:start], *candidates[len(best) :]]:
         rows = await connection.rows(
             link,
             CLAIM,
@@ -173,13 +120,6 @@ async def claim_next(
         if rows:
             return item_of(tuple(rows[0].values()))
     return None
-
-
-def _rotated(candidates: list[Row], lease: str) -> list[Row]:
-    """Rotate the best candidates by the lease token, so that not all workers try the same one first."""
-    best = [row for row in candidates if row["priority"] == candidates[0]["priority"]]
-    start = crc32(lease.encode()) % len(best) if best else 0
-    return [*best[start:], *best[:start], *candidates[len(best) :]]
 
 
 async def complete(run: Runner, learner: str, item: PendingItem) -> bool:

@@ -395,27 +395,23 @@ class Neo4jNamespace(CommittingNamespace):
                 seconds=self.connection.timeouts.write,
             )
             if result.due is not None:
-                await self._fold(request.learner, result.due)
+                # Fold after a commit. A failure does not affect the commit; a later one folds instead. Raises
+                # IncompleteState where the fold finds that a part of the state is missing
+                serialized = result.due
+                await off_loop(lambda: (serialized.base, serialized.stamps))  # no text is made under the lock
+
+                async def attempt(link: Neo4jLink) -> None:
+                    async with self.connection.transaction(link) as transaction:
+                        await fold(transaction, request.learner, serialized)
+
+                try:
+                    await self.connection.work(attempt, seconds=self.connection.timeouts.write)
+                except IncompleteState:
+                    raise
+                except StoreError as error:
+                    _log.warning("[ACE Memory] the effects of a memory were not folded: %s", error)
             slot.result = result.commit.snapshot
             return result.commit
-
-    async def _fold(self, learner: str, serialized: SerializedPlan) -> None:
-        """Fold after a commit. A failure does not affect the commit; a later one folds instead.
-
-        Raises IncompleteState where the fold finds that a part of the state is missing.
-        """
-        await off_loop(lambda: (serialized.base, serialized.stamps))  # no text is made under the lock
-
-        async def attempt(link: Neo4jLink) -> None:
-            async with self.connection.transaction(link) as transaction:
-                await fold(transaction, learner, serialized)
-
-        try:
-            await self.connection.work(attempt, seconds=self.connection.timeouts.write)
-        except IncompleteState:
-            raise
-        except StoreError as error:
-            _log.warning("[ACE Memory] the effects of a memory were not folded: %s", error)
 
 
 class Neo4jStore(Neo4jNamespace):

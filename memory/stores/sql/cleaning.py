@@ -63,7 +63,12 @@ async def clean_batch(tables: Tables, batch: Batch) -> Cleaned:
     async with tables.writing():
         head = (await lock(tables, batch.learner)).head
         if batch.place.part == "deltas":
-            done = await _delete_deltas(tables, batch, head.marks.base)
+            statement = (
+                "DELETE FROM ace_deltas WHERE user_id = :learner AND op_id IN "  # noqa: S608  constants
+                f"(SELECT op_id {_OLD_DELTAS} ORDER BY version, seq LIMIT :most)"
+            )
+            deleted = await tables.change(statement, _values(batch, head.marks.base))
+            done = Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
         else:
             old = await _old_turns(tables, batch, known)
             await _delete_or_empty(tables, batch, old)
@@ -125,15 +130,6 @@ async def _delete_or_empty(tables: Tables, batch: Batch, old: list[OldTurn]) -> 
             if turn.fate == "loses steps"
         ],
     )
-
-
-async def _delete_deltas(tables: Tables, batch: Batch, base: int) -> Cleaned:
-    statement = (
-        "DELETE FROM ace_deltas WHERE user_id = :learner AND op_id IN "  # noqa: S608  constants
-        f"(SELECT op_id {_OLD_DELTAS} ORDER BY version, seq LIMIT :most)"
-    )
-    deleted = await tables.change(statement, _values(batch, base))
-    return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
 
 
 async def read_sizes(tables: Tables) -> StoreSizes:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
+from ace_graph.base.errors import CommitContention
 from ace_graph.memory.commit import (
     Amend,
     Commit,
@@ -46,17 +49,15 @@ from ace_graph.memory.stores.sql.catalogue import (
     read_entry,
     read_sharing,
 )
-from ace_graph.memory.stores.sql.database import ALL, Row, Tables
+from ace_graph.memory.stores.sql.database import ALL, Database, Namespace, Row, Tables
 from ace_graph.memory.stores.sql.history import (
     amend_turn,
-    complete_item,
     read_history,
-    read_items,
     read_report,
     read_turns,
     unknown_turns,
-    write_pending,
 )
+from ace_graph.memory.stores.sql.pending import complete_item, read_items, write_pending
 from ace_graph.memory.stores.sql.state import (
     BASE_COLUMNS,
     HEAD_COLUMNS,
@@ -71,6 +72,48 @@ from ace_graph.memory.stores.sql.state import (
     write,
 )
 from ace_graph.memory.stores.whole import WholeMemory, WholeTouches, WholeTurn
+
+_ATTEMPTS = 5
+"""How often a commit is tried; where the lock is the whole database's, only the last may plan under it."""
+
+
+async def commit_once(
+    database: Database, namespace: Namespace, start: Snapshot, request: CommitRequest, began: float
+) -> Commit:
+    """Plan a commit before the lock is taken, from the newest snapshot that is known here, and write it.
+
+    Where another process was faster, or something stored must be looked up first, it is planned again:
+    under the lock of the learner's row, or, where a lock is the whole database's, away from it. Raises
+    CommitContention where each attempt met another writer.
+    """
+    looks_up = request.looks_up(start)
+    planned = None
+
+    async def plan(unknown: Collection[str] = ()) -> SerializedPlan:
+        nonlocal began
+        planning = time.monotonic()
+        made = await SerializedPlan.of(request, start, unknown)
+        began += time.monotonic() - planning
+        return made
+
+    if not looks_up:
+        planned = await plan()
+        if await database.written_at_once(namespace, request, planned):
+            return planned.plan.commit()
+    for attempt in range(_ATTEMPTS):
+        if not database.locks_rows and (attempt or looks_up):
+            found = await database.run(namespace, partial(read_start, request=request, known=start))
+            if isinstance(found, Commit):
+                return found
+            start, unknown = found
+            planned = await plan(unknown)
+        plans = database.locks_rows or attempt == _ATTEMPTS - 1
+        write = partial(write_commit, request=request, start=start, planned=planned, plans=plans)
+        # Time counts from when it began, so that all commits queued for a locked file fail together.
+        commit = await database.run(namespace, write, writes=True, began=began)
+        if commit is not None:
+            return commit
+    raise CommitContention("each attempt met another writer: make the same commit again")
 
 
 async def read_start(

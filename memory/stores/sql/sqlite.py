@@ -201,7 +201,22 @@ class SQLiteThread:
                 if self._make_folder:
                     self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _create_private(self._path)
-            self._connection = _connect(self._path, deadline)
+            path = self._path
+            connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+            try:
+                _set_busy_timeout(connection, deadline)
+                connection.execute("PRAGMA secure_delete = ON")  # overwrites deleted and replaced content
+                if path is not None:
+                    _use_wal(connection, deadline)
+                    _set_busy_timeout(connection, deadline)
+                result_of(make_schema(SQLiteTables(connection, "learners")))
+            except OtherSchema as error:
+                connection.close()
+                raise OtherSchema(f"{path}: {error}; {_OTHER_FILE}") from error
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
             self._file = _identity(self._path)
         return self._connection
 
@@ -210,24 +225,6 @@ class SQLiteThread:
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):  # a failed last checkpoint is repeated at the next start
                 connection.close()
-
-
-def _connect(path: Path | None, deadline: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
-    try:
-        _set_busy_timeout(connection, deadline)
-        connection.execute("PRAGMA secure_delete = ON")  # overwrites deleted and replaced content
-        if path is not None:
-            _use_wal(connection, deadline)
-            _set_busy_timeout(connection, deadline)
-        result_of(make_schema(SQLiteTables(connection, "learners")))
-    except OtherSchema as error:
-        connection.close()
-        raise OtherSchema(f"{path}: {error}; {_OTHER_FILE}") from error
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _set_busy_timeout(connection: sqlite3.Connection, deadline: float) -> None:

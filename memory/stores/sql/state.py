@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ace_graph.base.errors import IncompleteState
 from ace_graph.base.off_loop import off_loop
+from ace_graph.base.tables import named_texts
 from ace_graph.memory.catalogue import AttachedPlaybook, Loaded, WantedPlaybook
 from ace_graph.memory.sharing import Grant
 from ace_graph.memory.snapshot import Label, Snapshot, Version
@@ -115,78 +116,16 @@ def turn_row(learner: str, serialized: SerializedPlan, record: TurnRecord) -> di
 # Reading.
 
 
-# `start` is the known version where its effects lead on and are no longer than the base with those after it,
-# else NULL; `follows` says the same of the touches after the known access part. CROSS JOIN: SQLite keeps this
-# order.
-_STATES = """
-{name}_states AS MATERIALIZED (
-    SELECT w.place, w.clock AS known_clock, l.*,
-        CASE WHEN w.epoch = l.epoch AND w.n BETWEEN l.base_version AND l.version AND (
-            SELECT coalesce(sum(d.effect_bytes), 0) FROM ace_deltas d
-            WHERE d.user_id = l.user_id AND d.content_changed AND d.version > w.n
-        ) <= l.base_bytes + l.effects_bytes THEN w.n END AS start,
-        coalesce(w.epoch = l.epoch AND w.mark = coalesce((
-            SELECT t.parent FROM ace_touches t
-            WHERE t.user_id = l.user_id AND t.clock > w.clock ORDER BY t.clock LIMIT 1
-        ), l.access_mark), FALSE) AS follows
-    FROM {name}_wanted w CROSS JOIN ace_learners l WHERE l.user_id = w.key
-)
-"""
-_PARTS = """
-SELECT h.place, 'head' AS kind, h.version AS n, h.content_base AS checksum, h.epoch AS one, h.etag AS two,
-    h.access_json AS three, h.access_mark AS four,
-    CAST(h.major AS text) || '.' || CAST(h.minor AS text) AS five
-FROM {name}_states h
-UNION ALL
-SELECT h.place, 'base', b.version, b.checksum, b.etag, b.memory_json, NULL, NULL, NULL
-FROM {name}_states h CROSS JOIN ace_bases b
-WHERE b.user_id = h.user_id AND b.version = h.content_base AND h.start IS NULL
-UNION ALL
-SELECT h.place, 'effect', d.version, 0, d.parent, d.etag, d.effect_json, NULL, NULL
-FROM {name}_states h CROSS JOIN ace_deltas d
-WHERE d.user_id = h.user_id AND d.content_changed AND d.version > coalesce(h.start, h.content_base)
-UNION ALL
-SELECT h.place, 'stamps', 0, s.checksum, s.mark, s.stamps_json, NULL, NULL, NULL
-FROM {name}_states h CROSS JOIN ace_stamps s WHERE s.user_id = h.user_id AND NOT h.follows
-UNION ALL
-SELECT h.place, 'touch', t.clock, 0, t.parent, t.mark, t.touches_json, NULL, NULL
-FROM {name}_states h CROSS JOIN ace_touches t
-WHERE t.user_id = h.user_id AND t.clock > CASE WHEN h.follows THEN h.known_clock ELSE -1 END
-"""
-_OWN = """
-own_wanted AS (
-    SELECT -1 AS place, CAST(:key AS text) AS key, CAST(:epoch AS text) AS epoch, CAST(:n AS bigint) AS n,
-        CAST(:clock AS bigint) AS clock, CAST(:mark AS text) AS mark
-)
-"""
+_TEXTS = named_texts("ace_graph.memory.stores.sql", "state.sql")
+_STATES = _TEXTS["STATES"]
+_PARTS = _TEXTS["PARTS"]
+_OWN = _TEXTS["OWN"]
 _LOAD = f"WITH {_OWN}, {_STATES.format(name='own')} {_PARTS.format(name='own')}"
 
-# A playbook whose content is known is looked up, but not read.
-_ASKED = (
-    "({0}, CAST(:owner_{0} AS text), CAST(:name_{0} AS text), CAST(:epoch_{0} AS text), "
-    "CAST(:etag_{0} AS text))"
-)
-_NAMED = """
-asked (place, owner, name_key, epoch, etag) AS (VALUES {asked}), found AS MATERIALIZED (
-    SELECT w.place, c.playbook_id, c.name, s.epoch, s.version, s.etag, s.major, s.minor,
-        coalesce(w.epoch = s.epoch AND w.etag = s.etag, FALSE) AS known
-    FROM asked w CROSS JOIN ace_named_catalogue c CROSS JOIN ace_named_states s
-    WHERE c.owner = w.owner AND c.name_key = w.name_key AND s.user_id = c.playbook_id
-), named_wanted AS (
-    SELECT place, playbook_id AS key, CAST(NULL AS text) AS epoch, 0 AS n, -1 AS clock,
-        CAST(NULL AS text) AS mark
-    FROM found WHERE NOT known
-)
-"""
-_ENTRIES = """
-SELECT f.place, 'entry', f.version, 0, f.playbook_id, f.name, f.epoch, f.etag,
-    CAST(f.major AS text) || '.' || CAST(f.minor AS text) FROM found f
-"""
-_GRANTED = """
-SELECT f.place, 'grant', 0, 0, g.playbook_id, g.subject, g.relation, g.granted_by, g.at
-FROM found f CROSS JOIN ace_grants g
-WHERE f.place = {0} AND g.playbook_id = f.playbook_id AND g.subject = ANY(:subjects_{0})
-"""
+_ASKED = _TEXTS["ASKED"]
+_NAMED = _TEXTS["NAMED"]
+_ENTRIES = _TEXTS["ENTRIES"]
+_GRANTED = _TEXTS["GRANTED"]
 
 
 def _load_attached(places: int) -> str:
@@ -363,7 +302,20 @@ async def write(tables: Tables, learner: str, serialized: SerializedPlan, locked
     if folds.content:
         await _fold_content(tables, learner, serialized, head, folds)
     if folds.access:
-        await _fold_access(tables, learner, serialized, head)
+        # Store the stamps as they are after the commit, in place of the earlier ones and all touches
+        held = await tables.row("SELECT mark FROM ace_stamps WHERE user_id = ?", (learner,))
+        touches = await tables.rows(
+            "SELECT parent, mark, '' FROM ace_touches WHERE user_id = ? ORDER BY clock", (learner,)
+        )
+        mark = NO_STAMPS.mark if held is None else held[0]
+        check_touches(mark, (StoredTouches(*row) for row in touches), head.access_mark)
+        await tables.change(
+            f"INSERT INTO ace_stamps (user_id, {STAMPS_COLUMNS}) VALUES (?, ?, ?, ?) "  # noqa: S608  constants
+            "ON CONFLICT (user_id) DO UPDATE SET mark = excluded.mark, checksum = excluded.checksum, "
+            "stamps_json = excluded.stamps_json",
+            (learner, *serialized.stamps),
+        )
+        await tables.change("DELETE FROM ace_touches WHERE user_id = ?", (learner,))
     elif serialized.touched is not None:
         await tables.insert("ace_touches", touches_row(learner, serialized.touched))
     if serialized.record is not None:
@@ -426,23 +378,6 @@ async def put_base(tables: Tables, key: str, base: StoredBase) -> None:
         f"INSERT INTO ace_bases (user_id, {BASE_COLUMNS}) VALUES (?, ?, ?, ?, ?)",  # noqa: S608  constants
         (key, *base),
     )
-
-
-async def _fold_access(tables: Tables, learner: str, serialized: SerializedPlan, head: StateHead) -> None:
-    """Store the stamps as they are after the commit, in place of the earlier ones and all touches."""
-    held = await tables.row("SELECT mark FROM ace_stamps WHERE user_id = ?", (learner,))
-    touches = await tables.rows(
-        "SELECT parent, mark, '' FROM ace_touches WHERE user_id = ? ORDER BY clock", (learner,)
-    )
-    mark = NO_STAMPS.mark if held is None else held[0]
-    check_touches(mark, (StoredTouches(*row) for row in touches), head.access_mark)
-    await tables.change(
-        f"INSERT INTO ace_stamps (user_id, {STAMPS_COLUMNS}) VALUES (?, ?, ?, ?) "  # noqa: S608  constants
-        "ON CONFLICT (user_id) DO UPDATE SET mark = excluded.mark, checksum = excluded.checksum, "
-        "stamps_json = excluded.stamps_json",
-        (learner, *serialized.stamps),
-    )
-    await tables.change("DELETE FROM ace_touches WHERE user_id = ?", (learner,))
 
 
 async def drop_effects(tables: Tables, learner: str, base: int) -> None:

@@ -10,10 +10,8 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from functools import partial
 from typing import Self, TypeVar
 
-from ace_graph.base.errors import CommitContention
 from ace_graph.base.portal import portal
 from ace_graph.base.retention import Cutoffs
 from ace_graph.memory.catalogue import Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
@@ -43,17 +41,15 @@ from ace_graph.memory.stores.base import (
     random_token,
 )
 from ace_graph.memory.stores.cleaning import Batch
-from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace, SerializedPlan
+from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
 from ace_graph.memory.stores.records import summary_of
-from ace_graph.memory.stores.sql import catalogue, cleaning
-from ace_graph.memory.stores.sql import history as pending_items
+from ace_graph.memory.stores.sql import catalogue, cleaning, history, pending
 from ace_graph.memory.stores.sql.commit import (
+    commit_once,
     delete_all,
     put_whole,
     read_export,
-    read_start,
     read_whole,
-    write_commit,
 )
 from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Row, Tables
 from ace_graph.memory.stores.sql.history import (
@@ -71,9 +67,6 @@ from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
 T = TypeVar("T")
-
-_ATTEMPTS = 5
-"""How often a commit is tried; where the lock is the whole database's, only the last may plan under it."""
 
 
 class SQLNamespace(CommittingNamespace):
@@ -99,16 +92,14 @@ class SQLNamespace(CommittingNamespace):
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
         """Change a turn's record; see `KeyedStore.amend`."""
         learner = checked_learner_id(learner_id)
-        return await self._locked(learner, lambda work: pending_items.amend_turn(work, learner, amend))
+        return await self._locked(learner, lambda work: history.amend_turn(work, learner, amend))
 
     async def find_turns(
         self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
     ) -> tuple[TurnRecord, ...]:
         """Return the turns that match; see `KeyedStore.find_turns`."""
         learner, most, start = checked_learner_id(learner_id), max(0, limit), max(0, skip)
-        return await self._statement(
-            lambda tables: pending_items.find_turns(tables, learner, wanted, most, start)
-        )
+        return await self._statement(lambda tables: history.find_turns(tables, learner, wanted, most, start))
 
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
@@ -116,7 +107,7 @@ class SQLNamespace(CommittingNamespace):
         """Lease the next item; see `KeyedStore.claim`."""
         token = self._new_token()
         return await self._write(
-            lambda tables: pending_items.claim_next(tables, owner, now, seconds, learner_id, token)
+            lambda tables: pending.claim_next(tables, owner, now, seconds, learner_id, token)
         )
 
     async def renew(self, item: PendingItem, until: datetime) -> bool:
@@ -150,7 +141,7 @@ class SQLNamespace(CommittingNamespace):
     ) -> tuple[PendingItem, ...]:
         """Return the items in order; see `KeyedStore.list_pending`."""
         return await self._statement(
-            lambda tables: pending_items.read_items(tables, learner_id, dead, max(0, limit))
+            lambda tables: pending.read_items(tables, learner_id, dead, max(0, limit))
         )
 
     async def count_pending(self) -> PendingCounts:
@@ -330,39 +321,7 @@ class SQLNamespace(CommittingNamespace):
             return commit
 
     async def _commit_from(self, start: Snapshot, request: CommitRequest, began: float) -> Commit:
-        """Plan a commit before the lock is taken, from the newest snapshot that is known here, and write it.
-
-        Where another process was faster, or something stored must be looked up first, it is planned again:
-        under the lock of the learner's row, or, where a lock is the whole database's, away from it.
-        """
-        database, looks_up = self.database, request.looks_up(start)
-        planned = None
-
-        async def plan(unknown: Collection[str] = ()) -> SerializedPlan:
-            nonlocal began
-            planning = time.monotonic()
-            made = await SerializedPlan.of(request, start, unknown)
-            began += time.monotonic() - planning
-            return made
-
-        if not looks_up:
-            planned = await plan()
-            if await database.written_at_once(self._namespace, request, planned):
-                return planned.plan.commit()
-        for attempt in range(_ATTEMPTS):
-            if not database.locks_rows and (attempt or looks_up):
-                found = await database.run(self._namespace, partial(read_start, request=request, known=start))
-                if isinstance(found, Commit):
-                    return found
-                start, unknown = found
-                planned = await plan(unknown)
-            plans = database.locks_rows or attempt == _ATTEMPTS - 1
-            write = partial(write_commit, request=request, start=start, planned=planned, plans=plans)
-            # Time counts from when it began, so that all commits queued for a locked file fail together.
-            commit = await database.run(self._namespace, write, writes=True, began=began)
-            if commit is not None:
-                return commit
-        raise CommitContention("each attempt met another writer: make the same commit again")
+        return await commit_once(self.database, self._namespace, start, request, began)
 
 
 class SQLStore(SQLNamespace):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ace_graph.learning.statements.explicit import read_statements
-from ace_graph.learning.statements.statement import SensitiveFacts
-from ace_graph.memory.delta.operations import Operation
-from ace_graph.memory.playbook import Playbook
+from ace_graph.learning.statements import SensitiveFacts, read_statements
+from ace_graph.memory import Playbook
+from ace_graph.memory.delta import Operation
 
 
 def explicit_operations(

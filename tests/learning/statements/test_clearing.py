@@ -6,11 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from ace_graph.learning.feedback import JudgedExchange
-from ace_graph.learning.statements.reading import asks_to_clear, clearing_of
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.snapshot import Access, Snapshot
-from ace_graph.memory.turn import RecentTurn, answer_hash
+from ace_graph.learning import JudgedExchange
+from ace_graph.learning.statements import asks_to_clear, clearing_of
+from ace_graph.memory import Access, Playbook, RecentTurn, Snapshot, answer_hash
 
 
 @pytest.mark.parametrize(

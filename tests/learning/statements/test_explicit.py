@@ -6,13 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ace_graph.learning.statements.explicit import read_statements
-from ace_graph.memory.delta.effect import apply
-from ace_graph.memory.delta.operations import Add, Delta, Remove
+from ace_graph.learning.statements import read_statements
+from ace_graph.memory import Playbook, Policy, Snapshot
+from ace_graph.memory.delta import Add, Delta, Remove, apply
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
 from tests.learning.statements.operations import explicit_operations
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import pytest
 
-from ace_graph.learning.reflection import LearnerFact
-from ace_graph.learning.statements.model_facts import fact_of, learner_facts
-from ace_graph.learning.statements.statement import SensitiveFacts
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.playbook import Playbook
+from ace_graph.learning import LearnerFact
+from ace_graph.learning.statements import SensitiveFacts, fact_of, learner_facts
+from ace_graph.memory import Playbook
+from ace_graph.memory.delta import Add
 from tests.learning.statements.operations import explicit_operations
 
 NOTHING = frozenset[str]()

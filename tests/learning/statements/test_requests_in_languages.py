@@ -8,14 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.learning.statements.forms import is_yes
-from ace_graph.memory.delta.effect import apply
-from ace_graph.memory.delta.operations import Delta
+from ace_graph.learning.statements import is_yes
+from ace_graph.memory import Playbook, Policy, Snapshot
+from ace_graph.memory.delta import Delta, apply
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.languages.tables import languages
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.languages import languages
 from tests.learning.statements.operations import explicit_operations
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.learning.feedback import read_feedback
-from ace_graph.learning.statements.sentences import MASK, READ_CHARS, sentences
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.playbook import Playbook
+from ace_graph.learning import read_feedback
+from ace_graph.learning.statements import MASK, READ_CHARS
+from ace_graph.learning.statements.sentences import sentences
+from ace_graph.memory import Playbook
+from ace_graph.memory.delta import Add
 from tests.learning.statements.operations import explicit_operations
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.learning.reflector import FinishedTurn
-from ace_graph.learning.statements.statement import SensitiveFacts
-from ace_graph.learning.statements.turn_source import from_turn, source_text
-from ace_graph.memory.delta.operations import Add, Touch
+from ace_graph.learning import FinishedTurn
+from ace_graph.learning.statements import SensitiveFacts, from_turn, source_text
+from ace_graph.memory.delta import Add, Touch
 
 PIZZA = "How do I split a pizza among six friends?"
 

@@ -13,10 +13,10 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.agent.offline_tutor.tutor import OfflineTutor
-from ace_graph.agent.state import ACEInput
-from ace_graph.base.settings import Settings
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.agent import ACEInput
+from ace_graph.agent.offline_tutor import OfflineTutor
+from ace_graph.base import Settings
+from ace_graph.memory.stores.sql import SQLiteStore
 
 Language = Literal["en", "de", "fr", "es"]
 
@@ -415,6 +415,9 @@ WHAT_WAS_MEANT_REPLACES_WHAT_WAS_SAID = [
         "sorry, I meant Mara, and I live in Rome",
         memory=("My name is Mara", "I live in Rome"),
     ),
+    en("My name is Mia", "No, it's Mara", memory=("My name is Mara",)),
+    en("I live in Oslo", "no, it is Bergen", memory=("I live in Bergen",)),
+    de("Ich heiße Mia", "Nein, es ist Mara", memory=("Ich heiße Mara",)),
     en("I live in Oslo", "Sorry, I meant Bergen", memory=("I live in Bergen",)),
     de(
         "Ich heiße Mia",
@@ -437,6 +440,7 @@ WHAT_WAS_MEANT_REPLACES_WHAT_WAS_SAID = [
     *unchanged(
         en, "My name is Mia", "I meant 5", "I meant the other one", "I meant Fractions", "I meant Tuesday"
     ),
+    *unchanged(en, "My name is Mia", "No, it's 5", "No, it's wrong", "No, it is Tuesday", "It's Mara"),
     *unchanged(en, "My name is Mia", "I meant it", "I meant to say thanks", "I meant Mara's book"),
     *unchanged(en, "I live in Oslo with my cats", "I meant Rome"),
     *unchanged(en, "I like cats", "I meant Dogs", "I meant Mara"),

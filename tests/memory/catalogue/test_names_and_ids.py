@@ -8,12 +8,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import InvalidPlaybook
-from ace_graph.memory.catalogue import PlaybookRef, checked_name, name_key
-from ace_graph.memory.foreign import as_foreign, foreign_prefix, is_foreign, read_only_bullets, source_of
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.snapshot import Label
-from ace_graph.memory.usage import playbook_of
+from ace_graph.base import InvalidPlaybook
+from ace_graph.memory import (
+    Label,
+    Playbook,
+    PlaybookRef,
+    as_foreign,
+    checked_name,
+    foreign_prefix,
+    is_foreign,
+    name_key,
+    playbook_of,
+    read_only_bullets,
+    source_of,
+)
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=40)
 (BULLET,) = Playbook().add_bullet("lessons", "Draw a bar")[0].bullets()

@@ -7,12 +7,17 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.serialization import dump_access, load_access
-from ace_graph.memory.snapshot import Access, touch
-from ace_graph.memory.turn import TurnRecord
-from ace_graph.memory.usage import PlaybookUsage, playbook_of
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.memory import (
+    Access,
+    PlaybookUsage,
+    TurnRecord,
+    Verdict,
+    dump_access,
+    load_access,
+    playbook_of,
+    touch,
+)
+from ace_graph.testing.conformance import NOON
 
 VERDICTS = st.sampled_from(("success", "failure", "partial", "unknown"))
 NAMES = {"gen-00001": "default", "base:1f8e": "base", "ada/api_client:gen-00001": "ada/api_client"}

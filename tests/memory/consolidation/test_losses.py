@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.similarity.losses import items_of, losses
+from ace_graph.memory.similarity import items_of
+from ace_graph.memory.similarity.losses import losses
 
 SOURCE = 'On 429 from /v2/users wait 5 seconds, allow 3 retries, and never call `get_user()` "too early"'
 

@@ -10,25 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import UsageError
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import touched
-from ace_graph.memory.consolidation import (
+from ace_graph.base import UsageError
+from ace_graph.memory import (
+    Bullet,
     ConsolidationPlan,
     Figures,
     Options,
     Outlook,
+    Playbook,
+    Policy,
     Question,
+    Snapshot,
+    dump_playbook,
     make_plan,
     similar_groups,
+    touched,
 )
-from ace_graph.memory.delta.effect import apply
-from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.delta import Delta, apply
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.serialization import dump_playbook
-from ace_graph.memory.snapshot import Snapshot
 from tests.memory.delta.generated_deltas import bullets as generated
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from ace_graph.memory import Playbook
-from ace_graph.memory.consolidation import Question, questions_of
-from ace_graph.memory.delta.operations import Merge
-from ace_graph.memory.turn import TurnRecord
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.memory import Playbook, Question, TurnRecord, questions_of
+from ace_graph.memory.delta import Merge
+from ace_graph.testing.conformance import NOON
 from tests.memory.store_scenario import Life, bullet
 
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.commit import CommitPlan, Pending, plan
-from ace_graph.memory.consolidation import (
+from ace_graph.memory import (
+    Access,
+    CommitPlan,
+    ConsolidationNote,
     ConsolidationWork,
+    Pending,
+    Playbook,
+    Policy,
+    Snapshot,
+    Version,
     ended_run,
     is_run,
+    plan,
     read_consolidation,
     with_schedule,
 )
-from ace_graph.memory.delta.operations import Add, Merge, Operation, Pin, Touch
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Access, ConsolidationNote, Snapshot, Version
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing.conformance.writing import adding, rewriting
+from ace_graph.memory.delta import Add, Merge, Operation, Pin, Touch
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing.conformance import adding, rewriting
 from tests.memory.store_scenario import bullet
 
 ABOVE_TWO = Policy(consolidate_above=2)

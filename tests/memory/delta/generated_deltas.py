@@ -9,8 +9,8 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from ace_graph.memory.bullet import Bullet, content_hash
-from ace_graph.memory.delta.operations import (
+from ace_graph.memory import Bullet, content_hash
+from ace_graph.memory.delta import (
     Add,
     Consolidate,
     Delta,
@@ -32,7 +32,7 @@ from ace_graph.memory.delta.operations import (
     Unpin,
     Update,
 )
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.testing.conformance import NOON
 
 __all__ = ["BULLET_IDS", "TURNS", "bullets", "deltas", "judgements", "operations", "silent_operations"]
 

@@ -14,13 +14,13 @@ from hashlib import sha256
 from pathlib import Path
 from random import Random
 
-from ace_graph.memory.bullet import Bullet, content_hash
-from ace_graph.memory.delta.effect import Effect
-from ace_graph.memory.delta.operations import (
+from ace_graph.memory import Bullet, Policy, content_hash, dump_access, dump_effect, dump_playbook
+from ace_graph.memory.delta import (
     Add,
     Analyze,
     Consolidate,
     Distinguish,
+    Effect,
     Judge,
     Merge,
     Operation,
@@ -38,8 +38,6 @@ from ace_graph.memory.delta.operations import (
     Unpin,
     Update,
 )
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.serialization import dump_access, dump_effect, dump_playbook
 from tests.memory.similarity.near_duplicates import SAME
 from tests.memory.similarity.other_claims import APART
 from tests.memory.store_scenario import Life

@@ -7,18 +7,9 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS
-from ace_graph.memory.delta.effect import Effect
-from ace_graph.memory.delta.operations import (
-    Add,
-    Remove,
-    Supersede,
-    Tag,
-    Touch,
-    Update,
-)
-from ace_graph.memory.policy import Policy
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.memory import MAX_CONTENT_CHARS, Policy
+from ace_graph.memory.delta import Add, Effect, Remove, Supersede, Tag, Touch, Update
+from ace_graph.testing.conformance import NOON
 from tests.memory.store_scenario import Life, bullet
 
 

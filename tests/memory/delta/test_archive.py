@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from ace_graph.memory.bullet import content_hash
-from ace_graph.memory.delta.effect import Archived
-from ace_graph.memory.delta.operations import Add, Judge, Merge, Restore, Tag, Touch
-from ace_graph.memory.policy import Policy
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.memory import Policy, content_hash
+from ace_graph.memory.delta import Add, Archived, Judge, Merge, Restore, Tag, Touch
+from ace_graph.testing.conformance import NOON
 from tests.memory.store_scenario import Life, bullet
 
 ONE = "gen-00001"

@@ -8,11 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.memory import Access, Bullet, Playbook, Policy, Snapshot, apply, resolve
-from ace_graph.memory.decay import decay_score
-from ace_graph.memory.delta.archive import PLAYBOOK_FULL
-from ace_graph.memory.delta.operations import Add, Delta, Operation, Tag
-from ace_graph.memory.policy import DecayRates
+from ace_graph.memory import (
+    Access,
+    Bullet,
+    DecayRates,
+    Playbook,
+    Policy,
+    Snapshot,
+    apply,
+    decay_score,
+    resolve,
+)
+from ace_graph.memory.delta import PLAYBOOK_FULL, Add, Delta, Operation, Tag
 from tests.memory.counted_calls import calls_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from ace_graph.memory.delta.effect import Archived
-from ace_graph.memory.delta.operations import (
+from ace_graph.memory import Policy
+from ace_graph.memory.delta import (
     Add,
+    Archived,
     Judge,
     Merge,
     Operation,
@@ -25,8 +26,7 @@ from ace_graph.memory.delta.operations import (
     Unpin,
     Update,
 )
-from ace_graph.memory.policy import Policy
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.testing.conformance import NOON
 from tests.memory.store_scenario import Life, bullet
 
 

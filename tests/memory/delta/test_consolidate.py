@@ -9,14 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import History, HistoryEntry, touched
-from ace_graph.memory.delta.effect import Effect, apply
-from ace_graph.memory.delta.operations import (
+from ace_graph.memory import (
+    Bullet,
+    History,
+    HistoryEntry,
+    Playbook,
+    Policy,
+    Snapshot,
+    Version,
+    dump_effect,
+    dump_playbook,
+    load_effect,
+    load_playbook,
+    touched,
+)
+from ace_graph.memory.delta import (
     Add,
     Consolidate,
     Delta,
     Distinguish,
+    Effect,
     Judge,
     Operation,
     Pin,
@@ -30,14 +42,11 @@ from ace_graph.memory.delta.operations import (
     Supersede,
     Touch,
     Update,
+    apply,
+    undo_of,
 )
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.delta.rollback import undo_of
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.serialization import dump_effect, dump_playbook, load_effect, load_playbook
-from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.testing.conformance.writing import rewriting
+from ace_graph.testing.conformance import rewriting
 from tests.memory.delta.generated_deltas import deltas
 
 A, B, C = "gen-00001", "gen-00002", "gen-00003"

@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.add_or_merge import contests, repeats, shared_subject
-from ace_graph.memory.delta.effect import Archived
-from ace_graph.memory.delta.operations import Add, Judge, Pin, Quarantine, Restore
+from ace_graph.memory import Bullet
+from ace_graph.memory.delta import (
+    Add,
+    Archived,
+    Judge,
+    Pin,
+    Quarantine,
+    Restore,
+    contests,
+    repeats,
+    shared_subject,
+)
 from tests.memory.store_scenario import Life
 
 OLD = "When rounding invoice totals, round half up"

@@ -8,14 +8,11 @@ from types import FrameType
 
 import pytest
 
+from ace_graph.base import CopyOnWrite
 from ace_graph.base import copy_on_write as copies
-from ace_graph.base.copy_on_write import CopyOnWrite
-from ace_graph.memory import Playbook, Policy, Snapshot
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import plan
-from ace_graph.memory.delta.operations import Delta, Judge, Merge, Operation, Remove, Tag, Touch, Update
-from ace_graph.memory.stores.base import random_token
-from ace_graph.memory.stores.commit_queue import SerializedPlan
+from ace_graph.memory import Bullet, Playbook, Policy, Snapshot, plan
+from ace_graph.memory.delta import Delta, Judge, Merge, Operation, Remove, Tag, Touch, Update
+from ace_graph.memory.stores import SerializedPlan, random_token
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROOMY = Policy(max_bullets=10_000)

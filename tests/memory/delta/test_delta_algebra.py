@@ -9,25 +9,27 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import touched
-from ace_graph.memory.delta.effect import Effect, apply
-from ace_graph.memory.delta.operations import Add, Delta, Judge, Tag
-from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.evidence import EVIDENCE_SOURCES, EvidenceSource, Verdict, tag_of
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.search.index import Index
-from ace_graph.memory.serialization import (
+from ace_graph.memory import (
+    EVIDENCE_SOURCES,
+    Bullet,
+    EvidenceSource,
+    Playbook,
+    Policy,
+    Snapshot,
+    Verdict,
     dump_access,
     dump_effect,
     dump_playbook,
     load_access,
     load_effect,
     load_playbook,
+    tag_of,
+    touched,
 )
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.testing.conformance.writing import NOON, rewriting
+from ace_graph.memory.delta import Add, Delta, Effect, Judge, Tag, apply
+from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.search import Index
+from ace_graph.testing.conformance import NOON, rewriting
 from tests.memory.delta.generated_deltas import BULLET_IDS, TURNS, deltas, judgements, silent_operations
 from tests.memory.store_scenario import bullet
 

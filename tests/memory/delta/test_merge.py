@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ace_graph.memory.delta.operations import Merge
+from ace_graph.memory.delta import Merge
 from tests.memory.store_scenario import Life, bullet
 
 BOTH = ("gen-00001", "gen-00002")

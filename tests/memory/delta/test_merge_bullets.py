@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory import Bullet
-from ace_graph.memory.bullet import MAX_KEYWORDS, Stated
-from ace_graph.memory.delta.merge import choose_survivor, merge, with_keywords_of
-from ace_graph.memory.search.index import Index
+from ace_graph.memory import MAX_KEYWORDS, Bullet, Stated
+from ace_graph.memory.delta import choose_survivor, with_keywords_of
+from ace_graph.memory.delta.merge import merge
+from ace_graph.memory.search import Index
 
 OLD = datetime(2025, 1, 1, tzinfo=UTC)
 NEW = datetime(2025, 2, 1, tzinfo=UTC)

@@ -6,14 +6,10 @@ from random import Random
 
 import pytest
 
-from ace_graph.memory.commit import touched
-from ace_graph.memory.delta.effect import Effect, apply
-from ace_graph.memory.delta.operations import Add, Delta, Operation
+from ace_graph.memory import Playbook, Policy, Snapshot, touched
+from ace_graph.memory.delta import Add, Delta, Effect, Operation, apply
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.testing.conformance import NOON
 from tests.memory.delta.recorded import random_operation
 from tests.memory.store_scenario import Life
 

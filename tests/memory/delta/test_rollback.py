@@ -9,12 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import ChangeRefused, HistoryTooShort
-from ace_graph.memory.commit import History, HistoryEntry, touched
-from ace_graph.memory.delta.effect import Effect, apply
-from ace_graph.memory.delta.operations import (
+from ace_graph.base import ChangeRefused, HistoryTooShort
+from ace_graph.memory import (
+    History,
+    HistoryEntry,
+    Playbook,
+    Policy,
+    Snapshot,
+    Version,
+    dump_effect,
+    dump_playbook,
+    load_effect,
+    touched,
+)
+from ace_graph.memory.delta import (
     Add,
     Delta,
+    Effect,
     Judge,
     Merge,
     Operation,
@@ -26,14 +37,13 @@ from ace_graph.memory.delta.operations import (
     Supersede,
     Touch,
     Update,
+    apply,
+    archived,
+    restore_of,
+    rollback_to,
 )
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.delta.rollback import archived, restore_of, rollback_to
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.serialization import dump_effect, dump_playbook, load_effect
-from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.testing.conformance.writing import rewriting
+from ace_graph.testing.conformance import rewriting
 from tests.memory.delta.generated_deltas import BULLET_IDS, deltas
 
 

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from ace_graph.memory.delta.operations import (
-    Add,
-    Consolidate,
-    Merge,
-    Remove,
-    Rescreen,
-    Source,
-    Tag,
-    Update,
-)
+from ace_graph.memory import dump_effect, dump_playbook
+from ace_graph.memory.delta import Add, Consolidate, Merge, Remove, Rescreen, Source, Tag, Update
 from ace_graph.memory.screening.screen import screen
-from ace_graph.memory.search.source_words import MAX_SOURCE_WORDS
-from ace_graph.memory.serialization import dump_effect, dump_playbook
+from ace_graph.memory.search import MAX_SOURCE_WORDS
 from tests.memory.counted_calls import calls_of
 from tests.memory.store_scenario import Life, bullet
 

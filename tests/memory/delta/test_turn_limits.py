@@ -7,14 +7,10 @@ from typing import Any
 
 import pytest
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.effect import Report
-from ace_graph.memory.delta.operations import Delta, Merge, Operation, Remove, Update
+from ace_graph.memory import Bullet, Playbook, Policy, Snapshot
+from ace_graph.memory.delta import Delta, Merge, Operation, Remove, Report, Update
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.testing.conformance import NOON
 from tests.memory.store_scenario import bullet
 
 BAR = "Draw a bar for every fraction"

@@ -6,22 +6,10 @@ from typing import Any
 
 import pytest
 
-from ace_graph.memory.delta.operations import (
-    Add,
-    Delta,
-    Judge,
-    Merge,
-    Reflect,
-    Remove,
-    Reset,
-    Tag,
-    Touch,
-)
+from ace_graph.memory import Access, BaseVotes, Playbook, Policy, RecentInsight, Snapshot
+from ace_graph.memory.delta import Add, Delta, Judge, Merge, Reflect, Remove, Reset, Tag, Touch
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.playbook import BaseVotes, Playbook, RecentInsight
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Access, Snapshot
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.testing.conformance import NOON
 from tests.memory.store_scenario import Life, bullet
 
 

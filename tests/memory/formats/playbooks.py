@@ -7,15 +7,10 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
-from ace_graph.memory.bullet import Bullet, Stated
-from ace_graph.memory.delta.effect import apply
-from ace_graph.memory.delta.operations import Add, Delta
+from ace_graph.memory import Bullet, Playbook, Policy, Snapshot, Stated, mint_id
+from ace_graph.memory.delta import Add, Delta, apply
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.formats.markdown import public_lessons
-from ace_graph.memory.formats.registry import format_named, read_bullets
-from ace_graph.memory.playbook import Playbook, mint_id
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.formats import format_named, public_lessons, read_bullets
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FORGED = [

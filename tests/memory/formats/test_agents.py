@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import FormatError
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.markdown import AgentsFormat, with_section
-from ace_graph.memory.formats.registry import read_bullets
-from ace_graph.memory.playbook import Playbook
+from ace_graph.base import FormatError
+from ace_graph.memory import Bullet, Playbook
+from ace_graph.memory.formats import AgentsFormat, read_bullets, with_section
 from tests.memory.formats.playbooks import playbooks
 
 LESSONS = Playbook.of([Bullet(id="les-00001", section="tests", content="Run them first", helpful=2)])

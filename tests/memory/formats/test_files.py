@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.base.errors import FormatError
-from ace_graph.memory.formats.registry import MAX_BYTES, read_bullets, read_stream, read_text
+from ace_graph.base import FormatError
+from ace_graph.memory.formats import MAX_BYTES, read_bullets, read_stream, read_text
 
 
 class _Endless(io.BytesIO):

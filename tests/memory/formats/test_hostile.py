@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from ace_graph.base.errors import FormatError
-from ace_graph.memory.formats.reading import MAX_BULLETS
-from ace_graph.memory.formats.registry import FORMATS, read_bullets
+from ace_graph.base import FormatError
+from ace_graph.memory.formats import FORMATS, MAX_BULLETS, read_bullets
 from tests.memory.formats.playbooks import imported
 
 ALL = [each.name for each in FORMATS]

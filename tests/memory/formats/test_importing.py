@@ -6,12 +6,11 @@ import json
 
 from hypothesis import given
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.effect import Rejection, apply
-from ace_graph.memory.delta.operations import Add, Delta
+from ace_graph.memory import Bullet, Playbook, Policy, Snapshot
+from ace_graph.memory.delta import Add, Delta, Rejection, apply
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.formats.reading import Reading
-from ace_graph.memory.formats.registry import (
+from ace_graph.memory.formats import (
+    Reading,
     as_playbook,
     batches,
     format_named,
@@ -19,9 +18,6 @@ from ace_graph.memory.formats.registry import (
     read_bullets,
     read_playbook,
 )
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
 from tests.memory.formats.playbooks import NOW, added, imported, playbooks, without_turns
 
 

@@ -7,10 +7,9 @@ from typing import get_args
 
 import pytest
 
-from ace_graph.base.errors import FormatError, NewerFormat
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.registry import FORMATS, FormatName, format_named, read_bullets, read_playbook
-from ace_graph.memory.playbook import Playbook
+from ace_graph.base import FormatError, NewerFormat
+from ace_graph.memory import Bullet, Playbook
+from ace_graph.memory.formats import FORMATS, FormatName, format_named, read_bullets, read_playbook
 
 
 def test_the_output_of_show_and_a_bare_list_are_read_too() -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from ace_graph.base.errors import FormatError, NewerFormat
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.registry import format_named, read_bullets
-from ace_graph.memory.playbook import Playbook
+from ace_graph.base import FormatError, NewerFormat
+from ace_graph.memory import Bullet, Playbook
+from ace_graph.memory.formats import format_named, read_bullets
 from tests.memory.formats.playbooks import imported
 
 Json = dict[str, Any]  # Any: a skillbook, whose shape the tests know

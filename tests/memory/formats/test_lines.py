@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.base.errors import FormatError
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.lines import AceFormat
-from ace_graph.memory.formats.registry import format_named, read_bullets
-from ace_graph.memory.playbook import Playbook
+from ace_graph.base import FormatError
+from ace_graph.memory import Bullet, Playbook
+from ace_graph.memory.formats import AceFormat, format_named, read_bullets
 
 ACE = """## STRATEGIES & INSIGHTS
 [sai-00001] helpful=5 harmful=0 :: Ask for the unit first

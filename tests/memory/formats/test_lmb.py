@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from ace_graph.base.errors import FormatError
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.reading import Document
-from ace_graph.memory.formats.registry import detected, format_named, read_bullets
-from ace_graph.memory.playbook import Playbook
+from ace_graph.base import FormatError
+from ace_graph.memory import Bullet, Playbook
+from ace_graph.memory.formats import Document, detected, format_named, read_bullets
 from tests.memory.formats.playbooks import imported
 
 Json = dict[str, Any]  # Any: a payload, whose shape the tests know

@@ -10,22 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.delta.effect import apply
-from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory import Playbook, Policy, Snapshot
+from ace_graph.memory.delta import Delta, apply
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.formats.markdown import public_lessons
-from ace_graph.memory.formats.reading import Document
-from ace_graph.memory.formats.registry import (
+from ace_graph.memory.formats import (
     FORMATS,
+    Document,
     as_playbook,
     detected,
     format_named,
+    public_lessons,
     read_bullets,
     read_text,
 )
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
 from tests.memory.formats.playbooks import NOW
 
 FILES = {

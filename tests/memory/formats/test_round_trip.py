@@ -7,11 +7,8 @@ import json
 import pytest
 from hypothesis import assume, given
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.reading import Document
-from ace_graph.memory.formats.registry import FORMATS, detected, format_named
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.serialization import load_playbook
+from ace_graph.memory import Bullet, Playbook, load_playbook
+from ace_graph.memory.formats import FORMATS, Document, detected, format_named
 from tests.memory.formats.playbooks import held_by, only_active, playbooks, without_turns, written_and_read
 
 ALL = [each.name for each in FORMATS]

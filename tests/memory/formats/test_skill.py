@@ -7,11 +7,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import FormatError
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.registry import read_bullets, read_playbook
-from ace_graph.memory.formats.skill import SkillFormat, as_skill_name
-from ace_graph.memory.playbook import Playbook
+from ace_graph.base import FormatError
+from ace_graph.memory import Bullet, Playbook
+from ace_graph.memory.formats import SkillFormat, as_skill_name, read_bullets, read_playbook
 
 HEAD = "---\nname: pdf-forms\ndescription: Fills forms. Use it for PDF files.\n---\n"
 FOREIGN = (

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.base.errors import FormatError
-from ace_graph.memory.formats.registry import read_text
-from ace_graph.memory.formats.skill import MAX_ENTRIES, checked_skill_folder
+from ace_graph.base import FormatError
+from ace_graph.memory.formats import MAX_ENTRIES, checked_skill_folder, read_text
 
 SKILL = "---\nname: pdf\ndescription: Forms.\n---\n- Read the fields\n"
 

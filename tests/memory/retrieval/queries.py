@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ace_graph.memory import Access, Bullet, Playbook, Policy
-from ace_graph.memory.retrieval.retrieve import Retrieval, retrieve
+from ace_graph.memory.retrieval import Retrieval
+from ace_graph.memory.retrieval.retrieve import retrieve
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 THEN = NOW - timedelta(days=30)

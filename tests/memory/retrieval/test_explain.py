@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.memory import Access, Bullet, Playbook, Policy
-from ace_graph.memory.retrieval import explain
-from ace_graph.memory.retrieval.explain import (
+from ace_graph.memory import Access, Bullet, Playbook, Policy, QuestionTerms, after_questions, asked_terms
+from ace_graph.memory.retrieval import (
     BelowCutoff,
     GateShut,
     NoRoom,
@@ -22,10 +21,10 @@ from ace_graph.memory.retrieval.explain import (
     RivalKept,
     Superseded,
     as_json,
+    explain,
     in_words,
     is_shown,
 )
-from ace_graph.memory.use_stamps import QuestionTerms, after_questions, asked_terms
 from tests.memory.retrieval.queries import ADD, NOW, THEN, ask, bullet, core, ids
 from tests.memory.retrieval.test_retrieval_laws import CONTENTS
 

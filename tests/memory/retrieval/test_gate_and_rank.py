@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from ace_graph.memory import Access, Bullet
-from ace_graph.memory.retrieval.retrieve import Retrieval
-from ace_graph.memory.use_stamps import QuestionTerms, after_questions, asked_terms
+from ace_graph.memory import Access, Bullet, QuestionTerms, after_questions, asked_terms
+from ace_graph.memory.retrieval import Retrieval
 from tests.memory.retrieval.queries import THEN, ask, bullet, ids
 
 THINGS, PLACES = ("rake", "spade", "hose", "ladder"), ("shed", "cellar", "garage")

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ace_graph.memory import Bullet
-from ace_graph.memory.retrieval.retrieve import FRAME_TOKENS
-from ace_graph.memory.search.tokenize import estimate_tokens
+from ace_graph.memory.retrieval import FRAME_TOKENS
+from ace_graph.memory.search import estimate_tokens
 from tests.memory.retrieval.queries import NOW, THEN, ask, bullet
 
 WORDS = "add fractions with different denominators pictures 1/2 not 3 file read < 分数 common"

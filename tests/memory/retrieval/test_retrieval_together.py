@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ace_graph.memory import Playbook
-from ace_graph.memory.playbook import BaseVotes
+from ace_graph.memory import BaseVotes, Playbook
 from tests.memory.retrieval.queries import ADD, LCD, NOW, THEN, ask, bullet, core, ids
 
 

@@ -6,12 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from ace_graph.memory import Access, DecayRates, Playbook, Policy
-from ace_graph.memory.decay import decay_score
-from ace_graph.memory.retrieval.query import parse_question
-from ace_graph.memory.retrieval.relevance import relevant
-from ace_graph.memory.retrieval.retrieve import Retrieval
-from ace_graph.memory.use_stamps import QuestionTerms
+from ace_graph.memory import Access, DecayRates, Playbook, Policy, QuestionTerms, decay_score
+from ace_graph.memory.retrieval import Retrieval, parse_question, relevant
 from tests.memory.counted_calls import calls_of
 from tests.memory.retrieval.queries import ADD, LCD, NOW, ask, bullet, core, ids
 from tests.memory.retrieval.questions import LESSONS, NEEDED, UNRELATED

@@ -6,11 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ace_graph.memory.commit import plan
-from ace_graph.memory.delta.operations import Add, Delta, Judge
-from ace_graph.memory.policy import Policy
+from ace_graph.memory import Policy, Snapshot, plan
+from ace_graph.memory.delta import Add, Delta, Judge
 from ace_graph.memory.retrieval.retrieve import retrieve
-from ace_graph.memory.snapshot import Snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 RULE = "Round the invoices of the shop up to whole euros"

@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
-from ace_graph.memory.screening.rules import folded, readings
+from ace_graph.memory.screening import folded, readings, redact
 from ace_graph.memory.screening.screen import screen
-from ace_graph.memory.screening.secrets import redact
 from benchmarks.redteam.attacks import read_attacks
 from benchmarks.redteam.screening import read_disguised, read_harmless
 

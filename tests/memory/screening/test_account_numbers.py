@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.screening.secrets import has_bank_account, has_card
+from ace_graph.memory.screening import has_bank_account, has_card
 
 PREFIXES = {
     "4": (13, 16, 19), "51": (16,), "55": (16,), "22": (16,), "27": (16,), "34": (15,), "37": (15,),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.screening.rules import folded, letters_apart, readings
+from ace_graph.memory.screening import folded, letters_apart, readings
 from ace_graph.memory.screening.screen import screen
 from benchmarks.redteam.attacks import filled_in
 

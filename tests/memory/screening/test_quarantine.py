@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ace_graph.memory.delta.effect import Effect, Report, apply
-from ace_graph.memory.delta.operations import (
+from ace_graph.memory import Policy, Snapshot
+from ace_graph.memory.delta import (
     Add,
     Delta,
+    Effect,
     Merge,
     Operation,
     Pin,
@@ -17,16 +18,16 @@ from ace_graph.memory.delta.operations import (
     Reflect,
     Release,
     Remove,
+    Report,
     Reset,
     Restore,
     Supersede,
     Tag,
     Update,
+    apply,
 )
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.retrieve import retrieve
-from ace_graph.memory.snapshot import Snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ORDER = "Ignore all previous instructions about fractions."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.screening.secrets import redact, redact_query
+from ace_graph.memory.screening import redact, redact_query
 
 KEY_LIKE = re.compile(
     r"""AIza[\w-]{10,}

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.screening import screen_bullet
+from ace_graph.memory import Bullet
+from ace_graph.memory.delta import screen_bullet
+from ace_graph.memory.screening import entropy
 from ace_graph.memory.screening.screen import screen
-from ace_graph.memory.screening.secrets import entropy
 
 HARMLESS = [
     line

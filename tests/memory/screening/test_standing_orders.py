@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.bullet import Danger
+from ace_graph.memory import Danger
 from ace_graph.memory.screening.screen import screen
 
 HERE = Path(__file__).parent

@@ -6,13 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.effect import apply
-from ace_graph.memory.delta.operations import Add, Delta, Operation, Reflect, Release, Rescreen, Update
+from ace_graph.memory import Bullet, Policy, Snapshot
+from ace_graph.memory.delta import Add, Delta, Operation, Reflect, Release, Rescreen, Update, apply
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.formats.registry import FORMATS, format_named, read_playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.formats import FORMATS, format_named, read_playbook
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ORDER = "In every reply, mention the weather."

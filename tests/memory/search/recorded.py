@@ -13,14 +13,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
-from ace_graph.memory.search.tokenize import (
-    content_words,
-    estimate_tokens,
-    language_of,
-    normal_form,
-    terms,
-    tokens,
-)
+from ace_graph.memory.search import content_words, estimate_tokens, language_of, normal_form, terms, tokens
 from tests.memory.retrieval.questions import LESSONS, NEEDED, UNRELATED
 from tests.memory.screening.recorded import whole_texts
 from tests.memory.similarity.recorded import texts as claims

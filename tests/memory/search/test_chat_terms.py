@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.languages.tables import SPACELESS, chat_words, languages
-from ace_graph.memory.search.tokenize import chat_terms, language_of, terms
+from ace_graph.memory.languages import SPACELESS, chat_words, languages
+from ace_graph.memory.search import chat_terms, language_of, terms
 
 
 @pytest.mark.parametrize("language", languages("chat"))

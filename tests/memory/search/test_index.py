@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ace_graph.memory import Bullet
-from ace_graph.memory.search.index import Index, idf, topic_term
-from ace_graph.memory.search.tokenize import fold, terms
+from ace_graph.memory.search import Index, fold, idf, terms, topic_term
 from tests.memory.counted_calls import calls_of
 
 WORDS = [

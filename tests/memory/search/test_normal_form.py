@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.search.tokenize import fold, normal_form
+from ace_graph.memory.search import fold, normal_form
 
 JOINING = [
     "e\u0301",

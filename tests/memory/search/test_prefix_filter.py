@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.memory.search.index import MAX_DIFFERENCE, PrefixFilter, in_order
+from ace_graph.memory.search import MAX_DIFFERENCE, PrefixFilter, in_order
 
 WORDS = ["a", "b", "c", "d", "ee", "ff", "gg", "hhh", "iii", "jjjj", "kkkk", "lllll"]
 TERMS = st.sets(st.sampled_from(WORDS), max_size=9)

@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.search.source_words import (
-    MAX_SOURCE_WORDS,
-    MAX_WORD_CHARS,
-    kept_words,
-    source_words,
-    words_besides,
-)
-from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.search import MAX_SOURCE_WORDS, MAX_WORD_CHARS, kept_words, terms, words_besides
+from ace_graph.memory.search.source_words import source_words
 
 SAID = "I took my daughter Grace to the swimming pool in Riverside, and she loved the diving board!"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.search import terms
 
 
 @pytest.mark.parametrize(

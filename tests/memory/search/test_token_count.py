@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.search.tokenize import estimate_tokens
+from ace_graph.memory.search import estimate_tokens
 
 # The numbers are the counts of the vocabularies cl100k and o200k, taken once with their own tokeniser.
 COUNTED = [

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.languages.detection import guess_language
-from ace_graph.memory.search.tokenize import content_words, terms
+from ace_graph.memory.languages import guess_language
+from ace_graph.memory.search import content_words, terms
 
 
 def shared(a: str, b: str) -> set[str]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.base.errors import ChangeRefused, PlaybookForbidden
-from ace_graph.base.off_loop import finish
-from ace_graph.memory.bullet import Bullet, Stated
-from ace_graph.memory.delta.effect import Merged, Pruned, Rejection, Report
-from ace_graph.memory.delta.operations import (
+from ace_graph.base import ChangeRefused, PlaybookForbidden, finish
+from ace_graph.memory import EDITOR, Bullet, Playbook, Stated, outgoing_bullet, permitted, reported
+from ace_graph.memory.delta import (
     Add,
     Analyze,
     Consolidate,
@@ -16,12 +14,16 @@ from ace_graph.memory.delta.operations import (
     Distinguish,
     Judge,
     Merge,
+    Merged,
     Operation,
     Pin,
+    Pruned,
     Quarantine,
     Reflect,
+    Rejection,
     Release,
     Remove,
+    Report,
     Rescreen,
     Reset,
     Restore,
@@ -34,9 +36,7 @@ from ace_graph.memory.delta.operations import (
     Unpin,
     Update,
 )
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.sharing import EDITOR, outgoing_bullet, permitted, reported
-from ace_graph.testing.conformance.writing import NOON, rewriting
+from ace_graph.testing.conformance import NOON, rewriting
 from tests.memory.store_scenario import bullet
 
 SEEN, OTHER, HIDDEN = "gen-00001", "gen-00002", "gen-00003"

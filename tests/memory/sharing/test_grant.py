@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import InvalidGrant
-from ace_graph.memory.sharing import Subject, checked_relation, checked_team, is_team, team_key
+from ace_graph.base import InvalidGrant
+from ace_graph.memory import Subject, checked_relation, checked_team, is_team, team_key
 
 
 @pytest.mark.parametrize("name", ["Ops", "o" * 256, "Zoé", "two words", "a:b", "営業"])

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ace_graph.memory.rights import Right, right
-from ace_graph.memory.sharing import Grant, Relation, Subject
+from ace_graph.memory import Grant, Relation, Right, Subject, right
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LEAST = timedelta(microseconds=1)

@@ -15,10 +15,15 @@ from functools import partial
 from pathlib import Path
 
 from ace_graph.memory import Bullet
-from ace_graph.memory.similarity.claim import parse_claim
+from ace_graph.memory.similarity import (
+    are_contradictory,
+    are_mutually_exclusive,
+    is_typo,
+    may_begin_a_sentence,
+    parse_claim,
+    same_spelling,
+)
 from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.similarity.guards import are_contradictory, are_mutually_exclusive
-from ace_graph.memory.similarity.typos import is_typo, may_begin_a_sentence, same_spelling
 from benchmarks.quality.duplicates.pairs import read, seed_of
 from tests.memory.similarity.near_duplicates import SAME
 from tests.memory.similarity.other_claims import APART

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ace_graph.memory import Bullet
-from ace_graph.memory.similarity.compare import compare, mergeable_scope
+from ace_graph.memory.similarity import mergeable_scope
+from ace_graph.memory.similarity.compare import compare
 from tests.memory.similarity.near_duplicates import LESSONS, SAME
 from tests.memory.similarity.other_claims import APART
 

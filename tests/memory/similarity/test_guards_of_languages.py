@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory import Bullet
 from ace_graph.memory.similarity.compare import compare
 
 KINDS = ("negation", "number", "order")

@@ -6,8 +6,9 @@ from itertools import product
 
 import pytest
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.similarity.compare import ClaimComparison, compare
+from ace_graph.memory import Bullet
+from ace_graph.memory.similarity import ClaimComparison
+from ace_graph.memory.similarity.compare import compare
 
 ONE = ("salt", "brown sugar", "dry white wine")
 OTHER = ("pepper", "olive oil", "thick sour cream")

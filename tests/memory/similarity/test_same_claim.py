@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory import Bullet
-from ace_graph.memory.classify import infer_memory_type
-from ace_graph.memory.similarity.claim import unit_of
-from ace_graph.memory.similarity.compare import ClaimComparison, compare
-from ace_graph.memory.similarity.guards import are_mutually_exclusive
-from ace_graph.memory.similarity.typos import correct_typos, is_typo
+from ace_graph.memory import Bullet, infer_memory_type
+from ace_graph.memory.similarity import (
+    ClaimComparison,
+    are_mutually_exclusive,
+    correct_typos,
+    is_typo,
+    unit_of,
+)
+from ace_graph.memory.similarity.compare import compare
 
 
 def bullet(content: str) -> Bullet:

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.classify import infer_memory_type
-from ace_graph.memory.similarity.compare import ClaimComparison, compare
-from ace_graph.memory.similarity.paraphrase import say_the_same, statement_of
+from ace_graph.memory import Bullet, infer_memory_type
+from ace_graph.memory.similarity import ClaimComparison, say_the_same, statement_of
+from ace_graph.memory.similarity.compare import compare
 
 SAME = Path(__file__).with_name("same_in_other_syntax.txt").read_text("utf-8")
 APART = Path(__file__).with_name("apart_in_like_syntax.txt").read_text("utf-8")

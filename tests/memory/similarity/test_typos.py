@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ace_graph.memory import Bullet
-from ace_graph.memory.search.word_list import has_list, is_word
+from ace_graph.memory.search import has_list, is_word
+from ace_graph.memory.similarity import is_typo, same_spelling
 from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.similarity.typos import is_typo, same_spelling
 from benchmarks.quality.duplicates.methods import METHODS
 from benchmarks.quality.duplicates.pairs import Pair
 from benchmarks.quality.duplicates.real_words import FIELDS, read_real_words

@@ -13,10 +13,10 @@ import asyncio
 import os
 import sys
 
-from ace_graph.memory.delta.operations import Add, Tag
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.delta import Add, Tag
+from ace_graph.memory.stores import Store
 from ace_graph.stores import open_store
-from ace_graph.testing.conformance.writing import record, rewriting
+from ace_graph.testing.conformance import record, rewriting
 
 
 async def _turn(store: Store, learner: str, number: int) -> str:

@@ -11,11 +11,17 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.snapshot_and_log import base_checksum
-from ace_graph.memory.stores.sql.database import Namespace, Values
-from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore, SQLiteTables
-from ace_graph.memory.stores.sql.store import SQLNamespace, SQLPlaybooks
+from ace_graph.memory import Policy
+from ace_graph.memory.stores import base_checksum
+from ace_graph.memory.stores.sql import (
+    Namespace,
+    SQLiteDatabase,
+    SQLiteStore,
+    SQLiteTables,
+    SQLNamespace,
+    SQLPlaybooks,
+    Values,
+)
 from ace_graph.testing.conformance import Traffic
 from tests.plugins.sizes import PATIENT
 

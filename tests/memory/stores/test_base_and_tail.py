@@ -9,19 +9,22 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import CorruptPayload, IncompleteState, NewerFormat
-from ace_graph.memory.commit import plan
-from ace_graph.memory.delta.effect import Effect, apply
-from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.serialization import dump_access, dump_playbook, load_effect
-from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores import snapshot_and_log as base_and_tail
-from ace_graph.memory.stores.commit_queue import SerializedPlan
-from ace_graph.memory.stores.snapshot_and_log import (
+from ace_graph.base import CorruptPayload, IncompleteState, NewerFormat
+from ace_graph.memory import (
+    Playbook,
+    Policy,
+    Snapshot,
+    Version,
+    dump_access,
+    dump_playbook,
+    load_effect,
+    plan,
+)
+from ace_graph.memory.delta import Delta, Effect, apply
+from ace_graph.memory.stores import (
     EMPTY_BASE,
     NO_STAMPS,
+    SerializedPlan,
     Sizes,
     StateHead,
     StoredBase,
@@ -34,7 +37,8 @@ from ace_graph.memory.stores.snapshot_and_log import (
     load_base,
     load_small_access,
 )
-from ace_graph.testing.conformance.writing import adding
+from ace_graph.memory.stores import snapshot_and_log as base_and_tail
+from ace_graph.testing.conformance import adding
 from tests.memory.delta.generated_deltas import deltas
 from tests.memory.store_scenario import Life
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.snapshot import Access, Snapshot, Version
-from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.memory import Access, Playbook, Snapshot, Version
+from ace_graph.memory.stores import SnapshotCache
 
 
 class Clock:

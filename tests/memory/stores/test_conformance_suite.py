@@ -14,16 +14,22 @@ from typing import ClassVar
 
 import pytest
 
-from ace_graph.base.retention import Cutoffs
-from ace_graph.memory.commit import Amend, Commit, Pending, PendingItem
-from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.record_retention import START, Cleaned, CleaningPlace
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.commit_queue import CommitRequest
-from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
-from ace_graph.memory.stores.whole import WholeMemory
-from ace_graph.memory.turn import TurnRecord
+from ace_graph.base import Cutoffs
+from ace_graph.memory import (
+    START,
+    Amend,
+    Cleaned,
+    CleaningPlace,
+    Commit,
+    Pending,
+    PendingItem,
+    Policy,
+    Snapshot,
+    TurnRecord,
+)
+from ace_graph.memory.delta import Delta
+from ace_graph.memory.stores import CommitRequest, WholeMemory
+from ace_graph.memory.stores.sql import SQLiteDatabase, SQLiteStore
 from ace_graph.testing import conformance
 from ace_graph.testing.conformance import VERBS, cases
 from tests.memory.stores.stores_under_test import MemorySubject

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing.conformance.writing import adding, record, touching, write
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing.conformance import adding, record, touching, write
 
 IDS = (" ", "!x", "0", "A", "Z", "a", "é")
 

@@ -9,17 +9,12 @@ from typing import Any
 import pytest
 
 from ace_graph import complete_trajectory, memories, remember, start_trajectory
-from ace_graph.base.errors import ChangeRefused, TrajectoryNotFound, UnknownKind, UsageError
-from ace_graph.memory.commit import Amend
-from ace_graph.memory.delta.operations import Merge
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.memories import trajectories_behind
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.trajectory import with_reflections
-from ace_graph.memory.turn import TurnReflection
-from ace_graph.memory.views import KINDS
-from ace_graph.testing.conformance.writing import NOON, rewriting, write
+from ace_graph.base import ChangeRefused, TrajectoryNotFound, UnknownKind, UsageError
+from ace_graph.memory import KINDS, Amend, Snapshot, TurnReflection, with_reflections
+from ace_graph.memory.delta import Merge
+from ace_graph.memory.stores import Store, trajectories_behind
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing.conformance import NOON, rewriting, write
 
 TEXTS = {
     "fact": "The invoices API has 50 rows on a page",

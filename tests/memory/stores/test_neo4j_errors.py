@@ -9,17 +9,10 @@ from contextlib import asynccontextmanager
 import pytest
 from neo4j.exceptions import ClientError, Neo4jError, ServiceUnavailable, TransientError
 
-from ace_graph.base.errors import (
-    CommitContention,
-    StoreAuthError,
-    StoreError,
-    StoreUnavailable,
-    StoreUrlError,
-)
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.neo4j.connection import is_retryable, translated
-from ace_graph.memory.stores.neo4j.store import Neo4jStore
-from ace_graph.testing.conformance.writing import adding
+from ace_graph.base import CommitContention, StoreAuthError, StoreError, StoreUnavailable, StoreUrlError
+from ace_graph.memory import Snapshot
+from ace_graph.memory.stores.neo4j import Neo4jStore, is_retryable, translated
+from ace_graph.testing.conformance import adding
 from tests.listening import listening
 from tests.plugins.sizes import PATIENT
 

@@ -29,21 +29,23 @@ from hypothesis.stateful import (
     run_state_machine_as_test,  # pyright: ignore[reportUnknownVariableType]  # Hypothesis leaves its arguments open
 )
 
-from ace_graph.base.errors import LearnerForgotten
+from ace_graph.base import LearnerForgotten
 from ace_graph.base.portal import portal
-from ace_graph.memory.commit import Commit, references, touched
-from ace_graph.memory.delta.effect import Report, apply
-from ace_graph.memory.delta.operations import Delta, Operation
+from ace_graph.memory import (
+    Commit,
+    Playbook,
+    Policy,
+    Snapshot,
+    TurnRecord,
+    dump_playbook,
+    references,
+    touched,
+)
+from ace_graph.memory.delta import Delta, Operation, Report, apply, rollback_to
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.delta.rollback import rollback_to
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.serialization import dump_playbook
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import KeyedStore, LearnerExport
-from ace_graph.memory.turn import TurnRecord
-from ace_graph.testing.conformance.writing import NOON, record
-from ace_graph.testing.invariants import problems
+from ace_graph.memory.stores import KeyedStore, LearnerExport
+from ace_graph.testing import problems
+from ace_graph.testing.conformance import NOON, record
 from tests.memory.delta.generated_deltas import operations
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.memory.stores.postgres.subject import PostgresSubject

@@ -18,16 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.base.errors import CorruptPayload, OtherSchema, StoreUnavailable
-from ace_graph.base.settings import Settings
-from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import TIMEOUT
-from ace_graph.memory.stores.sql.schema import SCHEMA
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing.conformance.writing import adding, contents, record, rewriting, write
-from ace_graph.testing.invariants import check
+from ace_graph.base import CorruptPayload, OtherSchema, Settings, StoreUnavailable
+from ace_graph.memory import Policy, Snapshot
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.stores import TIMEOUT
+from ace_graph.memory.stores.sql import SCHEMA, SQLiteStore
+from ace_graph.testing import check
+from ace_graph.testing.conformance import adding, contents, record, rewriting, write
 
 _NOBODY = 65534
 

@@ -16,26 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.base.errors import IncompleteState, NewerFormat, StoreUnavailable
+from ace_graph.base import IncompleteState, NewerFormat, StoreUnavailable
 from ace_graph.base.portal import portal
-from ace_graph.memory.delta.rollback import rollback_to
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.serialization import dump_access, dump_playbook
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.database import Tables
-from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
-from ace_graph.memory.stores.sql.store import SQLNamespace
-from ace_graph.testing.conformance.writing import (
-    NOON,
-    adding,
-    contents,
-    record,
-    rewriting,
-    touching,
-    write,
-)
-from ace_graph.testing.invariants import check
+from ace_graph.memory import Policy, Snapshot, dump_access, dump_playbook
+from ace_graph.memory.delta import rollback_to
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteDatabase, SQLiteStore, SQLNamespace, Tables
+from ace_graph.testing import check
+from ace_graph.testing.conformance import NOON, adding, contents, record, rewriting, touching, write
 from tests.plugins.sizes import PATIENT
 
 _LONG = "Write the numbers below each other and line up their points before you add or subtract them. " * 9

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from ace_graph.memory.delta.operations import Add, Reset
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory import Policy, Snapshot
+from ace_graph.memory.delta import Add, Reset
 from ace_graph.memory.stores import commit_queue as serialized_plan
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore, SQLiteThread
-from ace_graph.testing.conformance.writing import adding, new_learner, record, rewriting
+from ace_graph.memory.stores.sql import SQLiteStore, SQLiteThread
+from ace_graph.testing.conformance import adding, new_learner, record, rewriting
 from benchmarks.corpus import bullets
 from tests.memory.stores.stores_under_test import SQLiteSubject
 

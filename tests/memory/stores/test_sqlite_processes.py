@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.stores.sql.schema import SCHEMA
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing.conformance.writing import adding, contents, rewriting, write
-from ace_graph.testing.invariants import check
+from ace_graph.memory.stores.sql import SCHEMA, SQLiteStore
+from ace_graph.testing import check
+from ace_graph.testing.conformance import adding, contents, rewriting, write
 from tests.plugins.heavy import some_heavy
 from tests.plugins.sizes import PATIENT
 

@@ -11,14 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ace_graph.base.portal import portal
-from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation, Tag
-from ace_graph.memory.serialization import dump_playbook
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import KeyedStore
-from ace_graph.testing.conformance import StoreUnderTest
-from ace_graph.testing.conformance.writing import new_learner, record, rewriting
-from ace_graph.testing.invariants import check
+from ace_graph.memory import Commit, Snapshot, dump_playbook
+from ace_graph.memory.delta import Add, Delta, Judge, Operation, Tag
+from ace_graph.memory.stores import KeyedStore
+from ace_graph.testing import check
+from ace_graph.testing.conformance import StoreUnderTest, new_learner, record, rewriting
 from tests.memory.delta.generated_deltas import operations
 from tests.memory.stores.stores_under_test import MemorySubject, SQLiteSubject
 

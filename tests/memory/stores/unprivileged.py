@@ -14,11 +14,11 @@ import signal
 import sys
 from collections.abc import Awaitable
 
-from ace_graph.base.errors import StoreError
-from ace_graph.memory.search.tokenize import terms
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing.conformance.writing import adding
+from ace_graph.base import StoreError
+from ace_graph.memory import Snapshot
+from ace_graph.memory.search import terms
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing.conformance import adding
 
 
 async def _say(verb: str, call: Awaitable[object]) -> None:

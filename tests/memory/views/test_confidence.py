@@ -12,12 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ace_graph
-from ace_graph.memory.bullet import Bullet, Stated
-from ace_graph.memory.confidence import EvidenceIndex, Support, confidence, turns_behind
-from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.playbook import Playbook, Vote
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory import (
+    Bullet,
+    EvidenceIndex,
+    Playbook,
+    Snapshot,
+    Stated,
+    Support,
+    TurnRecord,
+    Verdict,
+    Vote,
+    turns_behind,
+)
+from ace_graph.memory.confidence import confidence
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 VALUES = st.sampled_from((0.0, 0.5, 1.0))

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory import Access
-from ace_graph.memory.confidence import effectiveness_of
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.trust import Trial
-from ace_graph.memory.usage import PlaybookUsage
+from ace_graph.memory import Access, PlaybookUsage, Snapshot, Trial, effectiveness_of
 
 
 def test_the_improvement_is_the_success_with_bullets_less_that_without() -> None:

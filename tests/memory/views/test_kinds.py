@@ -6,19 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.base.errors import UnknownKind, UsageError
-from ace_graph.memory import Delta, Playbook, Policy, Snapshot, apply, resolve
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.views import (
+from ace_graph.base import UnknownKind, UsageError
+from ace_graph.memory import (
     BULLET_KINDS,
     CATEGORIES,
     KINDS,
+    Bullet,
     BulletFilter,
+    Delta,
+    Playbook,
+    Policy,
+    Snapshot,
+    apply,
     checked_kind,
     fields_of,
     kind_of,
+    resolve,
 )
-from ace_graph.testing.conformance.writing import NOON
+from ace_graph.testing.conformance import NOON
 from tests.learning.statements.operations import explicit_operations
 
 BULLETS = st.builds(

@@ -7,14 +7,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.delta.effect import apply
-from ace_graph.memory.delta.operations import Add, Delta
+from ace_graph.memory import Playbook, Policy, Snapshot, StrategyEntry, TurnRecord, add_of, content_of
+from ace_graph.memory.delta import Add, Delta, apply
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.turn import TurnRecord
-from ace_graph.memory.views import StrategyEntry, add_of, content_of
 from tests.memory.formats.playbooks import playbooks
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -17,10 +17,10 @@ import uvicorn
 from fastapi import FastAPI
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
-from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.server import create_app
-from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.testing.conformance import rewriting, write
 from tests.consolidation.planted import bullets
 from tests.plugins.sizes import PATIENT
 from tests.server.serving import bearer, settings_for, token

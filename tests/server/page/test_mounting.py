@@ -11,12 +11,12 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from ace_graph.base.errors import ConfigurationError
-from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.base import ConfigurationError
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.server import create_app, mount_page
 from ace_graph.server.page import render as assets
-from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.testing.conformance import rewriting, write
 from tests.consolidation.planted import bullets
 from tests.server.serving import settings_for
 

@@ -7,8 +7,8 @@ import re
 
 import httpx
 
-from ace_graph.base.errors import StoreUnavailable
-from ace_graph.memory.delta.operations import Add
+from ace_graph.base import StoreUnavailable
+from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

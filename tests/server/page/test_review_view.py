@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.memory.delta import Add
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.testing.conformance import rewriting, write
 from tests.consolidation.planted import OTHERS, PARAPHRASES, pairs
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ace_graph.base.prices import read_prices
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.base import read_prices
+from ace_graph.memory.stores.sql import SQLiteStore
 from tests.server.page.conftest import Site, Visit, site_in
 from tests.server.serving import bearer
 

@@ -17,12 +17,12 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server.middleware import does
 from ace_graph.server.page.session import Flash, PageForm, PageRoute, Visitor, VisitorDep
+from ace_graph.server.receipts import Receipt
 from ace_graph.server.routes.conversations import (
     ConversationEntryReply,
     ConversationPageQuery,
     MessagesQuery,
     ReadConversation,
-    Receipt,
     TitleBody,
     delete,
     list_all,

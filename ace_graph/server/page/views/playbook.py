@@ -29,19 +29,14 @@ from ace_graph.server.page.session import Done, Flash, OpenedDep, PageForm, Page
 from ace_graph.server.routes.edit import ChangeReply
 from ace_graph.server.routes.playbook import (
     BulletPatch,
-    DiffQuery,
-    HistoryQuery,
     MergeBody,
     NewBullet,
     PageQuery,
     QuarantineBody,
     TagBody,
     add,
-    archive,
     change,
-    differences,
     go_back,
-    history,
     list_all,
     merge,
     quarantine,
@@ -50,7 +45,7 @@ from ace_graph.server.routes.playbook import (
     restore,
     tag,
 )
-from ace_graph.server.schemas import Text, VersionName
+from ace_graph.server.schemas import Text
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
 PAGE_SIZE = 50
@@ -350,50 +345,3 @@ def _touches(report: Report, bullet_id: str) -> bool:
         *report.released,
         *(name for pair in pairs for name in (pair.kept, pair.gone)),
     }
-
-
-# The history.
-
-
-class VersionsQuery(Flash):
-    """Which page of the versions."""
-
-    older: Annotated[int | None, Field(ge=0, le=2_147_483_647)] = None
-
-
-class RollbackForm(PageForm):
-    """The version to go back to."""
-
-    version: VersionName
-    etag: Annotated[str, Field(max_length=128)] = ""
-
-
-@routes.get("/history")
-async def show_history(opened: OpenedDep, query: Annotated[VersionsQuery, Query()]) -> Response:
-    """Show the versions, the newest first, and the bullets that have left."""
-    found = await history(opened.handle, HistoryQuery(limit=30, before=query.older))
-    snapshot = await opened.visitor.services.store.load(opened.handle.key)
-    return opened.visitor.show(
-        "history.html",
-        playbook_id=opened.playbook_id,
-        query=query,
-        found=found,
-        present=snapshot.version.n,
-        present_ids=frozenset(snapshot.playbook.entries),
-        etag=snapshot.version.etag or "",
-        left=(await archive(opened.handle, 50)).bullets if query.older is None else [],
-    )
-
-
-@routes.get("/diff")
-async def show_difference(opened: OpenedDep, query: Annotated[DiffQuery, Query()]) -> Response:
-    """Show what came, went and changed between two versions."""
-    found = await differences(opened.handle, query)
-    return opened.visitor.show("diff.html", playbook_id=opened.playbook_id, asked=query, found=found)
-
-
-@routes.post("/rollback", dependencies=[does("change")])
-async def roll_back(opened: OpenedDep, form: Annotated[RollbackForm, Form()]) -> Response:
-    """Go back to an earlier version, as a new one."""
-    edit, back = await opened.edit(form.etag, own=True), f"/playbooks/{opened.playbook_id}/history"
-    return await opened.visitor.after_change(back, "back", edit, partial(go_back, edit, form.version))

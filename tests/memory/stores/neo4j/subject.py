@@ -10,12 +10,9 @@ from unittest.mock import patch
 
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncResult, AsyncSession, AsyncTransaction
 
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base import Timeouts
-from ace_graph.memory.stores.neo4j.connection import Login, Neo4jConnection
-from ace_graph.memory.stores.neo4j.queries import base_properties
-from ace_graph.memory.stores.neo4j.store import Neo4jPlaybooks, Neo4jStore
-from ace_graph.memory.stores.snapshot_and_log import StoredBase, base_checksum
+from ace_graph.memory import Policy
+from ace_graph.memory.stores import StoredBase, Timeouts, base_checksum
+from ace_graph.memory.stores.neo4j import Login, Neo4jConnection, Neo4jPlaybooks, Neo4jStore, base_properties
 from ace_graph.testing.conformance import Traffic
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.sizes import PATIENT

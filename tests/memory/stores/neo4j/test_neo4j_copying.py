@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from ace_graph.base.errors import StoreError
+from ace_graph.base import StoreError
+from ace_graph.memory.stores import WholeMemory
 from ace_graph.memory.stores.neo4j import store as namespace
-from ace_graph.memory.stores.whole import WholeMemory
-from ace_graph.testing.conformance.writing import adding, record, touching, write
+from ace_graph.testing.conformance import adding, record, touching, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 

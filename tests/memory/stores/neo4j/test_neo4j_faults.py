@@ -8,17 +8,13 @@ from typing import LiteralString
 
 import pytest
 
-from ace_graph.base.errors import IncompleteState, StoreUnavailable
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store, Timeouts
+from ace_graph.base import IncompleteState, StoreUnavailable
+from ace_graph.memory import Playbook, Policy, Snapshot
+from ace_graph.memory.stores import Store, Timeouts, base_checksum
+from ace_graph.memory.stores.neo4j import LOAD, AttachedRow, Reply
 from ace_graph.memory.stores.neo4j import store as namespace
-from ace_graph.memory.stores.neo4j.catalogue import AttachedRow
-from ace_graph.memory.stores.neo4j.queries import LOAD, Reply
-from ace_graph.memory.stores.snapshot_and_log import base_checksum
-from ace_graph.testing.conformance.writing import adding, contents, write
-from ace_graph.testing.invariants import check
+from ace_graph.testing import check
+from ace_graph.testing.conformance import adding, contents, write
 from tests.memory.stores.neo4j.counting_proxy import counted
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer

@@ -7,11 +7,11 @@ from contextlib import AsyncExitStack, suppress
 
 import pytest
 
-from ace_graph.base.errors import LearnerForgotten
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.neo4j.store import project
-from ace_graph.testing.conformance.writing import adding, record, write
-from ace_graph.testing.invariants import check
+from ace_graph.base import LearnerForgotten
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.neo4j import project
+from ace_graph.testing import check
+from ace_graph.testing.conformance import adding, record, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from ace_graph.testing.conformance.writing import adding, record, write
+from ace_graph.testing.conformance import adding, record, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 

@@ -8,10 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from ace_graph.memory.delta.operations import Reset
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, touching, write
+from ace_graph.memory import Policy, Snapshot
+from ace_graph.memory.delta import Reset
+from ace_graph.testing.conformance import NOON, adding, contents, record, rewriting, touching, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 

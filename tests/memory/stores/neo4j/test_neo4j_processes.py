@@ -10,10 +10,10 @@ from dataclasses import asdict
 
 import pytest
 
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base import Store
-from ace_graph.testing.conformance.writing import adding, contents, write
-from ace_graph.testing.invariants import check
+from ace_graph.memory import Policy
+from ace_graph.memory.stores import Store
+from ace_graph.testing import check
+from ace_graph.testing.conformance import adding, contents, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.memory.stores.neo4j.writer_process import SHARED, Work, command, lesson
 from tests.plugins.neo4j_server import Neo4jServer

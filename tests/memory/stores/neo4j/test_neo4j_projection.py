@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.bullet import Bullet, Stated, content_hash
-from ace_graph.memory.delta.operations import Add, Remove, Reset
-from ace_graph.memory.stores.neo4j.store import project
-from ace_graph.testing.conformance.writing import NOON, adding, new_learner, record, rewriting, write
+from ace_graph.memory import Bullet, Stated, content_hash
+from ace_graph.memory.delta import Add, Remove, Reset
+from ace_graph.memory.stores.neo4j import project
+from ace_graph.testing.conformance import NOON, adding, new_learner, record, rewriting, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject, Rows
 from tests.plugins.neo4j_server import Neo4jServer
 

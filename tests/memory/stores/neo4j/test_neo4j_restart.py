@@ -9,12 +9,11 @@ from asyncio.subprocess import PIPE, Process
 
 import pytest
 
-from ace_graph.base.errors import OtherSchema, StoreAuthError
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.neo4j.connection import SCHEMA, STATEMENTS
-from ace_graph.memory.stores.neo4j.store import Neo4jStore
-from ace_graph.testing.conformance.writing import adding, contents, write
-from ace_graph.testing.invariants import check
+from ace_graph.base import OtherSchema, StoreAuthError
+from ace_graph.memory import Policy
+from ace_graph.memory.stores.neo4j import SCHEMA, STATEMENTS, Neo4jStore
+from ace_graph.testing import check
+from ace_graph.testing.conformance import adding, contents, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.memory.stores.neo4j.writer_process import Work, command, lesson
 from tests.plugins.neo4j_process import RECIPE

@@ -6,9 +6,9 @@ import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
-from ace_graph.testing.conformance.writing import adding, record, touching, write
+from ace_graph.memory import Snapshot
+from ace_graph.memory.stores import Store
+from ace_graph.testing.conformance import adding, record, touching, write
 from tests.memory.stores.neo4j.counting_proxy import counted
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer

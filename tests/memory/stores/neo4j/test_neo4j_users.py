@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.neo4j.store import project
-from ace_graph.testing.conformance.writing import adding, record, write
+from ace_graph.memory import Snapshot
+from ace_graph.memory.stores.neo4j import project
+from ace_graph.testing.conformance import adding, record, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject, Rows
 from tests.plugins.neo4j_server import Neo4jServer
 

@@ -16,12 +16,12 @@ from dataclasses import asdict, dataclass
 
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from ace_graph.base.errors import CommitContention, StoreUnavailable
-from ace_graph.memory.delta.operations import Add, Tag
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.neo4j.store import Neo4jStore
-from ace_graph.memory.stores.sql.postgres import PostgresStore
-from ace_graph.testing.conformance.writing import record, rewriting
+from ace_graph.base import CommitContention, StoreUnavailable
+from ace_graph.memory.delta import Add, Tag
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.neo4j import Neo4jStore
+from ace_graph.memory.stores.sql import PostgresStore
+from ace_graph.testing.conformance import record, rewriting
 from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython, cold_python
 

@@ -10,17 +10,20 @@ from unittest.mock import patch
 import pytest
 from psycopg import AsyncConnection
 
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base import Timeouts, random_token
-from ace_graph.memory.stores.snapshot_and_log import base_checksum
-from ace_graph.memory.stores.sql.database import Namespace, Row, Values, of_playbooks
-from ace_graph.memory.stores.sql.postgres import (
+from ace_graph.memory import Policy
+from ace_graph.memory.stores import Timeouts, base_checksum, random_token
+from ace_graph.memory.stores.sql import (
+    Namespace,
     PostgresDatabase,
     PostgresStore,
     PostgresTables,
+    Row,
+    SQLNamespace,
+    SQLPlaybooks,
+    Values,
     checked_address,
+    of_playbooks,
 )
-from ace_graph.memory.stores.sql.store import SQLNamespace, SQLPlaybooks
 from ace_graph.testing.conformance import Traffic
 from tests.plugins.sizes import PATIENT
 

@@ -8,14 +8,10 @@ from sqlite3 import connect
 
 import pytest
 
-from ace_graph.memory.commit import Pending
-from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.sql.postgres import PostgresStore
-from ace_graph.memory.stores.sql.sqlite import SQLiteStore
-from ace_graph.memory.stores.sql.state import HEAD_COLUMNS
-from ace_graph.testing.conformance.writing import adding, new_learner, record, rewriting, write
+from ace_graph.memory import Pending, Policy, Snapshot
+from ace_graph.memory.delta import Add
+from ace_graph.memory.stores.sql import HEAD_COLUMNS, PostgresStore, SQLiteStore
+from ace_graph.testing.conformance import adding, new_learner, record, rewriting, write
 from tests.memory.stores.postgres.subject import PostgresSubject, sent_statements
 from tests.plugins.sizes import PATIENT
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from ace_graph.base.errors import (
+from ace_graph.base import (
     ConfigurationError,
     OtherSchema,
     StoreAuthError,
@@ -20,11 +20,10 @@ from ace_graph.base.errors import (
     StoreUnavailable,
     StoreUrlError,
 )
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.sql.postgres import PostgresStore
-from ace_graph.memory.stores.sql.schema import SCHEMA
+from ace_graph.memory import Snapshot
+from ace_graph.memory.stores.sql import SCHEMA, PostgresStore
 from ace_graph.stores import open_store
-from ace_graph.testing.conformance.writing import adding, write
+from ace_graph.testing.conformance import adding, write
 from tests.listening import listening
 from tests.memory.stores.postgres.subject import PostgresSubject
 from tests.plugins.postgres_server import OwnPostgres

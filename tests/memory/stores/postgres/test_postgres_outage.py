@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.base.errors import StoreUnavailable
+from ace_graph.base import StoreUnavailable
 from ace_graph.base.portal import portal
-from ace_graph.memory.stores.base import Timeouts
-from ace_graph.memory.stores.sql.postgres import PostgresDatabase, PostgresStore
+from ace_graph.memory.stores import Timeouts
+from ace_graph.memory.stores.sql import PostgresDatabase, PostgresStore
 from ace_graph.server.conversations import postgres as conversations
-from ace_graph.testing.conformance.writing import adding, contents, write
+from ace_graph.testing.conformance import adding, contents, write
 from tests.plugins.postgres_process import LocalPostgres
 from tests.plugins.postgres_server import OwnPostgres
 from tests.plugins.sizes import PATIENT

@@ -6,11 +6,10 @@ import asyncio
 
 import pytest
 
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.sql.postgres import PostgresStore
-from ace_graph.testing.conformance import Case, cases
-from ace_graph.testing.conformance.writing import adding, contents, new_learner, write
-from ace_graph.testing.invariants import check
+from ace_graph.memory import Policy
+from ace_graph.memory.stores.sql import PostgresStore
+from ace_graph.testing import check
+from ace_graph.testing.conformance import Case, adding, cases, contents, new_learner, write
 from tests.memory.stores.postgres.subject import PostgresSubject
 from tests.plugins.sizes import PATIENT
 

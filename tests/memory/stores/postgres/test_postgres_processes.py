@@ -8,11 +8,11 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 
 import pytest
 
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.sql.postgres import PostgresStore
-from ace_graph.testing.conformance.writing import adding, contents, new_learner, write
-from ace_graph.testing.invariants import check
+from ace_graph.memory import Policy
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import PostgresStore
+from ace_graph.testing import check
+from ace_graph.testing.conformance import adding, contents, new_learner, write
 from tests.memory.stores.neo4j.writer_process import SHARED, Work, command, lesson
 from tests.plugins.postgres_server import OwnPostgres
 from tests.plugins.sizes import PATIENT, sized

@@ -10,15 +10,13 @@ import pytest
 from langchain_core.messages import HumanMessage
 from psycopg import AsyncConnection
 
-from ace_graph.agent.context import ACEContext
+from ace_graph.agent import ACEContext
+from ace_graph.base import Settings
 from ace_graph.base.portal import portal
-from ace_graph.base.settings import Settings
 from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
-from ace_graph.memory.catalogue import PlaybookRef, WantedPlaybook
-from ace_graph.memory.stores.sql.postgres import PostgresStore, restored_text, stored_text
-from ace_graph.memory.stores.sql.schema import SCHEMA, TABLES
-from ace_graph.testing.conformance import Case, cases
-from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, rewriting, write
+from ace_graph.memory import PlaybookRef, WantedPlaybook
+from ace_graph.memory.stores.sql import SCHEMA, TABLES, PostgresStore, restored_text, stored_text
+from ace_graph.testing.conformance import Case, adding, cases, contents, new_learner, record, rewriting, write
 from tests.memory.stores.postgres.subject import PostgresSubject, sent_statements
 from tests.plugins.sizes import PATIENT
 

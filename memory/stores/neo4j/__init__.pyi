@@ -1,0 +1,12 @@
+from .catalogue import AttachedRow as AttachedRow
+from .connection import (
+    Login as Login,
+    Neo4jConnection as Neo4jConnection,
+    SCHEMA as SCHEMA,
+    STATEMENTS as STATEMENTS,
+    is_retryable as is_retryable,
+    translated as translated,
+)
+from .pending import turns_query as turns_query
+from .queries import LOAD as LOAD, Reply as Reply, base_properties as base_properties
+from .store import Neo4jPlaybooks as Neo4jPlaybooks, Neo4jStore as Neo4jStore, project as project

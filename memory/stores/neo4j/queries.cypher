@@ -1,0 +1,256 @@
+// The statements for a learner's state and history; input is always a parameter, never in the text. Each begins with a
+// comment of its name alone; a name between /* and */ stands for that text.
+
+// STATE
+m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor,
+m.access_clock AS access_clock, m.access_mark AS access_mark, m.access_json AS access_json,
+m.history_base AS history_base, m.history_next AS history_next, m.content_base AS content_base,
+m.base_bytes AS base_bytes, m.effects_bytes AS effects_bytes,
+m.stamps_bytes AS stamps_bytes, m.touches_bytes AS touches_bytes, m.keys_from AS keys_from
+
+// CONTENT_PARTS
+base: head(COLLECT {
+  MATCH (m)-[:HAS_BASE]->(b:AceBase) WHERE NOT follows AND b.version = m.content_base
+  RETURN [b.version, b.etag, b.checksum, b.memory_json]
+}),
+effects: COLLECT {
+  MATCH (d:AceDelta)
+  WHERE d.user_id = m.user_id AND d.content_version > CASE WHEN follows THEN $known.n ELSE m.content_base END
+  RETURN [d.content_version, d.parent, d.etag, d.effect_json] ORDER BY d.content_version
+}
+
+// PARTS
+// The parts of a state that are newer than what `$known` names, or all of them where that is less or nothing
+// is known. They may be of several commits, as each is read when it comes: the chain of etags tells.
+CALL (m) {
+  WITH m, coalesce(m.epoch = $known.epoch, false) AS same
+  WITH m, same, COLLECT {
+    MATCH (d:AceDelta) WHERE same AND d.user_id = m.user_id AND d.content_version > $known.n
+    RETURN d.effect_bytes
+  } AS newer, COLLECT {
+    MATCH (t:AceTouch) WHERE same AND t.user_id = m.user_id AND t.clock > $known.clock
+    RETURN [t.parent, t.mark, t.touches_json] ORDER BY t.clock
+  } AS recent
+  WITH m, recent, coalesce(same AND m.history_base <= $known.n AND $known.n <= m.version
+    AND reduce(total = 0, each IN newer | total + each) <= m.base_bytes + m.effects_bytes, false) AS follows,
+    coalesce(same AND CASE WHEN size(recent) = 0 THEN m.access_mark ELSE recent[0][0] END = $known.mark,
+      false) AS used
+  RETURN {
+    follows: follows,
+    /* CONTENT_PARTS */,
+    stamps: head(COLLECT {
+      MATCH (m)-[:HAS_STAMPS]->(s:AceStamps) WHERE NOT used RETURN [s.mark, s.checksum, s.stamps_json]
+    }),
+    used: used,
+    touches: CASE WHEN used THEN recent ELSE COLLECT {
+      MATCH (t:AceTouch) WHERE t.user_id = m.user_id AND t.clock >= 0
+      RETURN [t.parent, t.mark, t.touches_json] ORDER BY t.clock
+    } END
+  } AS parts
+}
+
+// LOAD
+// Read the state in one round trip.
+MATCH (m:AceMemoryState {user_id: $uid}) /* PARTS */ RETURN /* STATE */, parts
+
+// REPEATED
+OPTIONAL MATCH (d:AceDelta {key: $key})
+OPTIONAL MATCH (t:AceTurn {key: $key})
+WITH l, m, coalesce(d.report_json, t.report_json) AS repeated
+
+// WRITE_HISTORY
+FOREACH (delta IN CASE WHEN fresh THEN $deltas ELSE [] END |
+  CREATE (m)-[:HAS_DELTA]->(new:AceDelta) SET new = delta, new.seq = seq)
+FOREACH (turn IN CASE WHEN fresh THEN $turns ELSE [] END |
+  CREATE (m)-[:HAS_TURN]->(new:AceTurn) SET new = turn, new.seq = seq)
+FOREACH (item IN CASE WHEN fresh THEN $pending ELSE [] END |
+  MERGE (new:AcePending {key: item.key}) ON CREATE SET new = item, new.seq = seq
+  MERGE (m)-[:HAS_PENDING]->(new))
+FOREACH (touch IN CASE WHEN fresh THEN $touches ELSE [] END |
+  CREATE (m)-[:HAS_TOUCH]->(new:AceTouch) SET new = touch)
+FOREACH (stamps IN CASE WHEN fresh THEN $stamps ELSE [] END |
+  CREATE (m)-[:HAS_STAMPS]->(new:AceStamps) SET new = stamps)
+FOREACH (base IN CASE WHEN fresh THEN $bases ELSE [] END |
+  CREATE (m)-[:HAS_BASE]->(new:AceBase) SET new = base)
+
+// OUTDATED_USE
+// Stamps and touches from before the access part started anew.
+COLLECT {
+  MATCH (m)-[:HAS_TOUCH|HAS_STAMPS]->(old) WHERE size($stamps) > 0 RETURN old
+} AS outdated
+
+// SET_STATE
+FOREACH (old IN CASE WHEN fresh THEN outdated ELSE [] END | DETACH DELETE old)
+FOREACH (state IN CASE WHEN fresh THEN [$state] ELSE [] END |
+  SET m += state, m.effects_bytes = m.effects_bytes + $effect_bytes,
+    m.touches_bytes = m.touches_bytes + $touches_bytes)
+
+// UPDATE
+// Lock, compare, write in one round trip. On a conflict nothing is written, and the reply holds the newer
+// state. A commit that is older than the stored keys is not written either. No row: there is no such learner.
+MATCH (l:AceLock {user_id: $uid})
+SET l.seq = l.seq + 1
+WITH l
+MATCH (m:AceMemoryState {user_id: $uid})
+/* REPEATED */
+WITH m, repeated, l.seq AS seq, l.seq IS NOT NULL AND repeated IS NULL
+  AND coalesce(m.epoch = $known.epoch AND m.etag = $known.etag AND m.access_clock = $known.clock
+    AND m.access_mark = $known.mark, false)
+  AND coalesce(m.keys_from <= $begun, true) AS fresh
+WITH m, repeated, seq, fresh, /* OUTDATED_USE */
+/* SET_STATE */
+/* WRITE_HISTORY */
+WITH m, repeated, seq, fresh
+CALL (m, fresh) {
+  WITH m WHERE NOT fresh
+  /* PARTS */
+  RETURN collect(parts) AS found
+}
+RETURN fresh, repeated, seq, /* STATE */, head(found) AS parts
+
+// OWNED_BY_USER
+  MERGE (u:User {id: $uid}) ON CREATE SET u.ace_created = true
+  WITH l, u LIMIT 1
+  CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
+
+// AFTERSTATE
+  WITH m, l.seq AS seq, true AS fresh
+  /* WRITE_HISTORY */
+  RETURN count(m) > 0 AS fresh
+}
+WITH l, old AS m, repeated, fresh
+RETURN fresh, repeated, l.seq AS seq, /* STATE */, null AS parts
+
+// IF_ABSENT
+MERGE (l:AceLock {user_id: $uid}) ON CREATE SET l.seq = 0
+SET l.seq = l.seq + 1
+WITH l
+OPTIONAL MATCH (old:AceMemoryState {user_id: $uid})
+WITH l, old AS m
+/* REPEATED */
+WITH l, m AS old, repeated
+CALL (l, old, repeated) {
+  WITH l WHERE old IS NULL AND repeated IS NULL AND l.seq IS NOT NULL
+
+// CREATE
+// The first commit of a learner. An existing User node is used as it is; one that is created here is marked,
+// because only such a node may be deleted again.
+/* IF_ABSENT */ /* OWNED_BY_USER */ /* AFTERSTATE */
+
+// WITH_GRANTS
+  CREATE (m:AceMemoryState) SET m = $state
+  FOREACH (grant IN $grants | CREATE (g:AceGrant) SET g = grant)
+
+// CREATE_PLAYBOOK
+// The first commit of a named playbook. It names its owner and belongs to no User node.
+/* IF_ABSENT */ /* WITH_GRANTS */ /* AFTERSTATE */
+
+// LOCK
+// Take the lock until the transaction ends, and read the state under it.
+MATCH (l:AceLock {user_id: $uid})
+SET l.seq = l.seq + 1
+WITH l
+OPTIONAL MATCH (m:AceMemoryState {user_id: $uid})
+/* REPEATED */
+CALL (m) {
+  WITH m WHERE m IS NOT NULL
+  /* PARTS */
+  RETURN collect(parts) AS found
+}
+RETURN l.seq AS seq, repeated, /* STATE */, head(found) AS parts
+
+// WRITE
+// Write under the lock that the transaction holds. It does not match the lock node again: that would look it
+// up in its unique index, whose entry the waiting transactions hold, and deadlock with them.
+MATCH (m:AceMemoryState {user_id: $uid})
+WITH m, $seq AS seq, true AS fresh, /* OUTDATED_USE */
+/* SET_STATE */
+/* WRITE_HISTORY */
+RETURN fresh, seq, /* STATE */, null AS parts
+
+// DELTA
+d.version AS n, d.op_id AS op_id, d.at AS at, d.author AS author, d.reason AS reason, d.source AS source,
+d.report_json AS report_json, d.effect_json AS effect_json, d.major AS major, d.minor AS minor
+
+// DELTAS
+// The content changes whose effects are kept, in order.
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_DELTA]->(d:AceDelta)
+WHERE d.content AND d.effect_json IS NOT NULL
+RETURN /* DELTA */ ORDER BY d.version
+
+// EXPORT_DELTAS
+// All deltas, also those that changed no content and those whose effect was dropped.
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_DELTA]->(d:AceDelta)
+RETURN /* DELTA */ ORDER BY d.seq
+
+// BASE
+// The content at the version from which effects are kept; version 0 is empty and has no node.
+MATCH (m:AceMemoryState {user_id: $uid})
+OPTIONAL MATCH (m)-[:HAS_BASE]->(b:AceBase) WHERE b.version = m.history_base
+RETURN m.history_base AS n, [b.version, b.etag, b.checksum, b.memory_json] AS base
+
+// TURNS
+// Turn records, the newest first, in the order of the index on (user_id, seq).
+MATCH (t:AceTurn {user_id: $uid}) WHERE t.seq > 0 AND coalesce(t.deleted, false) = false
+RETURN t.record_json AS record_json ORDER BY t.seq DESC LIMIT $limit
+
+// KNOWN_TURNS
+// Which of these trajectories the learner has a record of, deleted ones too.
+UNWIND $ids AS id
+MATCH (t:AceTurn {user_id: $uid, turn_id: id})
+RETURN DISTINCT id AS turn_id
+
+// OWNERS_TURNS
+// The same for the owner of a playbook; runs in the namespace of learners. `owner` is given for a new one.
+OPTIONAL MATCH (p:AcePlaybook {user_id: $uid})
+WITH coalesce($owner, p.owner) AS owner
+UNWIND $ids AS id
+MATCH (t:AceTurn {user_id: owner, turn_id: id})
+RETURN DISTINCT id AS turn_id
+
+// DELETE_LEARNER
+// Delete everything about the learner; the User node too if it was created here and nothing was added.
+MATCH (l:AceLock {user_id: $uid})
+SET l.seq = l.seq + 1
+WITH l
+OPTIONAL MATCH (m:AceMemoryState {user_id: $uid})
+OPTIONAL MATCH (u:User)-[:HAS_ACE_MEMORY]->(m)
+WITH l, m, collect(u) AS users
+CALL (m) {
+  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_BASE|HAS_STAMPS|HAS_TOUCH
+    |HAS_BULLET|HAS_PENDING|HAS_VECTOR]->(part)
+  DETACH DELETE part
+}
+DETACH DELETE m
+DELETE l
+WITH users, m IS NOT NULL AS found
+CALL (users) {
+  UNWIND users AS u
+  WITH u WHERE u.ace_created AND NOT EXISTS { (u)--() } AND size(labels(u)) = 1 AND size(keys(u)) = 2
+  DELETE u
+}
+RETURN found
+
+// PROJECT
+// Replace the bullet nodes. The caller holds the lock.
+MATCH (m:AceMemoryState {user_id: $uid})
+CALL (m) {
+  MATCH (m)-[:HAS_BULLET]->(old:AceBullet)
+  DETACH DELETE old
+}
+WITH m
+UNWIND $bullets AS bullet
+CREATE (m)-[:HAS_BULLET]->(b:AceBullet)
+SET b = bullet
+WITH b
+UNWIND b.examples AS turn_id
+MATCH (t:AceTurn {user_id: $uid, turn_id: turn_id})
+CREATE (b)-[:LEARNED_FROM]->(t)
+
+// DESCRIBE
+// The server's version and edition, the schema, and the number of learners.
+CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'
+OPTIONAL MATCH (m:AceMemoryState)
+WITH versions[0] AS version, edition, count(m) AS learners
+OPTIONAL MATCH (s:AceSchema)
+RETURN version, edition, learners, max(s.name) AS schema

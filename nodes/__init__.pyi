@@ -1,0 +1,1 @@
+from .router import choose_mode as choose_mode
