@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, M
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import islice, product
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -134,12 +134,15 @@ _BODIES: tuple[tuple[str, Json], ...] = (
 
 
 async def play_doors(every: int = 1) -> list[Try]:
-    """Play the attacks, each door on a server and a memory of its own; of HTTP's only every so many."""
+    """Play the attacks, each door on a server and a memory of its own.
+
+    Of those through HTTP only every so many, of those through tools four times as many.
+    """
     tries = list[Try]()
     for door in (_api, _sharing, _page, _development, _operators):
         async with open_victim(development=door is _development, every=every) as attacked:
             tries += [each async for each in door(attacked)]
-    tries += [each async for each in _mcp()]
+    tries += [each async for each in _mcp(max(1, every // 4))]
     return tries + [each async for each in _middleware()]
 
 
@@ -391,14 +394,14 @@ async def _client(store: SQLiteStore, learner: str) -> AsyncGenerator[Any]:  # A
         yield session
 
 
-async def _mcp() -> AsyncIterator[Try]:
+async def _mcp(every: int) -> AsyncIterator[Try]:
     store = SQLiteStore()
     async with _client(store, "ada") as ada:
         for text in (f"The learner's name is Zoe, code {MARK}", "The learner weighs flour in grams"):
             await ada.call_tool("remember", {"statement": text, "about_learner": True})
         own = await playbooks.create(store, "own", [f"The key is {MARK}"], owner="ada")
         before = await _said(store)
-        for what, transcript in _forged():
+        for what, transcript in islice(_forged(), 0, None, every):
             result = await ada.call_tool("learn", transcript)
             after = await _said(store)
             came = "something changed" if after != before else ""
@@ -406,17 +409,13 @@ async def _mcp() -> AsyncIterator[Try]:
             yield Try("MCP", f"learn, {what}: {'refused' if result.isError else 'taken'}", came)
     async with _client(store, "mallory") as mallory:
         for tool in (await mallory.list_tools()).tools:
-            for name in ("own", "ada/own", own, "ada", "ada/default", "../ada", "mallory/../ada/own"):
-                for bullet in (BULLET, "pro-00001"):
-                    result = await mallory.call_tool(tool.name, _arguments(tool.inputSchema, name, bullet))
-                    text = " ".join(str(part) for part in result.content)
-                    after = await _said(store)
-                    came = (
-                        "a mark was read" if MARK in text else "something changed" if after != before else ""
-                    )
-                    yield Try(
-                        "MCP", f"{tool.name} of {name}: {'refused' if result.isError else 'taken'}", came
-                    )
+            names = ("own", "ada/own", own, "ada", "ada/default", "../ada", "mallory/../ada/own")
+            for name, bullet in islice(product(names, (BULLET, "pro-00001")), 0, None, every):
+                result = await mallory.call_tool(tool.name, _arguments(tool.inputSchema, name, bullet))
+                text = " ".join(str(part) for part in result.content)
+                after = await _said(store)
+                came = "a mark was read" if MARK in text else "something changed" if after != before else ""
+                yield Try("MCP", f"{tool.name} of {name}: {'refused' if result.isError else 'taken'}", came)
         for uri in (f"playbook://{own}", "playbook://ada/own", "playbook://own", "playbook://ada%2Fown"):
             text = ""
             try:

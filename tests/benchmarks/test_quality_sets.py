@@ -30,6 +30,7 @@ from benchmarks.quality.retrieval.cases import (
 from benchmarks.quality.retrieval.methods import WAYS, Shown, semantic_ways
 from benchmarks.quality.retrieval.metrics import Answered, answer
 from tests.plugins.sizes import PATIENT
+from tests.plugins.warm_python import BYTECODE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -226,7 +227,7 @@ def test_the_benchmarks_can_be_run_apart_and_a_wrong_name_is_refused() -> None:
         return subprocess.run(
             [sys.executable, "-m", "benchmarks.quality", *names],
             cwd=ROOT,
-            env={"QUICK": "1", "PYTHONPATH": str(ROOT)},
+            env={**BYTECODE, "QUICK": "1", "PYTHONPATH": str(ROOT)},
             check=False,
             capture_output=True,
             text=True,

@@ -16,13 +16,22 @@ from tests.packaging.repository import ROOT
 
 SKIPPING = "import pytest\ndef test_a(): pass\ndef test_b(): pytest.skip('no server here')\n"
 MARKED = "import pytest\ndef test_a(): pass\n@pytest.mark.neo4j\ndef test_b(): pass\n"
+COSTLY = """
+import pytest
+def test_a(): pass
+@pytest.mark.heavy
+def test_b(): pass
+@pytest.mark.long
+def test_c(): pass
+"""
+PLUGINS = ("heavy", "no_skips", "neo4j_wanted", "loopback_only")
 REACHING = "import socket\ndef test_a(): socket.create_connection(('192.0.2.1', 80), 1)\n"
 
 
 def _pytest(folder: Path, text: str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_sample.py").write_text(text)
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers = neo4j\n")
-    plugins = ("xdist", *(f"tests.plugins.{name}" for name in ("no_skips", "neo4j_wanted", "loopback_only")))
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  neo4j\n  heavy\n  long\n")
+    plugins = ("xdist", *(f"tests.plugins.{name}" for name in PLUGINS))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ACE_", "PYTEST_"))}
     return subprocess.run(
         [sys.executable, "-m", "pytest", *(f"-p{name}" for name in plugins), *options, str(folder)],
@@ -59,6 +68,33 @@ def test_neo4j_tests_are_deselected_on_request(tmp_path: Path) -> None:
     done = _pytest(tmp_path, MARKED, ACE_SKIP_NEO4J="1", ACE_REQUIRE_NEO4J="1")
     assert done.returncode == 0
     assert "1 passed, 1 deselected" in done.stdout
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_heavy_tests_are_left_out_and_counted(tmp_path: Path, workers: str) -> None:
+    done = _pytest(tmp_path, COSTLY, workers, ACE_REQUIRE_NEO4J="1")
+    assert done.returncode == 0
+    assert "1 passed" in done.stdout
+    assert "heavy tests are left out: `make test HEAVY=1`" in done.stdout
+    assert "1 heavy tests were left out" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "variable", "passed"),
+    [
+        ((), "ACE_TEST_HEAVY", 2),
+        ((), "ACE_TEST_LONG", 3),
+        (("-m", "heavy"), "ANY", 1),
+        (("test_sample.py::test_b",), "ANY", 2),
+    ],
+    ids=["heavy", "long", "the mark", "a node id"],
+)
+def test_heavy_tests_run_where_they_are_asked_for(
+    tmp_path: Path, options: tuple[str, ...], variable: str, passed: int
+) -> None:
+    done = _pytest(tmp_path, COSTLY, *options, **{variable: "1"})
+    assert f"{passed} passed" in done.stdout
+    assert "left out" not in done.stdout
 
 
 def test_a_test_that_reaches_another_machine_fails(tmp_path: Path) -> None:

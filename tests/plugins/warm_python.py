@@ -23,6 +23,9 @@ import pytest
 
 from tests.plugins.sizes import LONG
 
+BYTECODE = {name: value for name, value in os.environ.items() if name == "PYTHONPYCACHEPREFIX"}
+"""What a process in an environment of its own needs, or it compiles all that it imports."""
+
 _HERE = Path(__file__).resolve().parent
 
 

@@ -1,14 +1,15 @@
 """Which cases of the conformance suite run in a plain `make test` on which stores.
 
-The store in SQLite passes all of them there; the others leave out what is large, and what is the same again
-in the namespaces of named playbooks. The gate runs every case on every store.
+The store in SQLite passes all of them there; the others leave out what is large, servers most of what is no
+turn of a learner, and what is the same again in the namespaces of named playbooks. The gate runs every case
+on every store.
 """
 
 from __future__ import annotations
 
-from ace_graph.testing.conformance import Case
+from ace_graph.testing.conformance import CORE_VERBS, VERBS, Case, cases
 
-__all__ = ["is_a_sample", "is_small"]
+__all__ = ["is_a_sample", "is_first", "is_small"]
 
 _LARGE = frozenset(
     {
@@ -25,6 +26,14 @@ _LARGE = frozenset(
 
 _SAMPLE = frozenset({"commit", "conflict", "damage", "isolation"})
 """The verbs that show that a namespace is a store, and one of its own."""
+
+
+_FIRST = frozenset(case for verb in VERBS for case in cases(verb)[:3])
+
+
+def is_first(case: Case) -> bool:
+    """Whether it is a core case, or one of the first three of its verb, and no large one."""
+    return (case.verb in CORE_VERBS or case in _FIRST) and is_small(case)
 
 
 def is_small(case: Case) -> bool:

@@ -33,6 +33,7 @@ from ace_graph.memory.stores.sql import SQLiteDatabase, SQLiteStore
 from ace_graph.testing import conformance
 from ace_graph.testing.conformance import VERBS, cases
 from tests.memory.stores.stores_under_test import MemorySubject
+from tests.plugins.warm_python import BYTECODE
 
 Recorded = TurnRecord | Amend | None
 Work = Pending | PendingItem | None
@@ -289,7 +290,7 @@ def test_the_documented_lines_run_the_suite_on_a_store_of_ones_own(tmp_path: Pat
     done = subprocess.run(
         [*command, str(tmp_path / "test_own.py")],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(root)},
+        env={**BYTECODE, "PYTHONPATH": str(root)},
         check=False,
         capture_output=True,
         text=True,
