@@ -10,11 +10,12 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ace_graph import ACEContext
+from ace_graph.agent.offline_tutor import OfflineTutor
 from ace_graph.base import StoreUnavailable
 from ace_graph.memory import Amend, Bullet, TurnRecord
 from ace_graph.memory.delta import Add, Restore
 from ace_graph.testing import ScriptedModel
-from tests.graph.conftest import Build, CountingStore, said, thread
+from tests.graph.conftest import Build, CountingStore, ask, said, thread
 
 ALICE = ACEContext(learner_id="alice")
 RULE = "To add fractions, find the common denominator before adding the tops"
@@ -258,3 +259,14 @@ async def test_feedback_counts_in_the_learners_language(
     later = [asked, {"role": "assistant", "content": "2/5"}, {"role": "user", "content": told}]
     second = await graph.ainvoke(said(later), context=quiet)
     assert second["learning"]["feedback"] == {"turn_id": first["learning"]["turn_id"], "verdict": verdict}
+
+
+async def test_who_corrects_their_name_does_not_object_to_the_answer(build: Build) -> None:
+    graph = build(OfflineTutor(), checkpointer=InMemorySaver())
+    for message, feedback in (
+        ("My name is Mia", None),
+        ("No, it's Mara", None),
+        ("No, it's wrong", "failure"),
+    ):
+        out = await graph.ainvoke(ask(message), {"configurable": {"thread_id": "t"}}, context=ALICE)
+        assert (out["learning"]["feedback"] or {}).get("verdict") == feedback

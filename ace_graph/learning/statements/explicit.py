@@ -402,7 +402,6 @@ def read_statements(
     """
     found, taken_back = list[Statement](), ""
     own = Own(playbook, ATTRIBUTION)
-    text = corrected(text, own, last)
     reader = _Reader(text, own, source, sensitive)
     unwanted = asks_not_to_keep(text)
     for part in _parts(text):

@@ -23,10 +23,10 @@ from ace_graph.learning.feedback import (
 )
 from ace_graph.learning.statements import forms
 from ace_graph.learning.statements.english_rules import FILLER
-from ace_graph.learning.statements.explicit import read_statements
+from ace_graph.learning.statements.explicit import corrected, read_statements
 from ace_graph.learning.statements.model_facts import confirmed_statements, consent_question
 from ace_graph.learning.statements.sentences import Sentence, sentences, skip
-from ace_graph.learning.statements.statement import SensitiveFacts, Statement
+from ace_graph.learning.statements.statement import ATTRIBUTION, Own, SensitiveFacts, Statement
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.turn import answer_hash
@@ -202,9 +202,13 @@ def read_message(
         found = read_statements(message, Playbook(), turn_id, sensitive)
         return MessageReading(turn_id, closed, statements=tuple(found))
     last = turn_before(before, snapshot.access) if before is not None else None
-    found = read_statements(message, snapshot.playbook, turn_id, sensitive, last.turn_id if last else None)
+    last_id = last.turn_id if last is not None else None
+    said = corrected(message, Own(snapshot.playbook, ATTRIBUTION), last_id)
+    found = read_statements(said, snapshot.playbook, turn_id, sensitive, last_id)
     asks = closed is None and sensitive == "ask"
-    judged = find_judged_turn(messages, snapshot.access)
+    judged = (
+        find_judged_turn(messages, snapshot.access) if said == message else None
+    )  # else they correct themselves
     return MessageReading(
         turn_id,
         closed,
