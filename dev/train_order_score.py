@@ -1,15 +1,17 @@
 """Make the weights of the screen's learned score: `python dev/train_order_score.py [--judge]`.
 
 Reads dev/order_examples/*.tsv (a mark and a text a line: `!` an order to the assistant, `.` none, `~` a
-learner's wish about their own answers, which is no order), what people say in the quality benchmarks, and
-Python's docstrings, and writes memory/screening/data/order_weights.txt. `--judge` writes nothing: it prints
-how much of each file is held by a score that learned from all other files. Needs numpy, which the extra
-`embeddings` brings.
+learner's wish about their own answers, which is no order), texts that stand elsewhere (tables of the screen's
+tests, templates, what people say in the quality benchmarks), and Python's docstrings, and writes
+memory/screening/data/order_weights.txt. The texts of fresh_orders.tsv measure: nothing learns from them.
+`--judge` writes nothing: it prints how much of each file is held by a score that learned from all others.
 """
 
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
 import re
 import sys
 import sysconfig
@@ -26,6 +28,8 @@ from ace_graph.memory.screening.rules import as_latin, folded
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE / "order_examples"
+TABLES = HERE.parent / "tests/memory/screening"
+TEMPLATES = HERE.parent / "ace_graph/playbooks/data"
 QUALITY = HERE.parent / "benchmarks/quality"
 """What people say, tell and ask in the sets of the benchmarks: no orders, in five languages."""
 WEIGHTS = HERE.parent / "memory/screening/data/order_weights.txt"
@@ -35,7 +39,7 @@ _FIELDS = re.compile(r"\t| \| |^[A-Za-z0-9?=~+-]{1,2}:? ")
 _SENTENCE_OR_PARAGRAPH = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 _HEAD = """\
 # The weights of the learned score (ace_graph.memory.screening.order_score), made by dev/train_order_score.py
-# of {texts} texts.
+# of {texts} texts, with Python's docstrings; the others have the digest {digest}.
 #
 # Format: a feature, its weight and its inverse document frequency, with tabs between; = is the bias.
 
@@ -52,19 +56,40 @@ class Example(NamedTuple):
 
 def main() -> None:
     """Write the weights, or judge how they are learned."""
-    examples = [
-        Example(path.stem, *line.split("\t", 1))
-        for path in sorted(EXAMPLES.glob("*.tsv"))
-        for line in lines(path)
-    ]
-    for path in sorted((*QUALITY.glob("*/data/*.t*"), *QUALITY.glob("retrieval/learners/*.txt"))):
-        texts = (text.strip() for line in lines(path) for text in _FIELDS.split(line))
-        examples += (Example("talk", ".", text) for text in texts if len(text.split()) > 3)
-    examples += (Example("docstrings", ".", text) for text in docstrings())
+    examples = [*read_examples(), *(Example("docstrings", ".", text) for text in docstrings())]
     if "--judge" in sys.argv:
         judge(examples)
     else:
         WEIGHTS.write_text(learn(examples), "utf-8")
+
+
+def read_examples() -> Iterator[Example]:
+    """Yield the examples of the folder, and texts that stand elsewhere."""
+    for path in sorted(EXAMPLES.glob("*.tsv")):
+        yield from (Example(path.stem, *line.split("\t", 1)) for line in lines(path))
+    for _, mark, text in rows(TABLES / "standing_orders.tsv"):
+        yield Example("standing_orders", mark, text)
+    for wish, order in rows(TABLES / "wishes_and_orders.tsv"):
+        yield from (Example("wishes_and_orders", "~", wish), Example("wishes_and_orders", "!", order))
+    for language, mark, text in rows(TABLES / "orders.tsv"):
+        if language == "english":
+            yield Example("orders", mark, text)
+    for name in ("harmless", "lessons_for_agents"):
+        yield from (Example(name, ".", text) for text in lines(TABLES / f"{name}.txt"))
+    for half, *_, text in rows(HERE.parent / "benchmarks/redteam/harmless.tsv"):
+        if half == "tuning":
+            yield Example("red_team_harmless", ".", text)
+    for path in sorted(TEMPLATES.glob("*.json")):
+        for bullet in json.loads(path.read_text("utf-8"))["bullets"]:
+            yield Example("templates", ".", bullet["content"])
+    for path in sorted((*QUALITY.glob("*/data/*.t*"), *QUALITY.glob("retrieval/learners/*.txt"))):
+        texts = (text.strip() for line in lines(path) for text in _FIELDS.split(line))
+        yield from (Example("talk", ".", text) for text in texts if len(text.split()) > 3)
+
+
+def digest() -> str:
+    """Return a digest of the examples, by which a test sees that they have changed."""
+    return hashlib.sha256(repr(list(read_examples())).encode()).hexdigest()[:16]
 
 
 def docstrings() -> Iterator[str]:
@@ -76,6 +101,11 @@ def docstrings() -> Iterator[str]:
                 yield from (" ".join(text.split()) for text in said if 4 < len(text.split()) <= 40)
 
 
+def rows(path: Path) -> list[list[str]]:
+    """Return the lines of a table, each as its fields."""
+    return [line.split("\t") for line in lines(path)]
+
+
 def lines(path: Path) -> list[str]:
     """Return the lines of a file but comments and empty ones."""
     return [line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
@@ -83,7 +113,7 @@ def lines(path: Path) -> list[str]:
 
 def judge(examples: Sequence[Example]) -> None:
     """Print what share of each file's marks scores at least so much, when the others teach."""
-    thresholds = (-0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
+    thresholds = (0.0, 0.5, 1.0, 1.25, 1.5, 2.0, 2.5)
     print("file mark texts", *thresholds, sep="\t")
     for file in dict.fromkeys(each.file for each in examples):
         table = learn([each for each in examples if each.file != file])
@@ -133,7 +163,8 @@ def learn(examples: Sequence[Example]) -> str:
         pace = following
     kept = zip(names, weights.tolist(), idf.tolist(), strict=False)
     table = [f"{name}\t{weight:.2f}\t{rarity:.2f}\n" for name, weight, rarity in kept if abs(weight) >= LEAST]
-    return f"{_HEAD.format(texts=len(bags))}{order_score.BIAS}\t{weights[-1]:.2f}\t0\n{''.join(table)}"
+    head = _HEAD.format(texts=len(bags), digest=digest())
+    return f"{head}{order_score.BIAS}\t{weights[-1]:.2f}\t0\n{''.join(table)}"
 
 
 if __name__ == "__main__":
