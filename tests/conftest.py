@@ -5,6 +5,7 @@ from __future__ import annotations
 pytest_plugins = [
     "tests.plugins.browser",
     "tests.plugins.collected_once",
+    "tests.plugins.few_certificates",
     "tests.plugins.heavy",
     "tests.plugins.hypothesis_profiles",
     "tests.plugins.loop_clock",

@@ -166,7 +166,7 @@ async def test_one_learners_turns_are_learned_in_order_and_others_beside_them(
         for learner in ("alice", "bob"):
             context = ALICE.model_copy(update={"learner_id": learner})
             await graph.ainvoke(ask(f"{learner} asks question number {number}"), context=context)
-    await hire(model, concurrency=4).drain()
+    await hire(model, concurrency=4, sleep=asyncio.sleep).drain()
     for learner in ("alice", "bob"):
         seen = [n for text in order for n in range(3) if f"{learner} asks question number {n}" in text]
         assert seen == [0, 1, 2]

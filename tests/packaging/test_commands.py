@@ -75,7 +75,7 @@ def test_heavy_tests_are_left_out_and_counted(tmp_path: Path, workers: str) -> N
     done = _pytest(tmp_path, COSTLY, workers, ACE_REQUIRE_NEO4J="1")
     assert done.returncode == 0
     assert "1 passed" in done.stdout
-    assert "heavy tests are left out: `make test HEAVY=1`" in done.stdout
+    assert "are left out: `make test HEAVY=1`" in done.stdout
     assert "1 heavy tests were left out" in done.stdout
 
 
@@ -95,6 +95,20 @@ def test_heavy_tests_run_where_they_are_asked_for(
     done = _pytest(tmp_path, COSTLY, *options, **{variable: "1"})
     assert f"{passed} passed" in done.stdout
     assert "left out" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "heavy", "passed"), [((), "", 1), ((), "1", 2), (("tests/docs",), "", 2)]
+)
+def test_what_is_around_the_package_is_tested_where_it_is_asked_for(
+    tmp_path: Path, options: tuple[str, ...], heavy: str, passed: int
+) -> None:
+    for folder in ("docs", "memory"):
+        (tmp_path / "tests" / folder).mkdir(parents=True)
+        (tmp_path / "tests" / folder / f"test_{folder}.py").write_text("def test_it(): pass\n")
+    done = _pytest(tmp_path, "", *options, ACE_TEST_HEAVY=heavy)
+    assert f"{passed} passed" in done.stdout
+    assert ("docs, packaging, are left out" in done.stdout) is (heavy != "1")
 
 
 def test_a_test_that_reaches_another_machine_fails(tmp_path: Path) -> None:

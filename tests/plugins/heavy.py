@@ -3,7 +3,8 @@
 `heavy` are those of which every behaviour is proven by a cheaper test, too: on another store, at another
 place of a sweep, at a smaller size. They run with ACE_TEST_HEAVY=1, as in .ci/run, and where a node id or
 `-m` names them. `long` are those for ACE_TEST_LONG=1 alone, as in .ci/long. What is left out is deselected,
-not skipped, and the summary has its number.
+not skipped, and the summary has its number. The folders of `AROUND` test the documents, the benchmarks and
+the repository, not what is installed: without ACE_TEST_HEAVY=1 they run where an argument names them.
 
 The tests that are `slow` run first, so that no worker is left alone with one at the end.
 """
@@ -11,6 +12,7 @@ The tests that are `slow` run first, so that no worker is left alone with one at
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
 import pytest
@@ -20,6 +22,7 @@ from tests.plugins.sizes import HEAVY, LONG
 
 __all__ = ["some_heavy"]
 
+AROUND = ("benchmarks", "docs", "packaging")
 _T = TypeVar("_T")
 _LEFT_OUT = pytest.StashKey[int]()
 _SENT = "heavy_left_out"
@@ -49,7 +52,15 @@ def _parts(value: object) -> tuple[object, ...]:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    return [] if _wants_heavy(config) else [f"heavy tests are left out: {_HOW}"]
+    if _wants_heavy(config):
+        return []
+    return [f"heavy tests, and those of {', '.join(AROUND)}, are left out: {_HOW}"]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    around = collection_path.parent == config.rootpath / "tests" and collection_path.name in AROUND
+    named = any(f"tests/{each}" in argument for each in AROUND for argument in config.args)
+    return True if around and not named and not _wants_heavy(config) else None
 
 
 @pytest.hookimpl(trylast=True)

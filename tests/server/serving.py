@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -191,16 +191,28 @@ async def listening(
         try:
             yield server, f"http://127.0.0.1:{port}"
         finally:
-            server.should_exit = True
+            server.end()
             await running
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn that says when it has started, and leaves signals to pytest."""
+    """A uvicorn that says when it has started, ends at once, and leaves signals to pytest."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._started = asyncio.Event()
+        self._started, self._ending = asyncio.Event(), asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """Tick as uvicorn does, ten times a second, until somebody wants the end."""
+        ticks = 0
+        while not await self.on_tick(ticks):
+            ticks = (ticks + 1) % 864_000
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), 0.1)
+
+    def end(self) -> None:
+        self.should_exit = True
+        self._ending.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -20,7 +20,7 @@ from ace_graph.base import Settings, ToolServerError
 from ace_graph.graph import ACEGraph
 from ace_graph.testing import ScriptedModel
 from tests.plugins.sizes import PATIENT
-from tests.plugins.warm_python import WarmPython
+from tests.plugins.warm_python import WarmPython, cold_python
 from tests.tools.mcp_peers import http_peer, is_running, process_of, stdio
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
@@ -184,11 +184,11 @@ def test_one_server_serves_many_loops_threads_and_synchronous_runs(warm_python: 
     assert len(said) == 4
 
 
-async def test_the_program_ends_with_the_block_also_when_it_raises(warm_python: WarmPython) -> None:
+async def test_the_program_ends_with_the_block_also_when_it_raises() -> None:
     pids: list[int] = []
 
     async def use() -> None:
-        async with served("stdio", warm_python) as tools:
+        async with served("stdio", cold_python) as tools:
             pids.append(process_of(await tools["triangle_area"].ainvoke(TRIANGLE)))
             raise KeyError("the caller's own")
 

@@ -20,7 +20,7 @@ from ace_graph.graph import make_graph
 from ace_graph.testing import GeminiServer, ScriptedModel
 from tests.cli.commands import Commands
 from tests.graph.test_blocking import as_langgraph_dev
-from tests.plugins.warm_python import WarmPython
+from tests.plugins.warm_python import WarmPython, cold_python
 from tests.tools.mcp_peers import PROGRAM, Entry, is_running, process_of, stdio
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
@@ -130,7 +130,7 @@ def test_the_command_line_uses_them_and_leaves_no_process_behind(
         done = Commands(tmp_path, warm_python).program(
             "run",
             stdin=json.dumps({**payload, "scratch": {"ace_online_learning": False}}),
-            ACE_MCP_CONFIG=str(written(tmp_path, small=stdio(warm_python))),
+            ACE_MCP_CONFIG=str(written(tmp_path, small=stdio(cold_python))),
             ACE_STORE="memory://",
             GEMINI_API_KEY="any",
             GOOGLE_GEMINI_BASE_URL=server.url,
