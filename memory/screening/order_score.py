@@ -1,9 +1,11 @@
-"""A learned score: how much a sentence in English reads like a standing order to the assistant.
+"""Two learned scores: how much a sentence in English reads like a standing order to the assistant.
 
-Rules know the words that they were made of. The score weighs all words and pairs of neighbours of a
-sentence, and so reaches orders that nobody foresaw. It is a logistic regression over normalized tf-idf,
-learned from orders, rules of trades and lessons of agents: dev/order_examples has them, and
-dev/train_order_score.py makes the weights, data/order_weights.txt. docs/decisions/screening.md has figures.
+Rules know the words that they were made of. A score weighs all words and pairs of neighbours of a sentence,
+and so reaches orders that nobody foresaw. One score is of orders that nobody may give, the other of wishes
+about the form of all answers, which learners may have and others may not. Each is a logistic regression over
+normalized tf-idf, learned from orders, wishes, rules of trades and lessons of agents: dev/order_examples has
+them, and dev/train_order_score.py makes the weights, data/order_weights.txt. docs/decisions/screening.md has
+figures.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from ace_graph.base.tables import read_lines
 
@@ -24,7 +27,7 @@ _TOKEN = re.compile(
     |(?P<quote>["“”])""",
     re.VERBOSE,
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
+SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 BIAS = "="
 """What the bias stands under; no feature is called so."""
 _FEWEST = 10
@@ -32,30 +35,47 @@ _FEWEST = 10
 _ENDINGS = ("ing", "ed", "es", "s", "ly")
 
 
-def order_score(text: str) -> float:
-    """Return the log odds that a folded text in lower case gives an order: its likeliest sentence's."""
-    return _score()(text)
+class OrderScore(NamedTuple):
+    """Log odds: that a text gives an order that nobody may give, and that it wishes a form of all answers."""
+
+    order: float
+    wish: float
 
 
-def scorer(table: Iterable[str]) -> Callable[[str], float]:
-    """Return the score of a table: features, their weights and inverse document frequencies, with tabs."""
+def order_score(text: str) -> OrderScore:
+    """Return the scores of a folded text in lower case: each is its likeliest sentence's."""
+    return _scorer()(text)
+
+
+def scorer(table: Iterable[str]) -> Callable[[str], OrderScore]:
+    """Return the score of a table: features, two weights and an inverse document frequency, with tabs.
+
+    The bias stands with the frequency of what the table doesn't have.
+    """
     rows = dict(line.split("\t", 1) for line in table)
-    bias = _numbers(rows[BIAS])[0]
+    *biases, rarest = _numbers(rows[BIAS])
+    bias = OrderScore(*biases)
 
-    def score(sentence: str) -> float:
+    def score(sentence: str) -> OrderScore:
         found = set(features(sentence))
         if len(found) < _FEWEST:
             return bias
         known = [_numbers(rows[each]) for each in found if each in rows]
-        length = math.sqrt(sum(idf * idf for _, idf in known)) or 1.0
-        return bias + sum(weight * idf for weight, idf in known) / length
+        length = math.sqrt(sum(idf * idf for _, _, idf in known) + (len(found) - len(known)) * rarest**2)
+        order = sum(weight * idf for weight, _, idf in known)
+        wish = sum(weight * idf for _, weight, idf in known)
+        return OrderScore(bias.order + order / length, bias.wish + wish / length)
 
-    return lambda text: max(map(score, _SENTENCE_END.split(text)))
+    def of_text(text: str) -> OrderScore:
+        orders, wishes = zip(*map(score, SENTENCE_END.split(text)), strict=True)
+        return OrderScore(max(orders), max(wishes))
+
+    return of_text
 
 
-def _numbers(row: str) -> tuple[float, float]:
-    weight, _, idf = row.partition("\t")
-    return float(weight), float(idf)
+def _numbers(row: str) -> tuple[float, float, float]:
+    order, wish, idf = row.split("\t")
+    return float(order), float(wish), float(idf)
 
 
 def features(sentence: str) -> Iterator[str]:
@@ -77,5 +97,5 @@ def _token(match: re.Match[str]) -> str:
 
 
 @cache
-def _score() -> Callable[[str], float]:
+def _scorer() -> Callable[[str], OrderScore]:
     return scorer(read_lines("ace_graph.memory.screening", "order_weights.txt"))

@@ -32,9 +32,11 @@ _OVERLAP = 300
 """How much two pieces overlap: more than nearly all rules span."""
 _MOST_VERDICTS = 50_000
 """Some 15 MB."""
-_LEAST, _LEAST_OF_LEARNERS = 1.25, 2.5
+_LEAST, _LEAST_OF_LEARNERS = 0.5, 1.5
 """From which learned score on a text is held: of others; of learners, who wish more."""
-_ORDER = "like an order to the assistant"
+_LEAST_WISH = -0.5
+"""From which score on it wishes a form of all answers, which is held in the texts of others."""
+_ORDER, _WISH = "like an order to the assistant", "like an order about all answers"
 _SECRET, _LINK, _INSTRUCTION = "secret: ", "link", "instruction: "
 
 
@@ -105,8 +107,12 @@ def _instruction_in(plain: str, vouched: Collection[Danger]) -> str | None:
     own = "answers" in vouched
     if kind is None and not own:
         kind = _first(map(find_order_about_answers, texts))
-    least = _LEAST_OF_LEARNERS if own else _LEAST
-    return _ORDER if kind is None and order_score(texts[0]) >= least else kind
+    if kind is not None:
+        return kind
+    score = order_score(texts[0])
+    if score.order >= (_LEAST_OF_LEARNERS if own else _LEAST):
+        return _ORDER
+    return _WISH if score.wish >= _LEAST_WISH and not own else None
 
 
 def _first(found: Iterable[str | None]) -> str | None:
