@@ -1,8 +1,8 @@
 """Make the weights of the screen's learned scores: `python dev/train_order_score.py [--judge]`.
 
 Reads dev/order_examples/*.tsv (a mark and a text a line: `!` an order to the assistant, `.` none, `~` a
-wish about the form of all answers, which only learners may have), texts that stand elsewhere (tables of the screen's
-tests, templates, what people say in the quality benchmarks), and Python's docstrings, and writes
+wish about the form of all answers, which only learners may have), texts that stand elsewhere (tables of the
+screen's tests, templates, what people say in the quality benchmarks), and Python's docstrings, and writes
 memory/screening/data/order_weights.txt. The texts of fresh_orders.tsv and fresh_wishes.tsv measure: nothing
 learns from them. `--judge` writes nothing: it prints how much of each file is held by scores that learned
 from all others.
