@@ -23,6 +23,8 @@ from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.warm_python import WarmPython
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 POINTS = [
     ("claim", "during"),

@@ -19,6 +19,8 @@ from tests.cli.commands import Commands, restored_logging
 from tests.plugins.heavy import some_heavy
 from tests.plugins.warm_python import WarmPython
 
+pytestmark = pytest.mark.slow
+
 ROWS = 4
 
 

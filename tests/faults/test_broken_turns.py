@@ -27,6 +27,8 @@ from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.neo4j_source import VERSIONS
 from tests.plugins.warm_python import WarmPython
 
+pytestmark = pytest.mark.slow
+
 ONCE, NEVER = Aftermath(1, 1, 1, 1), Aftermath(0, 0, 0, 0)
 
 

@@ -21,6 +21,8 @@ import pytest
 def test_a(): pass
 @pytest.mark.heavy
 def test_b(): pass
+@pytest.mark.slow
+def test_d(): pass
 @pytest.mark.long
 def test_c(): pass
 """
@@ -30,7 +32,7 @@ REACHING = "import socket\ndef test_a(): socket.create_connection(('192.0.2.1', 
 
 def _pytest(folder: Path, text: str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_sample.py").write_text(text)
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  neo4j\n  heavy\n  long\n")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  neo4j\n  heavy\n  slow\n  long\n")
     plugins = ("xdist", *(f"tests.plugins.{name}" for name in PLUGINS))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ACE_", "PYTEST_"))}
     return subprocess.run(
@@ -76,18 +78,19 @@ def test_heavy_tests_are_left_out_and_counted(tmp_path: Path, workers: str) -> N
     assert done.returncode == 0
     assert "1 passed" in done.stdout
     assert "are left out: `make test HEAVY=1`" in done.stdout
-    assert "1 heavy tests were left out" in done.stdout
+    assert "2 heavy or slow tests were left out" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("options", "variable", "passed"),
     [
-        ((), "ACE_TEST_HEAVY", 2),
-        ((), "ACE_TEST_LONG", 3),
+        ((), "ACE_TEST_HEAVY", 3),
+        ((), "ACE_TEST_LONG", 4),
         (("-m", "heavy"), "ANY", 1),
-        (("test_sample.py::test_b",), "ANY", 2),
+        (("-m", "slow"), "ANY", 1),
+        (("test_sample.py::test_b",), "ANY", 3),
     ],
-    ids=["heavy", "long", "the mark", "a node id"],
+    ids=["heavy", "long", "the mark", "the other mark", "a node id"],
 )
 def test_heavy_tests_run_where_they_are_asked_for(
     tmp_path: Path, options: tuple[str, ...], variable: str, passed: int

@@ -3,10 +3,10 @@
 `heavy` are those of which every behaviour is proven by a cheaper test, too: on another store, at another
 place of a sweep, at a smaller size. They run with ACE_TEST_HEAVY=1, as in .ci/run, and where a node id or
 `-m` names them. `long` are those for ACE_TEST_LONG=1 alone, as in .ci/long. What is left out is deselected,
-not skipped, and the summary has its number. The folders of `AROUND` test the documents, the benchmarks and
-the repository, not what is installed: without ACE_TEST_HEAVY=1 they run where an argument names them.
-
-The tests that are `slow` run first, so that no worker is left alone with one at the end.
+not skipped, and the summary has its number. `slow` are those that kill processes, start servers
+of their own or run very many turns: they are left out as the heavy ones are, and run first, so that no worker
+is left alone with one at the end. The folders of `AROUND` test the documents, the benchmarks and the
+repository, not what is installed: without ACE_TEST_HEAVY=1 they run where an argument names them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _parts(value: object) -> tuple[object, ...]:
 def pytest_report_header(config: pytest.Config) -> list[str]:
     if _wants_heavy(config):
         return []
-    return [f"heavy tests, and those of {', '.join(AROUND)}, are left out: {_HOW}"]
+    return [f"heavy and slow tests, and those of {', '.join(AROUND)}, are left out: {_HOW}"]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -65,7 +65,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    unwanted = [mark for mark, wanted in (("heavy", _wants_heavy(config)), ("long", LONG)) if not wanted]
+    unwanted = (["heavy", "slow"] if not _wants_heavy(config) else []) + (["long"] if not LONG else [])
     left_out = [item for item in items if any(item.get_closest_marker(mark) for mark in unwanted)]
     if left_out:
         heavy = sum(item.get_closest_marker("long") is None for item in left_out)
@@ -93,9 +93,10 @@ def pytest_testnodedown(node: _Worker) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     left_out = config.stash.get(_LEFT_OUT, 0)
     if left_out:
-        terminalreporter.write_line(f"{left_out} heavy tests were left out: {_HOW}", yellow=True)
+        terminalreporter.write_line(f"{left_out} heavy or slow tests were left out: {_HOW}", yellow=True)
 
 
 def _wants_heavy(config: pytest.Config) -> bool:
     named = any("::" in argument for argument in config.args)
-    return HEAVY or named or "heavy" in str(config.getoption("markexpr", ""))
+    marks = str(config.getoption("markexpr", ""))
+    return HEAVY or named or "heavy" in marks or "slow" in marks

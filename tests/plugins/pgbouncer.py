@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.plugins.postgres_server import REQUIRED
+from tests.plugins.sizes import PATIENT
 
 _PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 _CONFIG = """
@@ -77,7 +78,7 @@ def pgbouncer(postgres: str) -> Iterator[str]:
 
 
 def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(300):
+    for _ in range(int(PATIENT / 0.05)):
         assert process.poll() is None, log.read_text()
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

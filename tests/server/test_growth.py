@@ -34,6 +34,8 @@ from tests.server.serving import HandClock, serving, settings_for, until
 from tests.server.test_chat import model
 from tests.server.test_conversations import KINDS, database_at
 
+pytestmark = pytest.mark.slow
+
 DAY = 86_400.0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from httpx_sse import connect_sse
 
 from ace_graph.testing import GeminiServer
@@ -16,6 +17,8 @@ from tests.plugins.warm_python import WarmPython
 from tests.server.process import ServerProcess, server
 from tests.server.serving import bearer
 from tests.server.test_chat import LESSON
+
+pytestmark = pytest.mark.slow
 
 QUESTION = {"message": "Remember that I like tea. What is 1/2 + 1/3?", "conversationId": "c1"}
 SAID = "Learner says: I like tea"
@@ -35,7 +38,7 @@ def listen(client: httpx.Client, name: str) -> None:
 def stored(client: httpx.Client, *contents: str) -> dict[str, Any]:
     """Return the learner's export once these bullets are in it; a server may still be taking up a turn."""
     found: dict[str, Any] = {}
-    for _ in range(600):
+    for _ in range(int(PATIENT / 0.05)):
         found = client.get("/api/learner/export").json()
         if sorted(b["content"] for b in found["playbook"]["bullets"]) == sorted(contents):
             return found
@@ -45,7 +48,7 @@ def stored(client: httpx.Client, *contents: str) -> dict[str, Any]:
 
 def asked_again(client: httpx.Client) -> Iterator[httpx.Response]:
     """Ask until the turn that was taken up is closed; it is stored a moment before."""
-    for _ in range(600):
+    for _ in range(int(PATIENT / 0.05)):
         yield client.post("/api/ai/chat", json={"message": "hello", "conversationId": "c1"})
         time.sleep(0.05)
 

@@ -17,6 +17,8 @@ from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython, cold_python
 from tests.server.process import environment, server
 
+pytestmark = pytest.mark.slow
+
 CODE = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
 
 

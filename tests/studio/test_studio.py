@@ -16,6 +16,8 @@ from ace_graph import ACEContext
 from tests.studio.client import Json, Studio
 from tests.studio.server import DevServer
 
+pytestmark = pytest.mark.slow
+
 NODES = ["router", "planner", "solver", "critic", "ace_learning"]
 LINE = ["__start__", *NODES, "__end__"]
 

@@ -16,6 +16,7 @@ from ace_graph import ACEContext, build_ace_graph
 from ace_graph.agent import ACEInput
 from ace_graph.agent.offline_tutor import OfflineTutor
 from ace_graph.base import Settings
+from ace_graph.graph import ACEGraph
 from ace_graph.memory.stores.sql import SQLiteStore
 
 Language = Literal["en", "de", "fr", "es"]
@@ -869,21 +870,27 @@ ROWS = [
 ]
 
 
-TUTOR, SETTINGS = OfflineTutor(), Settings()
-"""They know nothing of a conversation; to make them anew takes as long as a turn."""
+@pytest.fixture(scope="module")
+def store() -> SQLiteStore:
+    return SQLiteStore()
+
+
+@pytest.fixture(scope="module")
+def graph(store: SQLiteStore) -> ACEGraph:
+    """One for all rows, each of which is another learner's: to build it takes as long as a turn."""
+    return build_ace_graph(model=OfflineTutor(), store=store, settings=Settings())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.language}: {' / '.join(row.turns)}"[:100])
-async def test_what_is_said_is_kept_and_nothing_else(row: Row) -> None:
-    store = SQLiteStore()
-    graph = build_ace_graph(model=TUTOR, store=store, settings=SETTINGS)
+async def test_what_is_said_is_kept_and_nothing_else(row: Row, store: SQLiteStore, graph: ACEGraph) -> None:
+    learner = f"learner {ROWS.index(row)}"
     messages = list[AnyMessage]()
     for said in row.turns:
         messages.append(HumanMessage(said))
-        out = await graph.ainvoke(ACEInput(messages=messages), context=ACEContext(learner_id="mia"))
+        out = await graph.ainvoke(ACEInput(messages=messages), context=ACEContext(learner_id=learner))
         messages.append(AIMessage(out["messages"][-1].text))
     answer = messages[-1].text
     assert answer == row.answer[1:] if row.answer.startswith("=") else row.answer in answer
-    known = (await store.load("mia")).playbook.bullets()
+    known = (await store.load(learner)).playbook.bullets()
     active = (bullet.content for bullet in known if bullet.status == "active")
     assert tuple(content.removeprefix("Learner says: ") for content in active) == row.memory

@@ -19,7 +19,8 @@ from tests.plugins.heavy import some_heavy
 _WITHOUT_A_FILE = [verb for verb in VERBS if verb not in ("damage", "traffic")]
 
 
-@pytest.mark.parametrize("case", some_heavy(cases(*_WITHOUT_A_FILE), is_small), ids=str)
+@pytest.mark.heavy  # it is SQLite without a file
+@pytest.mark.parametrize("case", cases(*_WITHOUT_A_FILE), ids=str)
 async def test_in_memory_store(case: Case) -> None:
     await case(MemorySubject())
 
@@ -29,7 +30,8 @@ async def test_sqlite_store(case: Case, tmp_path: Path) -> None:
     await case(SQLiteSubject(tmp_path / "ace.db"))
 
 
-@pytest.mark.parametrize("case", some_heavy(cases(*CORE_VERBS), is_small), ids=str)
+@pytest.mark.heavy
+@pytest.mark.parametrize("case", cases(*CORE_VERBS), ids=str)
 async def test_in_memory_playbooks(case: Case) -> None:
     await case(MemoryPlaybooks())
 

@@ -18,6 +18,8 @@ from ace_graph.testing.conformance import adding, contents, rewriting, write
 from tests.plugins.heavy import some_heavy
 from tests.plugins.sizes import PATIENT
 
+pytestmark = pytest.mark.slow
+
 _ROOT = Path(__file__).parents[3]
 
 

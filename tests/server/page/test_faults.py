@@ -16,6 +16,8 @@ from tests.server.page.conftest import Site, Visit
 from tests.server.process import ServerProcess, server
 from tests.server.serving import bearer, token
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "Remember that I like tea. What is 1/2 + 1/3?"
 
 
