@@ -14,6 +14,7 @@ from .arithmetic import (
 )
 from .bullet import (
     Bullet as Bullet,
+    BulletSource as BulletSource,
     BulletTag as BulletTag,
     Danger as Danger,
     MAX_CONTENT_CHARS as MAX_CONTENT_CHARS,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Literal
 
@@ -26,6 +27,27 @@ Barred = Literal["quarantined", "expired", "harmful"]
 
 Danger = Literal["instruction", "secret", "link", "answers"]
 """What the screen finds in texts (memory/screening); answers: what learners may wish of all answers."""
+
+
+class BulletSource(StrEnum):
+    """Who added a bullet, as its `sources` say; turns, proposals and kinds of evidence stand there, too."""
+
+    LEARNER = "learner"
+    """A learner, in a message."""
+    COMMAND_LINE = "cli"
+    """A person, by a command."""
+    HTTP = "http"
+    """A person, over HTTP or on the page."""
+    HOST = "host"
+    """The program that embeds the memory, by a call."""
+    AGENT = "mcp"
+    """An agent, by a tool of the MCP server: on trial like a lesson."""
+    EDITOR = "editor"
+    """Somebody who may write another's playbook: on trial there, and named nowhere."""
+
+
+GIVEN = frozenset({BulletSource.LEARNER, BulletSource.COMMAND_LINE, BulletSource.HTTP, BulletSource.HOST})
+"""Sources of bullets that a person or the host added: they need no proof."""
 
 MEMORY_TYPES: tuple[MemoryType, ...] = ("semantic", "episodic", "procedural")
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.base.errors import ChangeRefused, InvalidGrant, PlaybookForbidden
 from ace_graph.base.off_loop import Steps
-from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet, Moment, Text
+from ace_graph.memory.bullet import GIVEN, PROFILE_SECTIONS, Bullet, BulletSource, Moment, Text
 from ace_graph.memory.delta.effect import Merged, Report
 from ace_graph.memory.delta.operations import (
     Add,
@@ -32,7 +32,7 @@ from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.tokenize import normal_form
 from ace_graph.memory.snapshot import Access, Snapshot
-from ace_graph.memory.trust import GIVEN, PROVEN_VOTES
+from ace_graph.memory.trust import PROVEN_VOTES
 
 # Who a playbook is shared with: subjects, relations, grants (document 004, 5.5 and 6.4).
 #
@@ -271,7 +271,7 @@ def proposal_ids(bullet: Bullet) -> frozenset[str]:
 # concerns the core, is the owner's own.
 
 
-EDITOR = "editor"
+EDITOR = BulletSource.EDITOR
 """The source of bullets that others than the owner added, and the author of their changes.
 
 It names nobody: what is in somebody else's playbook stays when its writer is forgotten.

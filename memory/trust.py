@@ -20,16 +20,13 @@ from math import sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import GIVEN, Bullet
 from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.playbook import Z_95, wilson_interval
 from ace_graph.memory.turn import Arm, RecentTurn
 
 PROVEN_VOTES = 2
 """How many successes prove a bullet: the first may be the vote of the turn it was learned from."""
-
-GIVEN = frozenset({"cli", "learner", "host"})
-"""Sources of bullets that a person or the host added."""
 
 GRACE = 40
 """Before this number of commits nothing is withheld to measure, only what seems to do harm.

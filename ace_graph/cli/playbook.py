@@ -53,7 +53,7 @@ from ace_graph.cli.terminal import (
     printable,
     progress_bar,
 )
-from ace_graph.memory.bullet import AVOID, Bullet, BulletTag, MemoryType
+from ace_graph.memory.bullet import AVOID, Bullet, BulletSource, BulletTag, MemoryType
 from ace_graph.memory.catalogue import PlaybookEntry, Scope, Visibility
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.operations import (
@@ -613,7 +613,7 @@ def add(
         tags=tuple(tag or ()),
         pinned=pin,
         ttl_days=_checked_days(ttl_days),
-        sources=("cli",),
+        sources=(BulletSource.COMMAND_LINE,),
     )
     if kind is not None:
         if section or memory_type or avoid:

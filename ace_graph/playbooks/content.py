@@ -13,7 +13,7 @@ from uuid import uuid4
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ChangeRefused
 from ace_graph.base.off_loop import Steps, in_slices
-from ace_graph.memory.bullet import Bullet, content_hash
+from ace_graph.memory.bullet import Bullet, BulletSource, content_hash
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection, Report, apply
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Rescreen, Reset
@@ -75,7 +75,9 @@ def adds_of(content: Content) -> list[Add]:
         )
     if isinstance(content, str):
         content = [content]
-    return [Add(content=each) if isinstance(each, str) else each for each in content]
+    return [
+        Add(content=each, sources=(BulletSource.HOST,)) if isinstance(each, str) else each for each in content
+    ]
 
 
 def without_turns(adds: Iterable[Add]) -> list[Add]:

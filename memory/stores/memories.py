@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import AceError, ChangeRefused, TrajectoryNotFound, UsageError
 from ace_graph.base.off_loop import in_slices
-from ace_graph.memory.bullet import Bullet, Stated
+from ace_graph.memory.bullet import Bullet, BulletSource, Stated
 from ace_graph.memory.commit import Commit, Pending, references
 from ace_graph.memory.confidence import turns_behind
 from ace_graph.memory.delta.effect import Rejection
@@ -66,8 +66,6 @@ async def _unknown(store: ContentStore, learner_id: str, named: frozenset[str]) 
 
 MAX_READ = 300
 """The most records of turns that one list reads, the newest. Votes of older ones count by their number."""
-SOURCE = "host"
-"""The source of a bullet that a host remembers; such bullets need no proof (trust.py)."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +116,14 @@ async def remember(
             examples=tuple(examples),
             evidence_count=count,
             stated=None if confidence is None else Stated(confidence=confidence, count=count, at=now),
-            sources=(SOURCE,),
+            sources=(BulletSource.HOST,),
         )
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    delta = Delta(op_id=uuid4().hex, now=now, operations=(operation,), author=SOURCE, reason=f"a {kind}")
+    delta = Delta(
+        op_id=uuid4().hex, now=now, operations=(operation,), author=BulletSource.HOST, reason=f"a {kind}"
+    )
     commit = await commit_checked(store, learner_id, delta, await store.load(learner_id), _refused)
     return commit.report.refs["new"]
 

@@ -26,7 +26,7 @@ from ace_graph.hosts.mcp_server.schema import (
 )
 from ace_graph.learning.curator import judge_bullets
 from ace_graph.learning.trajectory_feedback import give_feedback
-from ace_graph.memory.bullet import MAX_CONTEXT_CHARS
+from ace_graph.memory.bullet import MAX_CONTEXT_CHARS, BulletSource
 from ace_graph.memory.delta.operations import Add, Delta, Remove, Touch
 from ace_graph.memory.evidence import Evidence, Verdict
 from ace_graph.memory.trajectory import TrajectoryFilter
@@ -109,7 +109,9 @@ class MemoryTools:
         secret, is kept in quarantine, and the reply says why.
         """
         section = "profile" if about_learner else "lessons"
-        add = Add(ref="new", content=statement, context=context, section=section, sources=(AUTHOR,))
+        add = Add(
+            ref="new", content=statement, context=context, section=section, sources=(BulletSource.AGENT,)
+        )
         if kind is not None:
             fields = fields_of(kind)
             typed = {"memory_type": fields.memory_type, "polarity": fields.polarity}

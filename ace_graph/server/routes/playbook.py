@@ -39,6 +39,7 @@ from ace_graph.memory.bullet import (
     MAX_EXAMPLES,
     Bounded,
     Bullet,
+    BulletSource,
     BulletTag,
     MemoryType,
     Moment,
@@ -210,7 +211,7 @@ class NewBullet(Body):
     def operation(self) -> Add:
         """Return the operation that adds it."""
         fields = self.model_dump(exclude={"kind", "ttl_days"})
-        given = Add(ref="new", ttl_days=self.ttl_days or None, sources=("http",), **fields)
+        given = Add(ref="new", ttl_days=self.ttl_days or None, sources=(BulletSource.HTTP,), **fields)
         if self.kind is None:
             return given
         kind = fields_of(self.kind)
@@ -513,7 +514,7 @@ class BulletBody(Body):
 
     def add(self) -> Add:
         """Return the operation that adds it."""
-        return Add(**self.model_dump(exclude_none=True))
+        return Add(**self.model_dump(exclude_none=True), sources=(BulletSource.HTTP,))
 
 
 MOST_BULLETS = 1_000
