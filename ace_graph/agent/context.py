@@ -93,8 +93,9 @@ class ACEContext(BaseModel):
     learn_into: Annotated[str, AfterValidator(_checked_name)] | None = Field(
         default=None,
         description="A named playbook, as name or owner/name, that the lessons of the turn go to: written "
-        "where the learner may write, proposed where they may propose, else kept in the own memory. It is read "
-        "only where playbooks names it, too. What the learner says of themselves, and votes, stay their own.",
+        "where the learner may write, proposed where they may propose, else kept in the own memory. It is "
+        "read only where playbooks names it, too. Votes, and what the learner says of themselves, stay in the "
+        "own memory.",
     )
     teams: Annotated[tuple[ShortText, ...], Field(max_length=1_000)] | None = Field(
         default=None,

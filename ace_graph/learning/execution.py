@@ -8,8 +8,8 @@
     invoices, trajectory_id = await execute_with_learning(
         fetch, "Fetch the invoices", store=store, learner_id="bot", playbook_name="ada/api_client")
 
-Advice comes from the named playbook, too, and lessons go there as far as the learner may write or propose. The
-task is not retried, and a failure to record or to learn never costs its result.
+Advice comes from the named playbook, too, and lessons go there as far as the learner may write or propose.
+The task is not retried, and a failure to record or to learn never costs its result.
 """
 
 from __future__ import annotations
