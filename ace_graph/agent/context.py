@@ -94,7 +94,7 @@ class ACEContext(BaseModel):
         default=None,
         description="A named playbook, as name or owner/name, that the lessons of the turn go to: written "
         "where the learner may write, proposed where they may propose, else kept in the own memory. It is "
-        "read only where playbooks names it, too. Votes, and what the learner says of themselves, stay in the "
+        "read only where playbooks names it, too. Votes and what the learner says of themselves stay in the "
         "own memory.",
     )
     teams: Annotated[tuple[ShortText, ...], Field(max_length=1_000)] | None = Field(

@@ -206,7 +206,7 @@ def test_a_chat_learns_into_a_playbook_as_far_as_one_may(ace: Commands, relation
     assert bool(_contents_of(ace, "--name", "maths", "--learner", "ada")) is ("written" in told)
     proposals = ace.ok("share", "proposals", "maths", "--learner", "ada", "--json").json["proposals"]
     assert bool(proposals) is ("proposed" in told)
-    (judged, *_) = ace.ok("trajectory", "list", "--learner", learner, "--json").json
+    (judged, *_) = json.loads(ace.ok("trajectory", "list", "--learner", learner, "--json").out)
     assert told in ace.ok("trajectory", "show", judged["trajectory_id"], "--learner", learner).out
 
 
