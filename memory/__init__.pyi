@@ -198,6 +198,7 @@ from .trust import (
 )
 from .turn import (
     Arm as Arm,
+    LearnedInto as LearnedInto,
     PlaybookRead as PlaybookRead,
     RecentTurn as RecentTurn,
     ReflectedLesson as ReflectedLesson,

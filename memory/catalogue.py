@@ -56,6 +56,10 @@ class PlaybookRef(NamedTuple):
         """Whether this is the owner's own memory."""
         return self.key == DEFAULT
 
+    def is_memory_of(self, learner: str) -> bool:
+        """Whether this is the own memory of that learner."""
+        return self.is_default and self.owner == learner
+
 
 def wanted_refs(names: Iterable[str], reader: str | None) -> tuple[PlaybookRef, ...]:
     """Return the playbooks that a run reads beside the reader's own memory.

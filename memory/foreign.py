@@ -8,6 +8,7 @@ characters that could end a part or a line are percent-encoded. Votes on them ar
 from __future__ import annotations
 
 from collections.abc import Iterable
+from urllib.parse import unquote
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.playbook import Playbook
@@ -35,6 +36,11 @@ def source_of(bullet_id: str) -> str | None:
 def foreign_prefix(owner: str, name: str) -> str:
     """Return what the ids of a playbook's bullets begin with for a reader."""
     return f"{_encoded(owner)}/{_encoded(name)}:"
+
+
+def local_id(prefix: str, bullet_id: str) -> str | None:
+    """Return a bullet's id in its own playbook, None where it is of another playbook than the prefix says."""
+    return unquote(bullet_id.removeprefix(prefix)) if bullet_id.startswith(prefix) else None
 
 
 def as_foreign(prefix: str, bullets: Iterable[Bullet]) -> list[Bullet]:

@@ -206,7 +206,7 @@ class Proposal(BaseModel):
 
     `delta` is what is committed, onto the newest version then. `targets` maps each bullet that it changes to
     the hash of the text that it is meant for. `lineage` names the bullets of the proposer that it is from, or
-    says how many learners found it; `trust` is the lowest of theirs. `by` is the proposer, '' for the owner's
+    says what else it is from; `trust` is the lowest of theirs. `by` is the proposer, '' for the owner's
     rule. After `expires` it can't be accepted. `added` are the bullets that are new by it; other texts of it
     were known already. `through` are the subjects whose grants gave the right to propose it, `reason` says
     why it was refused.

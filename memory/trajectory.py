@@ -147,7 +147,8 @@ def deleted(turn: TurnRecord) -> TurnRecord:
     """Return the record of a deleted trajectory: ids and times without any content."""
     gone: dict[str, object] = {"task": "", "answer": "", "answer_hash": "", "error": None, "topic": None}
     gone |= {"steps": (), "evidence": (), "reflections": (), "feedback": (), "metrics": {}, "injected": ()}
-    gone |= {"cited": (), "task_type": None, "conversation_id": None, "parent_id": None, "deleted": True}
+    gone |= {"cited": (), "task_type": None, "conversation_id": None, "parent_id": None, "learned_into": None}
+    gone |= {"deleted": True}
     return turn.model_copy(update=gone)
 
 

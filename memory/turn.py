@@ -11,6 +11,7 @@ from typing import Annotated, Literal, NamedTuple, cast
 from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from typing_extensions import TypedDict  # pydantic refuses the one of typing before Python 3.12
 
 from ace_graph.memory.bullet import MemoryType, Moment, Polarity, Share, Text
 from ace_graph.memory.evidence import Evidence, Verdict
@@ -166,13 +167,32 @@ class PlaybookRead(NamedTuple):
     label: Text
 
 
+class LearnedInto(TypedDict):
+    """Where the lessons of a turn went that were meant for a named playbook, as plain JSON.
+
+    `playbook` is its name as the run gave it. `how`: they were written into it, proposed to it, or are in the
+    learner's own memory. `count` is how many it knows by this turn, new or again; `kept` is how many are in
+    the own memory, and `why` says why. `bullet_ids` are the playbook's bullets that say them, `proposal_id`
+    is that of the proposal.
+    """
+
+    playbook: Text
+    how: Literal["written", "proposed", "own memory"]
+    count: int
+    kept: int
+    why: Text | None
+    bullet_ids: list[Text]
+    proposal_id: Text | None
+
+
 class TurnRecord(BaseModel):
     """One turn: task, mode, answer, cost and result; a trajectory in the sense of document 004.
 
     `task` and `answer` are cut at 2,000 characters; `duration_ms` is wall time; `score` is in [0, 1];
     `cost` is in the currency of the configured prices, or the caller's. `status` is how the run ended,
     `verdict` follows from the evidence about the answer. `agent` is the graph, or an agent of the host.
-    `playbooks` are the named ones that the answer was given with, whether or not a bullet of them was shown.
+    `playbooks` are the named ones that the answer was given with, whether or not a bullet of them was shown;
+    `learned_into` says what became of lessons that were meant for one.
     `steps_left_out` counts steps beyond the limit; `steps_dropped` says why there are none any more.
     `unattributed`: it is not sure who said what in it, so what it teaches goes to quarantine for a review.
     A deleted record is in no list and has no content; it remains as the key of its commit.
@@ -207,6 +227,7 @@ class TurnRecord(BaseModel):
     arm: Arm | None = None
     replay: Annotated[Replay | None, Field(exclude_if=lambda value: value is None)] = None
     playbooks: Annotated[tuple[PlaybookRead, ...], Field(exclude_if=lambda value: not value)] = ()
+    learned_into: Annotated[LearnedInto | None, Field(exclude_if=lambda value: value is None)] = None
     evidence: tuple[Evidence, ...] = ()
     steps: tuple[Step, ...] = ()
     steps_left_out: Amount = 0

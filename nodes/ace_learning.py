@@ -2,6 +2,7 @@
 
     evidence -> tasks -> reflector -> curator -> delta -> commit
 
+Lessons that the run wants in a named playbook (`learn_into`) go there after it, in a commit of their own.
 In background mode the reflector and the curator are left to a worker; votes and statements are stored now.
 A failure in here never breaks the answer: it is logged and reported in `learning.error`, and what could not
 be saved is in `learning.unsaved`.
@@ -16,18 +17,27 @@ from ace_graph.agent.models.call import add_usage, total_usage
 from ace_graph.agent.reasoning.attempt import AnswerAgain, answer_again
 from ace_graph.agent.reasoning.recall import ensure_memory
 from ace_graph.agent.runtime import Run, logger
-from ace_graph.agent.state import ACEState, LearningUpdate
+from ace_graph.agent.state import ACEState, Learning, LearningUpdate
 from ace_graph.base.errors import StoreError
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.learning.feedback import JudgedTurn
+from ace_graph.learning.learn_into import (
+    deliver,
+    find_destination,
+    lessons_for,
+    only_lessons,
+    without_lessons,
+)
 from ace_graph.learning.pipeline import LearningResult, committed, defer, failed, learn_now, skipped
 from ace_graph.learning.tasks import tasks_of
 from ace_graph.learning.turn_record import make_record
 from ace_graph.learning.worker import consolidate_at_once
 from ace_graph.memory.commit import Amend, operation_id
 from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import commit_turn, missing_methods
 from ace_graph.memory.trajectory import with_feedback
+from ace_graph.memory.turn import LearnedInto
 
 
 async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
@@ -57,17 +67,24 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
     text_length = len(state["turn"]["question"]) + len(attempt["answer"])
 
     tasks = await run_off_loop(text_length, tasks_of, state, attempt, memory, run)
+    destination = None
     if run.learning == "background":
         result, pending = await defer(tasks, turn_id, op_ids("learn"), run)
     else:
-        result, pending = await learn_now(tasks, base, run, attempt["attempt_id"], answer_again), None
+        if tasks.may_teach:
+            destination = await find_destination(run)
+        elsewhere = destination is not None and destination.playbook is not None
+        result = await learn_now(tasks, base, run, attempt["attempt_id"], answer_again, elsewhere=elsewhere)
+        pending = None
     usage = state["usage"]
     for role, cost in result.usage.items():
         usage = add_usage(usage, role, cost)
+    lessons = await lessons_for(destination, result.operations, result.lessons)
+    own = without_lessons(result.operations, {each.ref or "" for each in lessons})
     delta = Delta(
         op_id=op_ids("turn"),
         now=run.resources.clock(),
-        operations=(*result.operations, *result.analyzed),
+        operations=(*own, *result.analyzed),
         author="ace_learning",
         reason=result.reason,
         source=turn_id,
@@ -82,14 +99,63 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
         commit = await commit_turn(run.resources.store, learner_id, delta, newest, record, pending)
     except StoreError as error:
         logger.exception("[ACE Memory] the turn could not be saved; learning.unsaved holds it")
-        learning = failed(turn_id, learner_id, base, delta, record, error, pending)
+        # What is saved later holds the lessons, too: nothing goes to another playbook then
+        whole = delta.model_copy(update={"operations": (*result.operations, *result.analyzed)})
+        learning = failed(turn_id, learner_id, base, whole, record, error, pending)
         return {"mode": mode, "learning": learning, "usage": usage}
     run.resources.cache.put(learner_id, commit.snapshot)
     if commit.status == "applied" and result.judged is not None:
         result = await _record_feedback(result, result.judged, learner_id, run)
     if commit.scheduled is not None and not run.resources.settings.consolidates_later(run.learning):
         await consolidate_at_once(learner_id, commit.scheduled, run.resources)
-    return {"mode": mode, "learning": committed(turn_id, commit, result, run, pending), "usage": usage}
+    learning = committed(turn_id, commit, result, run, pending)
+    if destination is not None and result.lessons:
+        delivery = await deliver(destination, lessons, len(result.lessons), delta.op_id, run)
+        learning["learned_into"] = delivery.report
+        await _record_delivery(delivery.report, turn_id, learner_id, run)
+        if lessons and delivery.left:
+            rest = only_lessons(result.operations, delivery.left)
+            late = delta.model_copy(update={"op_id": op_ids("lessons"), "operations": rest})
+            learning = await _keep_lessons(learning, late, commit.snapshot, run)
+    return {"mode": mode, "learning": learning, "usage": usage}
+
+
+async def _keep_lessons(learning: Learning, delta: Delta, base: Snapshot, run: Run) -> Learning:
+    """Commit lessons that a named playbook did not take; return what both commits to the memory changed."""
+    learner_id = run.learner_id or ""
+    try:
+        commit = await run.resources.store.commit(learner_id, delta, base)
+    except StoreError as error:
+        logger.exception("[ACE Memory] the lessons could not be saved; learning.unsaved holds them")
+        lost = failed(learning["turn_id"], learner_id, base, delta, None, error)
+        return {**learning, "error": lost["error"], "unsaved": lost["unsaved"]}
+    run.resources.cache.put(learner_id, commit.snapshot)
+    more = committed(learning["turn_id"], commit, LearningResult(), run)
+    return {
+        **learning,
+        "version": more["version"],
+        "added": [*learning["added"], *more["added"]],
+        "updated": list(dict.fromkeys([*learning["updated"], *more["updated"]])),
+        "tagged": list(dict.fromkeys([*learning["tagged"], *more["tagged"]])),
+        "superseded": [*learning["superseded"], *more["superseded"]],
+        "removed": [*learning["removed"], *more["removed"]],
+        "quarantined": [*learning["quarantined"], *more["quarantined"]],
+        "rejected": [*learning["rejected"], *more["rejected"]],
+    }
+
+
+async def _record_delivery(report: LearnedInto, turn_id: str, learner_id: str, run: Run) -> None:
+    """Note in the turn's record where its lessons went."""
+    store = run.resources.store
+    if missing_methods(store):
+        return
+    noted = {"learned_into": report}
+    try:
+        await store.amend(
+            learner_id, Amend(turn_id, lambda turn: turn.model_copy(update=noted), missing_ok=True)
+        )
+    except StoreError:
+        logger.exception("[ACE Memory] the turn's record does not say where its lessons went")
 
 
 async def _record_feedback(

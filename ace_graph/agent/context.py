@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidatio
 
 from ace_graph.base.errors import InvalidContext
 from ace_graph.memory.bullet import MemoryType
-from ace_graph.memory.catalogue import wanted_refs
+from ace_graph.memory.catalogue import PlaybookRef, wanted_refs
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import MAX_LEARNER_ID_CHARS, checked_learner_id
 
@@ -33,6 +33,12 @@ def _checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Raise InvalidPlaybook for a name that can't be one, and for one that is there twice."""
     wanted_refs(names, None)
     return names
+
+
+def _checked_name(name: str) -> str:
+    """Raise InvalidPlaybook for a name that can't be one."""
+    PlaybookRef.parse(name, None)
+    return name
 
 
 WindowSize = Annotated[int, Field(ge=0, le=100)]
@@ -81,8 +87,15 @@ class ACEContext(BaseModel):
         Field(
             default=(),
             description="Named playbooks that are read beside the memory, as name or owner/name. "
-            "A turn never changes them.",
+            "A turn changes none of them but the one that learn_into names.",
         )
+    )
+    learn_into: Annotated[str, AfterValidator(_checked_name)] | None = Field(
+        default=None,
+        description="A named playbook, as name or owner/name, that the lessons of the turn go to: written "
+        "where the learner may write, proposed where they may propose, else kept in the own memory. It is "
+        "read only where playbooks names it, too. Votes and what the learner says of themselves stay in the "
+        "own memory.",
     )
     teams: Annotated[tuple[ShortText, ...], Field(max_length=1_000)] | None = Field(
         default=None,
@@ -162,9 +175,11 @@ class ACEContext(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _temporary_reads_nothing(self) -> Self:
+    def _temporary_keeps_nothing(self) -> Self:
         if self.memory == "off" and self.playbooks:
             raise ValueError('with memory="off" no playbooks are read: leave them out')
+        if self.memory == "off" and self.learn_into is not None:
+            raise ValueError('with memory="off" nothing is learned: leave learn_into out')
         return self
 
 

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict  # pydantic refuses the one of typing be
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.turn import Arm, PlaybookRead
+from ace_graph.memory.turn import Arm, LearnedInto, PlaybookRead
 
 if TYPE_CHECKING:
     from ace_graph.learning.statements.reading import MessageReading
@@ -231,6 +231,7 @@ class Learning(TypedDict):
     `pending` is the id of what is left to a worker (learning in the background), if anything is.
     `feedback` names the earlier turn that the learner's message judged, if it did.
     `replay` says what became of the lessons of a failed turn that were tried on its question again.
+    `learned_into` says what became of lessons for a named playbook; None where there were none.
     `unsaved` is a JSON object with learner_id, epoch, delta and record, which can be committed later.
     """
 
@@ -248,6 +249,7 @@ class Learning(TypedDict):
     skipped: str | None
     feedback: Judged | None
     replay: Literal["kept", "refused", "not tried"] | None
+    learned_into: LearnedInto | None
     error: str | None
     unsaved: str | None
 

@@ -89,6 +89,7 @@ class ChatOptions:
     call: Call
     mode: str | None
     named: tuple[str, ...]
+    into: str | None
     base: Path | None
     temporary: bool
 
@@ -105,6 +106,12 @@ def chat(
     named: Annotated[
         list[str] | None,
         typer.Option("--playbook", metavar="NAME", help="Read this named playbook, too; may be repeated."),
+    ] = None,
+    into: Annotated[
+        str | None,
+        typer.Option(
+            "--learn-into", metavar="NAME", help="Lessons go to this named playbook, as far as you may."
+        ),
     ] = None,
     temporary: Annotated[bool, "Read and store nothing of the learner in this chat."] = False,
     base: Base = None,
@@ -123,7 +130,7 @@ def chat(
     The log stays below WARNING here unless ACE_LOG_LEVEL is set: ACE_LOG_LEVEL=INFO shows what is
     retrieved and learned. From a pipe, a question that failed makes the exit code 1.
     """
-    options = ChatOptions(call, mode, tuple(named or ()), base, temporary)
+    options = ChatOptions(call, mode, tuple(named or ()), into, base, temporary)
     with asyncio.Runner() as runner:
         stack, lines = AsyncExitStack(), QuestionReader()
         try:

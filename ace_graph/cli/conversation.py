@@ -29,12 +29,13 @@ from ace_graph.base.settings import Settings
 from ace_graph.cli.chat import ChatOptions
 from ace_graph.cli.command import by_command, refused
 from ace_graph.cli.environment import log_content_by_default
-from ace_graph.cli.terminal import WordWrap, console, counted, learning_summary, printable
+from ace_graph.cli.terminal import WordWrap, console, counted, learning_summary, print_notice, printable
 from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.learning.curator import judge_bullets
 from ace_graph.learning.feedback import read_feedback
+from ace_graph.learning.learn_into import open_for_lessons
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.catalogue import wanted_refs
+from ace_graph.memory.catalogue import PlaybookRef, wanted_refs
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Operation, Pin, Remove, Restore, Unpin
 from ace_graph.memory.evidence import Evidence
@@ -341,16 +342,26 @@ async def open_conversation(options: ChatOptions, stack: AsyncExitStack) -> Chat
     wanted_refs(options.named, options.call.learner)
     if options.temporary and options.named:
         raise UsageError("a temporary chat reads no playbooks: leave out --playbook or --temporary")
+    if options.temporary and options.into is not None:
+        raise UsageError("a temporary chat learns nothing: leave out --learn-into or --temporary")
+    if options.into is not None:
+        PlaybookRef.parse(options.into, options.call.learner)
     context = ACEContext(
         learner_id=options.call.learner,
         conversation_id=f"chat-{uuid4().hex}",
         playbooks=options.named,
+        learn_into=options.into,
         memory="off" if options.temporary else "on",
     )
     agent = open_agent(settings, open_store(settings=settings), options.base)
     session = ChatSession(await stack.enter_async_context(agent), context, mode)
     for name in options.named:
         await get_playbook(session.agent.store, name, session.learner)
+    if options.into is not None:
+        try:
+            await open_for_lessons(session.agent.store, options.into, session.learner)
+        except ChangeRefused as error:
+            print_notice(f"what is learned stays in your own memory: {error}")
     return ChatLoop(session)
 
 

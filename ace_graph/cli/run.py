@@ -130,7 +130,7 @@ def _error_message(error: BaseException) -> str:
 # What is read from stdin, and what is printed
 
 
-_ECHOED = frozenset({"ace_delta", "learning_error", "mode"})
+_ECHOED = frozenset({"ace_delta", "learned_into", "learning_error", "mode"})
 """Keys of an answer's scratch that are ignored when they are sent back, like names with a leading _."""
 
 
@@ -199,6 +199,8 @@ def answer_json(
     if learning is not None:
         if learning["unsaved"] is None:
             scratch["ace_delta"] = ace_delta(learning)
+        if learning["learned_into"] is not None:
+            scratch["learned_into"] = learning["learned_into"]
         if learning["error"]:
             scratch["learning_error"] = learning["error"]
     answer = result["answer"] if result else ""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ace_graph.agent.state import Judged, Learning
     from ace_graph.memory.playbook import Playbook
+    from ace_graph.memory.turn import LearnedInto
 
 PLAIN_WIDTH = 110
 """Columns of a table that goes to a file or a pipe."""
@@ -118,9 +119,23 @@ def learning_summary(learning: Learning, playbook: Playbook | None = None) -> st
     gone = learning["removed"]
     parts += [f"- {name}" for name in gone] if len(gone) <= _MAX_REMOVED else [f"- {len(gone)} bullets"]
     parts += [f"in quarantine {_with_content(name, playbook)}" for name in kept_back]
+    parts += into_text(learning["learned_into"])
     summary = "; ".join(parts) or "nothing new"
     trouble = f" (but {printable(learning['error'])})" if learning["error"] else ""
     return f"learned: {summary}{trouble}"
+
+
+def into_text(into: LearnedInto | None) -> list[str]:
+    """What became of lessons for a named playbook, in up to two parts: what went there, what did not."""
+    if into is None:
+        return []
+    how = "written into" if into["how"] == "written" else "proposed to"
+    name, count = printable(into["playbook"]), into["count"]
+    parts = [f"{counted(count, 'lesson')} {how} {name}"] if count else list[str]()
+    why = printable(into["why"] or "")
+    if into["kept"]:
+        return [*parts, f"{counted(into['kept'], 'lesson')} kept in your own memory, not in {name}: {why}"]
+    return parts or [f"nothing new for {name}: {why}"]
 
 
 def _verdict_text(judged: Judged) -> str:

@@ -15,7 +15,7 @@ import typer
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError
 from ace_graph.cli.command import LEARNER, Call, CommandGroup, command
-from ace_graph.cli.terminal import counted, print_aside, print_line, printable
+from ace_graph.cli.terminal import counted, into_text, print_aside, print_line, printable
 from ace_graph.learning.trajectories import (
     Completion,
     ListedTrajectory,
@@ -118,6 +118,8 @@ def _lines(row: ListedTrajectory) -> Iterator[str]:
     )
     for read in turn.playbooks:
         yield f"  playbook {read.playbook_id}, version {read.label}"
+    for part in into_text(turn.learned_into):
+        yield f"  {part}"
     if turn.error:
         yield f"  error: {turn.error}"
     for step in turn.steps:

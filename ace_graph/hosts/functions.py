@@ -31,7 +31,9 @@ from ace_graph.playbooks.directory import Directory
 # Whose memory a host agent's run uses: from the context that its program gave to the run.
 
 
-FIELDS = ("learner_id", "turn_id", "conversation_id", "memory", "learning", "playbooks", "teams")
+FIELDS = (
+    *("learner_id", "turn_id", "conversation_id", "memory", "learning", "playbooks", "learn_into", "teams"),
+)
 """The fields that are read from a context of the host's own; its others may mean something else there."""
 
 

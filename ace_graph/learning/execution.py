@@ -6,8 +6,9 @@
         return invoices, "success"                  # a result and how it went; or the result alone
 
     invoices, trajectory_id = await execute_with_learning(
-        fetch, "Fetch the invoices", store=store, learner_id="bot")
+        fetch, "Fetch the invoices", store=store, learner_id="bot", playbook_name="ada/api_client")
 
+Advice comes from the named playbook, too, and lessons go there as far as the learner may write or propose.
 The task is not retried, and a failure to record or to learn never costs its result.
 """
 
@@ -26,15 +27,19 @@ from pydantic import JsonValue
 from ace_graph.agent.reasoning.recall import format_context
 from ace_graph.agent.runtime import logger
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import AceError
+from ace_graph.base.errors import AceError, ChangeRefused
 from ace_graph.base.portal import portal
 from ace_graph.base.retention import Tracing
 from ace_graph.base.settings import Settings
 from ace_graph.learning.trajectories import Completion, complete_trajectory, log_step, start_trajectory
 from ace_graph.learning.worker import learn_pending
+from ace_graph.memory.catalogue import DEFAULT, PlaybookRef
+from ace_graph.memory.foreign import as_foreign, foreign_prefix
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.turn import StepKind, TurnStatus
+from ace_graph.memory.turn import PlaybookRead, StepKind, TurnStatus
+from ace_graph.playbooks.handle import open_playbook
 
 _STATUSES = frozenset({"success", "failure", "partial"})
 _BUDGET_TOKENS = 2_000
@@ -84,6 +89,7 @@ async def execute_with_learning(
     parent_id: str | None = None,
     auto_reflect: bool = True,
     auto_curate: bool = True,
+    playbook_name: str = DEFAULT,
     learning: Literal["inline", "background"] = "background",
     model: BaseChatModel | str | None = None,
     settings: Settings | None = None,
@@ -95,15 +101,30 @@ async def execute_with_learning(
     return (result, "success" | "failure" | "partial") or a TaskResult, which counts as evidence; a result
     alone is a success without evidence. An exception, cancelling included, is recorded as a failure and
     raised. `learning`: "background" leaves it to a worker, "inline" learns before this returns (with `model`,
-    or that of the settings). Without `auto_reflect` nothing is learned; without `auto_curate` the playbook
-    stays as it is. Learning that fails is logged and never costs the result. `settings`, else the
-    environment, say whether the steps are kept. Raises what the task raises; a StoreError when the
-    trajectory can't be started.
+    or that of the settings). Without `auto_reflect` nothing is learned; without `auto_curate` all playbooks
+    stay as they are.
+
+    `playbook_name` is a named playbook, as name or owner/name, that is read beside the own memory, and that
+    the lessons go to: written where the learner may write, proposed where they may propose, else kept in the
+    own memory. `learned_into` of the trajectory says which. One that the learner can't read gives no advice,
+    and the log says so.
+
+    Learning that fails is logged and never costs the result. `settings`, else the environment, say whether
+    the steps are kept. Raises what the task raises; InvalidPlaybook for a name that can't be one; a
+    StoreError when the trajectory can't be started.
     """
+    own = PlaybookRef.parse(playbook_name, learner_id).is_memory_of(learner_id)
     tracing = (settings or Settings.load()).tracing
     state = await store.load(learner_id)
+    named = None if own else await _read_named(store, playbook_name, learner_id)
     found = retrieve(
-        task, state.playbook, state.access, store.policy, now=clock(), budget_tokens=_BUDGET_TOKENS
+        task,
+        state.playbook,
+        state.access,
+        store.policy,
+        now=clock(),
+        budget_tokens=_BUDGET_TOKENS,
+        base=None if named is None else named.advice,
     )
     ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
     name = await start_trajectory(
@@ -114,10 +135,12 @@ async def execute_with_learning(
         task_type=task_type,
         parent_id=parent_id,
         injected=ids,
+        playbooks=() if named is None else (named.read,),
         clock=clock,
     )
     running = RunningTrajectory(store, learner_id, name, format_context(found), ids, clock)
-    plain = Completion(learns=auto_reflect, curates=auto_curate)
+    into = None if own else playbook_name
+    plain = Completion(learns=auto_reflect, curates=auto_curate, learn_into=into)
     try:
         returned = await _call_task(task_fn, running)
     except BaseException as error:
@@ -127,11 +150,32 @@ async def execute_with_learning(
         raise
     report = _report(returned)
     given = report.completion
-    completion = replace(given, learns=plain.learns and given.learns, curates=auto_curate)
+    learns = plain.learns and given.learns
+    completion = replace(given, learns=learns, curates=auto_curate, learn_into=into)
     pending_id = await _complete(running, report.status, completion, tracing)
     if pending_id is not None and learning == "inline":
         await _learn_now(running, pending_id, model, settings)
     return report.result, running.trajectory_id
+
+
+@dataclass(frozen=True)
+class _NamedAdvice:
+    """A named playbook as its reader sees it, and the version that was read."""
+
+    advice: Playbook
+    read: PlaybookRead
+
+
+async def _read_named(store: Store, name: str, learner_id: str) -> _NamedAdvice | None:
+    """Return the playbook of this name; None where the learner can't read it."""
+    try:
+        found = await (await open_playbook(store, name, learner_id)).read()
+    except ChangeRefused as error:
+        logger.warning("[ACE Trajectory] no advice from a named playbook: %s", error)
+        return None
+    entry = found.entry
+    bullets = as_foreign(foreign_prefix(entry.owner or "", entry.name), found.playbook.bullets())
+    return _NamedAdvice(Playbook.of(bullets), PlaybookRead(entry.playbook_id, str(entry.version.label)))
 
 
 async def _call_task(task_fn: Task, running: RunningTrajectory) -> object:

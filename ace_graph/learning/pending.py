@@ -23,6 +23,7 @@ from ace_graph.agent.state import Learning
 from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, LearnerForgotten, PlaybookChanged, PlaybookNotFound, StoreError
 from ace_graph.base.prices import cost_of
+from ace_graph.learning.learn_into import deliver, find_destination, lessons_for, without_lessons
 from ace_graph.learning.pipeline import LearningResult, committed, learn_from
 from ace_graph.learning.tasks import PendingWork, read_work
 from ace_graph.learning.turn_record import model_name
@@ -32,7 +33,7 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, with_cost, with_reflections
-from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory.turn import LearnedInto, TurnRecord
 from ace_graph.playbooks.consolidation import consolidate
 
 # A lease on pending work: renewed while the work goes on, and the work stops when the lease is lost.
@@ -234,11 +235,15 @@ async def process_item(
                     max_reflection_rounds=work.max_reflection_rounds,
                     model=work.model,
                     temperature=work.temperature,
+                    learn_into=work.learn_into if work.curates else None,
+                    teams=work.teams,
                 )
                 run = Run(resources, context, item.learner_id, Runtime(context=context))
                 base = await _base_of(item, store, resources)
-                result = await _learn(work, base, run, item.pending_id)
-            return await _commit(item, store, base, result, run)
+                # The last try keeps the lessons in the own memory rather than fail with the other store
+                late = item.attempts < terms.max_attempts
+                result, learned_into = await _learn(work, base, run, item.pending_id, late=late)
+            return await _commit(item, store, base, result, learned_into, run)
         async with lease:
             await consolidate_item(item, consolidation, store, resources)
         done = await complete_consolidation(item, store, resources)
@@ -282,17 +287,39 @@ def _has_turn(snapshot: Snapshot, turn_id: str) -> bool:
     return any(turn.turn_id == turn_id for turn in snapshot.access.recent_turns)
 
 
-async def _learn(work: PendingWork, base: Snapshot, run: Run, attempt: str) -> LearningResult:
+async def _learn(
+    work: PendingWork, base: Snapshot, run: Run, pending_id: str, *, late: bool
+) -> tuple[LearningResult, LearnedInto | None]:
+    """Learn from the tasks; return what is for the own memory, and where lessons for a named playbook went.
+
+    They go there first: the commit to the own memory deletes the item, so after a crash in between both are
+    repeated, and a playbook that knows the op id changes nothing. What it did not take is in the result.
+    """
     if base.absent:
         raise LearnerForgotten("the learner was forgotten before the work began")
+    destination = await find_destination(run, late=late)
+    elsewhere = destination is not None and destination.playbook is not None
     result = LearningResult()
     for task in work.looks:
-        result += await learn_from(task, base, run, attempt, first_ref=result.next_ref, late=True)
-    return result if work.curates else replace(result, operations=())
+        ref = result.next_ref
+        result += await learn_from(task, base, run, pending_id, first_ref=ref, late=True, elsewhere=elsewhere)
+    if not work.curates:
+        return replace(result, operations=()), None
+    if destination is None or not result.lessons:
+        return result, None
+    lessons = await lessons_for(destination, result.operations, result.lessons)
+    delivery = await deliver(destination, lessons, len(result.lessons), pending_id, run, late=late)
+    gone = {each.ref or "" for each in lessons} - delivery.left
+    return replace(result, operations=without_lessons(result.operations, gone)), delivery.report
 
 
 async def _commit(
-    item: PendingItem, store: Store, base: Snapshot, result: LearningResult, run: Run
+    item: PendingItem,
+    store: Store,
+    base: Snapshot,
+    result: LearningResult,
+    learned_into: LearnedInto | None,
+    run: Run,
 ) -> ItemOutcome:
     analyzed = () if await _is_counted(item, store, base) else result.analyzed
     delta = Delta(
@@ -305,16 +332,22 @@ async def _commit(
         origin="turn",
     )
     model = model_name(run)  # here, because a store may amend in a thread of its own
-    amend = Amend(item.turn_id, lambda turn: _learned_from(turn, result, run, model), missing_ok=True)
+    amend = Amend(
+        item.turn_id, lambda turn: _learned_from(turn, result, learned_into, run, model), missing_ok=True
+    )
     newest = run.resources.cache.newest(item.learner_id, base)
     commit = await store.commit(item.learner_id, delta, newest, amend, item)
     run.resources.cache.put(item.learner_id, commit.snapshot)
-    learning = committed(item.turn_id, commit, result, run)
+    learning = committed(item.turn_id, commit, result, run, learned_into=learned_into)
     return _ended(item, "learned" if commit.status == "applied" else "repeated", learning)
 
 
-def _learned_from(turn: TurnRecord, result: LearningResult, run: Run, model: str | None) -> TurnRecord:
+def _learned_from(
+    turn: TurnRecord, result: LearningResult, learned_into: LearnedInto | None, run: Run, model: str | None
+) -> TurnRecord:
     """Return the turn's record with what came of learning from it, and what that cost."""
+    if learned_into is not None:
+        turn = turn.model_copy(update={"learned_into": learned_into})
     spent = sum(result.usage.values(), Usage())
     tokens = spent.input_tokens, spent.output_tokens
     cost = cost_of(model, *tokens, run.resources.settings.prices)

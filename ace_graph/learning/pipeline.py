@@ -26,6 +26,7 @@ from ace_graph.learning.curator import (
     lessons_to_operations,
 )
 from ace_graph.learning.feedback import JudgedTurn
+from ace_graph.learning.learn_into import teams_for_worker
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import BulletVerdict
 from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, reflect
@@ -40,7 +41,7 @@ from ace_graph.memory.delta.operations import Add, Analyze, Delta, Judge, Operat
 from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.memories import Unsaved
-from ace_graph.memory.turn import TurnRecord, TurnReflection
+from ace_graph.memory.turn import LearnedInto, TurnRecord, TurnReflection
 
 MAX_REASON_CHARS = 450
 """Of the reason for a delta: a little less than it may hold, for what a worker puts before it."""
@@ -53,7 +54,7 @@ class LearningResult:
     `usage` is by role. `problems` are lessons that were left out, and why; `error` says that the reflector
     failed. `judged` is the turn that the message gave feedback on, `reason` becomes that of the delta.
     `withheld` are passages of the turn's message that no bullet keeps words of. `replay` says what came of
-    trying the lessons.
+    trying the lessons. `lessons` are the refs of the lessons among the operations.
     """
 
     operations: tuple[Operation, ...] = ()
@@ -66,6 +67,7 @@ class LearningResult:
     reason: str = ""
     withheld: tuple[str, ...] = ()
     replay: ReplayOutcome | None = None
+    lessons: tuple[str, ...] = ()
 
     def __add__(self, other: LearningResult) -> LearningResult:
         return LearningResult(
@@ -82,6 +84,7 @@ class LearningResult:
             " ".join(reason for reason in (self.reason, other.reason) if reason)[:MAX_REASON_CHARS],
             self.withheld + other.withheld,
             self.replay or other.replay,
+            self.lessons + other.lessons,
         )
 
     @property
@@ -97,22 +100,30 @@ class LearningResult:
 
 
 async def learn_now(
-    tasks: TurnTasks, snapshot: Snapshot, run: Run, attempt: str, answer_again: AnswerAgain | None = None
+    tasks: TurnTasks,
+    snapshot: Snapshot,
+    run: Run,
+    attempt: str,
+    answer_again: AnswerAgain | None = None,
+    *,
+    elsewhere: bool = False,
 ) -> LearningResult:
     """Return what the turn teaches. Raises nothing that a model may raise.
 
     `attempt` is the id of the turn's attempt, from which ids of reflections follow. `answer_again` answers
-    the question once more, for a reflector with rounds left.
+    the question once more, for a reflector with rounds left. `elsewhere`: see `learn_from`.
     """
     result = LearningResult(cleared=tasks.cleared)
     if tasks.previous is not None:
         judged, previous = tasks.previous
         result += LearningResult(judged=_checked_feedback(judged, previous))
-        result += await learn_from(previous, snapshot, run, attempt)
+        result += await learn_from(previous, snapshot, run, attempt, elsewhere=elsewhere)
     current = tasks.current
     first_ref = result.next_ref + sum(operation.op == "add" for operation in tasks.operations)
     retry = answer_again if may_retry(current.evidence, run) else None
-    learned = await learn_from(current, snapshot, run, attempt, first_ref=first_ref, answer_again=retry)
+    learned = await learn_from(
+        current, snapshot, run, attempt, first_ref=first_ref, answer_again=retry, elsewhere=elsewhere
+    )
     stated = await _sourced(tasks.operations, current.subject, run, learned.withheld)
     return LearningResult(stated) + result + learned
 
@@ -127,11 +138,14 @@ async def defer(
     later = tuple(task for task in tasks.all if task.reflects or task.found)
     if not later:
         return await immediate_votes(tasks, run), None
+    teams = await teams_for_worker(run)
     work = PendingWork(
         looks=later,
         max_reflection_rounds=run.context.max_reflection_rounds,
         model=run.context.model,
         temperature=run.context.temperature,
+        learn_into=run.context.learn_into,
+        teams=teams,
     )
     return await immediate_votes(tasks, run), work.as_pending(pending_id, turn_id)
 
@@ -160,11 +174,13 @@ async def learn_from(
     first_ref: int = 1,
     answer_again: AnswerAgain | None = None,
     late: bool = False,
+    elsewhere: bool = False,
 ) -> LearningResult:
     """Reflect on one turn if wanted, and turn its lessons and verdicts into operations.
 
     `attempt` names this try, the same when it is repeated. `late`: the turn was voted on before, so its
     votes are only made more exact, and what can be retried later is raised: ModelError, ConfigurationError.
+    `elsewhere`: its lessons are for a named playbook, so no model compares them with the own memory.
     """
     usage = dict[str, Usage]()
 
@@ -178,7 +194,8 @@ async def learn_from(
     adds = _lessons(task, reflected, votes, first_ref)
     curated = Curated(Decided(tuple(adds)), Usage())
     reflection = reflected.reflection if reflected else None
-    if adds and run.resources.settings.curator_use_llm and not task.unattributed:
+    asks_model = run.resources.settings.curator_use_llm and not task.unattributed and not elsewhere
+    if adds and asks_model:
         curated = await curate_with_model(adds, task.subject.question, reflection, snapshot, run)
         count("curator", curated.usage)
         votes = _votes(task, reflected, curated.decided.tags, late=late)
@@ -197,6 +214,7 @@ async def learn_from(
         reason=curated.reasoning,
         withheld=withheld,
         replay=reflected.replay if reflected else None,
+        lessons=tuple(add.ref for add in adds if add.ref is not None),
     )
 
 
@@ -325,9 +343,17 @@ def skipped(turn_id: str, reason: str | None) -> Learning:
 
 
 def committed(
-    turn_id: str, commit: Commit, result: LearningResult, run: Run, pending: Pending | None = None
+    turn_id: str,
+    commit: Commit,
+    result: LearningResult,
+    run: Run,
+    pending: Pending | None = None,
+    learned_into: LearnedInto | None = None,
 ) -> Learning:
-    """Return what the commit changed, and log it. `pending` is the work that it left."""
+    """Return what the commit changed, and log it. `pending` is the work that it left.
+
+    `learned_into` says what became of lessons for a named playbook, which are in a commit of their own.
+    """
     report = commit.report
     if commit.status == "applied":
         _log(report, commit.snapshot, run)
@@ -348,6 +374,7 @@ def committed(
     outcome["error"] = result.error
     outcome["replay"] = result.replay
     outcome["pending"] = pending.pending_id if pending else None
+    outcome["learned_into"] = learned_into
     if (judged := result.judged) is not None:
         outcome["feedback"] = Judged(turn_id=judged.turn.turn_id, verdict=judged.feedback.verdict)
     return outcome
@@ -358,7 +385,7 @@ def failed(
     learner_id: str,
     base: Snapshot,
     delta: Delta,
-    record: TurnRecord,
+    record: TurnRecord | None,
     error: StoreError,
     pending: Pending | None = None,
 ) -> Learning:
@@ -387,6 +414,7 @@ def _empty(turn_id: str) -> Learning:
         "skipped": None,
         "feedback": None,
         "replay": None,
+        "learned_into": None,
         "error": None,
         "unsaved": None,
     }

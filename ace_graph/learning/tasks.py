@@ -59,6 +59,11 @@ class TurnTasks:
         """Both tasks, that of the previous turn first."""
         return (self.current,) if self.previous is None else (self.previous[1], self.current)
 
+    @property
+    def may_teach(self) -> bool:
+        """Whether lessons may come of them."""
+        return any(task.reflects or task.found for task in self.all)
+
 
 def tasks_of(state: ACEState, attempt: Attempt, memory: Memory, run: Run) -> TurnTasks:
     """Return the turn's tasks. Where the answer was revised, the evidence on the first one counts."""
@@ -240,7 +245,8 @@ def task_of(
 class PendingWork(BaseModel):
     """Deferred tasks, and the run's settings that they are worked on with. The field names are stored.
 
-    Without `curates` the reflection is kept with the turn, and the playbook stays as it is.
+    Without `curates` the reflection is kept with the turn, and the playbook stays as it is. Lessons go to the
+    named playbook `learn_into`, where there is one; `teams` are the learner's, where the run knew them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -251,6 +257,8 @@ class PendingWork(BaseModel):
     model: str | None = None
     temperature: float | None = None
     curates: bool = True
+    learn_into: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
+    teams: Annotated[tuple[str, ...] | None, Field(exclude_if=lambda value: value is None)] = None
 
     def as_pending(self, pending_id: str, turn_id: str, *, priority: float = 0.0) -> Pending:
         """Return the item to store; `pending_id` is the op id of the commit that completes it."""

@@ -25,7 +25,15 @@ from ace_graph.memory.evidence import Evidence, EvidenceSource
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, TrajectoryOutcome, completed, deleted, with_step
 from ace_graph.memory.trust import Lift, Trial, counted, lift, pooled
-from ace_graph.memory.turn import MAX_STEP_CHARS, MAX_TASK_CHARS, Step, StepKind, TurnRecord, TurnStatus
+from ace_graph.memory.turn import (
+    MAX_STEP_CHARS,
+    MAX_TASK_CHARS,
+    PlaybookRead,
+    Step,
+    StepKind,
+    TurnRecord,
+    TurnStatus,
+)
 
 # Trajectories of work outside the graph: any program's task, its steps, its outcome, and learning from it.
 #
@@ -55,6 +63,7 @@ class Completion:
     were followed: they are credited or blamed. Without `evidence` the status itself is evidence, from
     `source`: by default the learner, so that later feedback may correct it; with None there is no evidence.
     `learns`: a worker reflects on it; `curates`: its lessons reach the playbook, and votes are counted.
+    `learn_into`: the named playbook that its lessons go to, as name or owner/name, as far as the learner may.
     """
 
     score: float | None = None
@@ -69,6 +78,7 @@ class Completion:
     model: str | None = None
     learns: bool = True
     curates: bool = True
+    learn_into: str | None = None
     source: EvidenceSource | None = "learner"
 
 
@@ -82,6 +92,7 @@ async def start_trajectory(
     parent_id: str | None = None,
     mode: str = "task",
     injected: Sequence[str] = (),
+    playbooks: Sequence[PlaybookRead] = (),
     trajectory_id: str | None = None,
     unattributed: bool = False,
     clock: Callable[[], datetime] = utc_now,
@@ -89,9 +100,10 @@ async def start_trajectory(
 ) -> str:
     """Store a trajectory in progress and return its id; with a `trajectory_id` of yours, once.
 
-    `injected` names the bullets that the agent was shown. `unattributed`: who said what in it is not sure, so
-    its lessons go to quarantine, where a person decides about them. Raises UsageError for a value out of its
-    bounds, TrajectoryNotFound for a parent that is not there, and what the store raises.
+    `injected` names the bullets that the agent was shown, `playbooks` the named playbooks that it was given.
+    `unattributed`: who said what in it is not sure, so its lessons go to quarantine, where a person decides
+    about them. Raises UsageError for a value out of its bounds, TrajectoryNotFound for a parent that is not
+    there, and what the store raises.
     """
     if parent_id is not None:
         await get_trajectory(store, learner_id, parent_id)
@@ -107,6 +119,7 @@ async def start_trajectory(
             parent_id=parent_id,
             status="in_progress",
             injected=tuple(injected),
+            playbooks=tuple(playbooks),
             unattributed=unattributed,
             started_at=now,
         )
@@ -245,7 +258,9 @@ def votes_of(turn: TurnRecord, evidence: Sequence[Evidence]) -> tuple[Operation,
 def _pending(turn: TurnRecord, completion: Completion, evidence: Sequence[Evidence]) -> Pending:
     from ace_graph.learning.tasks import PendingWork, task_of  # loads LangGraph
 
-    work = PendingWork(looks=(task_of(turn, evidence),), curates=completion.curates)
+    work = PendingWork(
+        looks=(task_of(turn, evidence),), curates=completion.curates, learn_into=completion.learn_into
+    )
     return work.as_pending(operation_id("trajectory", turn.turn_id, "learn"), turn.turn_id)
 
 

@@ -133,5 +133,6 @@ def _work(
     priority: float,
 ) -> Pending:
     pending_id = operation_id(turn.turn_id, turn.attempt_id, purpose)
-    work = PendingWork(looks=(task_of(turn, evidence, standing),))
+    into = None if turn.learned_into is None else turn.learned_into["playbook"]
+    work = PendingWork(looks=(task_of(turn, evidence, standing),), learn_into=into)
     return work.as_pending(pending_id, turn.turn_id, priority=priority)

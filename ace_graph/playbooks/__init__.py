@@ -12,7 +12,8 @@ A playbook belongs to an owner, a learner, or to the host application where no o
 `default` is the owner's own memory: it is there from the first thing learned, and can't be created or
 deleted.
 Others read it once it is shared with them (`grant`), as `owner/name`.
-A graph run reads a named playbook when `ACEContext.playbooks` names it; a turn never writes one.
+A graph run reads a named playbook when `ACEContext.playbooks` names it, and its lessons go to the one that
+`learn_into` names, as far as the learner may write or propose there.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from ace_graph.base.errors import (
     InvalidGrant,
     InvalidPlaybook,
     LearnerForgotten,
+    PlaybookForbidden,
 )
 from ace_graph.base.off_loop import Steps, in_slices, off_loop
 from ace_graph.base.telemetry import audit_sharing
@@ -122,6 +123,20 @@ class PlaybookHandle:
         """
         if self.asked is not None and self.named is not None:
             await self.named.asked(self.asked).check(self.key, needed)
+
+    async def may(self, wanted: Right) -> bool:
+        """Whether the caller has this right, as it is stored now; a lack of it is not logged as a refusal.
+
+        Raises PlaybookNotFound for a caller who may not even read it any more.
+        """
+        if self.asked is None or self.named is None:
+            return True
+        quiet = PlaybookAccess(self.key, self.asked.caller, self.asked.name)
+        try:
+            await self.named.asked(quiet).check(self.key, wanted)
+        except PlaybookForbidden:
+            return False
+        return True
 
     def shared(self) -> tuple[PlaybookStore, PlaybookStore, PlaybookAccess]:
         """Return the namespace that checks each call, also the owner's; the one that does not; and who acts.

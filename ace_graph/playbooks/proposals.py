@@ -1,6 +1,6 @@
 """Proposals: what learners' memories have found, for a shared playbook; decisions about them, withdrawal.
 
-A turn writes nothing into a shared playbook. What is worth sharing is proposed, on purpose or by the owner's
+What is worth sharing is proposed, on purpose, by a turn that learns into the playbook, or by the owner's
 rule, and accepted, edited or refused by whoever may write. The rule proposes what at least five learners have
 found alike, with success: a text counts for a learner who has it in the own memory, word for word but for
 case and spacing, with more successes than failures. Nothing that fewer have found is stored, shown or
@@ -10,20 +10,22 @@ counted, and nobody is named. Document 004, part D.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import ChangeRefused, PlaybookChanged, PlaybookForbidden, ProposalNotFound
+from ace_graph.base.errors import ChangeRefused, PlaybookChanged, ProposalNotFound
 from ace_graph.base.off_loop import Steps, in_slices, off_loop
 from ace_graph.base.telemetry import audit_sharing
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.commit import Commit, check_expected
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Supersede, Update
+from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.rights import RIGHTS, PlaybookAccess, Right, not_found
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.rights import RIGHTS, Right, not_found
 from ace_graph.memory.sharing import (
     Proposal,
     ProposalState,
@@ -35,6 +37,7 @@ from ace_graph.memory.sharing import (
     source_of,
     trust_of,
 )
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store, missing_methods
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
 from ace_graph.playbooks.sharing import LOST_RIGHT, all_grants, close_proposal, entitling, may_still_propose
@@ -117,6 +120,40 @@ class Proposals:
             )
         )
 
+    async def propose_lessons(
+        self, lessons: Sequence[Add], proposal_id: str, now: datetime
+    ) -> Proposal | None:
+        """Propose what a turn of the caller has taught, under an id: the same id again proposes nothing more.
+
+        Returns None where the playbook, or an open proposal of the caller, says all of it. Raises
+        PlaybookNotFound, PlaybookForbidden, and ChangeRefused where too much is proposed already.
+        """
+        await self._checked.check(self._key, Right.PROPOSE)
+        made = await self._find(proposal_id)
+        if made is not None:
+            return made
+        by, base = self._asked.caller.user or "", await self._playbook.load()
+        waiting = await self._checked.proposals(self._key, "pending", 10 * MAX_OPEN)
+        own = [open_one for open_one in waiting if open_one.by == by and open_one.is_open(now)]
+        said = {content_hash(text) for open_one in own for text in open_one.texts}
+        policy = self._playbook.store.policy
+        news = await in_slices(_unsaid(lessons, said, base, policy, now))
+        if not news:
+            return None
+        return await self._store(
+            Proposal(
+                proposal_id=proposal_id,
+                playbook_id=self._key,
+                delta=Delta(op_id="proposal", now=now, operations=tuple(news)),
+                lineage=(f"a turn of {by}",),
+                trust=Trust.UNPROVEN,
+                by=by,
+                at=now,
+                expires=now + timedelta(days=EXPIRES_DAYS),
+                through=await entitling(self._named, self._key, self._asked.caller),
+            )
+        )
+
     async def collect(self, now: datetime | None = None) -> Proposal | None:
         """Propose what many have found; see `collect`."""
         moment, learners = now or utc_now(), await self._contributors()
@@ -151,7 +188,7 @@ class Proposals:
         self, state: ProposalState | None = "pending", now: datetime | None = None
     ) -> tuple[Proposal, ...]:
         """Return the proposals; see `proposals`."""
-        moment, may_write = now or utc_now(), await self._may_write()
+        moment, may_write = now or utc_now(), await self._playbook.may(Right.WRITE)
         found = await self._checked.proposals(self._key, state, 10 * MAX_OPEN)
         return tuple(
             proposal if may_write else proposal.model_copy(update={"decided_by": ""})
@@ -267,16 +304,9 @@ class Proposals:
                 page = await store.members(grant.subject.name, _MEMBERS_READ, page[-1])
         return sorted(found - declined - {""})
 
-    async def _may_write(self) -> bool:
-        asked = self._playbook.asked
-        if asked is None:
-            return True
-        quiet = PlaybookAccess(self._key, asked.caller, asked.name)
-        try:
-            await self._named.asked(quiet).check(self._key, Right.WRITE)
-        except PlaybookForbidden:
-            return False
-        return True
+    async def _find(self, proposal_id: str) -> Proposal | None:
+        found = await self._checked.proposals(self._key, None, 100_000)
+        return next((known for known in found if known.proposal_id == proposal_id), None)
 
     async def _decided(
         self, proposal_id: str, state: ProposalState, now: datetime, reason: str = ""
@@ -287,8 +317,7 @@ class Proposals:
         ChangeRefused.
         """
         await self._checked.check(self._key, Right.WRITE)
-        found = await self._checked.proposals(self._key, None, 100_000)
-        proposal = next((known for known in found if known.proposal_id == proposal_id), None)
+        proposal = await self._find(proposal_id)
         if proposal is not None and proposal.state == state:
             return proposal
         if proposal is None or not proposal.is_open(now):
@@ -463,10 +492,30 @@ def _by_time(proposal: Proposal) -> tuple[datetime, str]:
     return proposal.at, proposal.proposal_id
 
 
+_PROPOSED_FIELDS = frozenset(
+    {"content", "section", "memory_type", "polarity", "topic", "concept", "tags", "context"}
+)
+"""What leaves a proposer of a bullet: neither votes nor sources."""
+
+
+def _unsaid(
+    lessons: Sequence[Add], said: Collection[str], base: Snapshot, policy: Policy, now: datetime
+) -> Steps[list[Add]]:
+    """The lessons, as they are proposed, that neither the playbook nor one of the texts `said` has."""
+    news = list[Add]()
+    for lesson in lessons:
+        add = Add.model_validate(lesson.model_dump(include=set(_PROPOSED_FIELDS)))
+        probe = yield from resolving(base, Delta(op_id="probe", now=now, operations=(add,)), policy)
+        if not probe.report.reinforced and content_hash(add.content) not in said:
+            news.append(add)
+        yield
+    return news
+
+
 def _proposed_adds(bullets: Sequence[Bullet]) -> tuple[Add, ...]:
     """The bullets as operations that add what leaves their owner: without votes and sources."""
-    fields = {"content", "section", "memory_type", "polarity", "topic", "concept", "tags", "context"}
-    return tuple(Add.model_validate(outgoing_bullet(bullet).model_dump(include=fields)) for bullet in bullets)
+    dumps = (outgoing_bullet(bullet).model_dump(include=set(_PROPOSED_FIELDS)) for bullet in bullets)
+    return tuple(map(Add.model_validate, dumps))
 
 
 def _proposable(memory: Playbook, bullet_ids: Sequence[str]) -> list[Bullet]:
@@ -505,9 +554,9 @@ def _marked(operation: Operation, proposal_id: str) -> Operation:
 
 def _check_targets(proposal: Proposal, playbook: Playbook) -> None:
     """Raise ChangeRefused where a bullet that the proposal changes is gone, or has another text by now."""
-    for name, content_hash in proposal.targets.items():
+    for name, known in proposal.targets.items():
         bullet = playbook.get_bullet(name)
-        if bullet is None or bullet.content_hash != content_hash:
+        if bullet is None or bullet.content_hash != known:
             raise ChangeRefused(f"{name} was changed since this was proposed: refuse it, or edit the bullet")
 
 

@@ -128,8 +128,8 @@ class ChatRequest(BaseModel):
     token's subject. Fields that are not listed here are ignored.
 
     With `memory: "off"` it is a message of a temporary chat: nothing of the learner is read or stored, not
-    the conversation either, so `conversationHistory` is all that is known of it. A `conversationId` and
-    `playbooks` are refused then.
+    the conversation either, so `conversationHistory` is all that is known of it. A `conversationId`,
+    `playbooks` and `learnInto` are refused then.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
@@ -172,6 +172,21 @@ class ChatRequest(BaseModel):
             examples=[["api_client"]],
         ),
     ] = ()
+    learn_into: (
+        Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=512,
+                pattern=PLAYBOOK_REF,
+                description="A named playbook that the lessons of this message go to: written where the "
+                "learner may write, proposed where they may propose, else kept in the own memory. It is read "
+                "only where `playbooks` names it, too.",
+                examples=["ada/api_client"],
+            ),
+        ]
+        | None
+    ) = None
     memory: Annotated[
         MemoryUse, Field(description="off: read and store nothing of the learner, a temporary chat.")
     ] = "on"
@@ -183,10 +198,10 @@ class ChatRequest(BaseModel):
 
     @model_validator(mode="after")
     def _temporary_names_nothing_kept(self) -> Self:
-        if self.temporary and (self.conversation_id is not None or self.playbooks):
+        if self.temporary and (self.conversation_id is not None or self.playbooks or self.learn_into):
             raise ValueError(
-                "a temporary chat has no stored conversation and no playbooks: leave out conversationId and "
-                "playbooks, and send the messages so far as conversationHistory"
+                "a temporary chat has no stored conversation and no playbooks: leave out conversationId, "
+                "playbooks and learnInto, and send the messages so far as conversationHistory"
             )
         return self
 
@@ -259,6 +274,21 @@ def learned_from(reports: Sequence[Report]) -> Learned:
     return Learned.model_validate(once, from_attributes=True)
 
 
+class LearnedIntoReply(CamelBody):
+    """Where the lessons went that were meant for the playbook of `learnInto`.
+
+    A worker's come after the answer: `GET /api/trajectories/{id}` has them under `learned_into` then.
+    """
+
+    playbook: Annotated[str, Field(description="Its name, with its owner's.")]
+    how: Literal["written", "proposed", "own memory"]
+    count: Annotated[int, Field(ge=0, description="Lessons that the playbook knows by this turn.")]
+    kept: Annotated[int, Field(ge=0, description="Lessons that are in the own memory.")]
+    why: Annotated[str | None, Field(description="Why they are there.")] = None
+    bullet_ids: Annotated[list[str], Field(description="The playbook's bullets that say the lessons.")] = []
+    proposal_id: str | None = None
+
+
 class Metadata(CamelBody):
     """What comes with the answer. Bullets are given by id, see GET /api/playbook."""
 
@@ -273,6 +303,10 @@ class Metadata(CamelBody):
         ),
     ] = {}
     learned: Learned = Learned()
+    learned_into: Annotated[
+        LearnedIntoReply | None,
+        Field(description="What became of lessons for the playbook of `learnInto`; absent without any."),
+    ] = None
     playbooks: Annotated[
         list[str],
         Field(description="Attached playbooks whose bullets were shown, in the prompt or by a tool."),
@@ -305,6 +339,7 @@ def reply_of(out: ACEOutput, conversation_id: str | None) -> ChatReply:
     changed = {
         name: cast("dict[str, list[object]]", learning)[name][:MAX_LEARNED] for name in Learned.model_fields
     }
+    into = learning["learned_into"]
     counts = None if learning["unsaved"] else AceDelta.model_validate(ace_delta(learning))
     return ChatReply(
         answer=result["answer"],
@@ -317,6 +352,7 @@ def reply_of(out: ACEOutput, conversation_id: str | None) -> ChatReply:
             cited=result["bullet_ids"],
             why_shown=cast("dict[str, dict[str, JsonValue]]", result["why_shown"]),
             learned=Learned() if learning["unsaved"] else Learned.model_validate(changed),
+            learned_into=LearnedIntoReply.model_validate(into) if into else None,
             playbooks=result["playbooks"],
             memory=result["memory"],
             verdict=result["verdict"],

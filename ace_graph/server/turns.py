@@ -34,7 +34,7 @@ from ace_graph.base.errors import (
 from ace_graph.base.settings import Settings
 from ace_graph.base.telemetry import span_maker, turn_attributes
 from ace_graph.graph import ACEGraph
-from ace_graph.memory.catalogue import wanted_refs
+from ace_graph.memory.catalogue import PlaybookRef, wanted_refs
 from ace_graph.memory.rights import Caller
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
@@ -204,7 +204,7 @@ async def run_turn(graph: ACEGraph, work: TurnWork) -> ACEOutput:
     turn, live = work.turn, work.live
     turn_input, output = await _input_or_output(graph, work)
     if output is None:
-        names = work.asked.playbooks
+        names, into = work.asked.playbooks, work.asked.learn_into
         if names:
             wanted_refs(names, turn.learner_id)
         context = ServedContext(
@@ -213,7 +213,8 @@ async def run_turn(graph: ACEGraph, work: TurnWork) -> ACEOutput:
             conversation_id=None if work.temporary else turn.conversation_id,
             memory=work.asked.memory,
             playbooks=names,
-            teams=None if work.teams is None or not names else tuple(sorted(work.teams)),
+            learn_into=into,
+            teams=None if work.teams is None or not (names or into) else tuple(sorted(work.teams)),
             listener=live,
             loading=None if names else work.snapshot,
         )
@@ -372,6 +373,8 @@ class RunningTurns:
         for ref in wanted_refs(request.playbooks, learner_id):
             # Raises what the load of the turn would, which checks again, in its own transaction.
             await open_playbook(self.store, ref.name, ref.owner, user)
+        if request.learn_into is not None:
+            PlaybookRef.parse(request.learn_into, learner_id)
         self._check_capacity(learner_id)
         conversation = request.conversation_id or new_id
         request_json = request.model_dump_json(by_alias=True)

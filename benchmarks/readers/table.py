@@ -36,6 +36,7 @@ from ace_graph.cli.run import parse_request
 from ace_graph.cli.terminal import printable
 from ace_graph.learning.calculations import calculation_in, correction_of_sum
 from ace_graph.learning.feedback import Feedback, JudgedTurn, check_objection, read_feedback
+from ace_graph.learning.learn_into import stays_own
 from ace_graph.learning.reflection import LearnerFact, Reflection, copies, says_nothing
 from ace_graph.learning.reflector import worth_reflecting
 from ace_graph.learning.statements.explicit import read_statements
@@ -121,6 +122,10 @@ def _truncate_tool_results(text: str) -> object:
 
 def _read_statements(text: str) -> object:
     return read_statements(text, _playbook(), "turn"), source_words(source_text(text, "ask"), "ladder")
+
+
+def _lesson(text: str) -> object:
+    return stays_own(Add(content=text))
 
 
 def _learner_facts(text: str) -> object:
@@ -340,6 +345,7 @@ READERS: tuple[Reader, ...] = (
     _reader(parse_number),
     Reader("copies", _copies, ("ace_graph.learning.reflection",)),
     _reader(says_nothing),
+    Reader("stays_own", refused(_lesson), ("ace_graph.learning.learn_into",), most=_BULLET_CHARS),
     Reader("a reflection", refused(_reflection)),
     Reader("read_work", refused(read_work), ("ace_graph.learning.tasks",)),
     Reader("kinds_of", _kinds_of, ("ace_graph.learning.tool_call_patterns",)),

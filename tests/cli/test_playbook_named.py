@@ -170,6 +170,75 @@ def test_a_chat_and_a_run_read_named_playbooks(ace: Commands, tmp_path: Path) ->
         assert "there is no playbook 'none'" in failed.out + failed.err
 
 
+_CORRECTED = ("What is 7/8 + 1/2?", "That's wrong, it should be 1 3/8.")
+
+
+def _taught(ace: Commands, learner: str, *arguments: str) -> str:
+    done = ace.ok("chat", "--learner", learner, *arguments, stdin="\n".join(_CORRECTED))
+    return done.out + done.err
+
+
+def _contents_of(ace: Commands, *arguments: str) -> list[str]:
+    shown = ace.ok("playbook", "show", "--json", *arguments).json
+    return [bullet["content"] for bullet in shown["bullets"]]
+
+
+@pytest.mark.parametrize(
+    ("relation", "told"),
+    [
+        ("owner", "1 lesson written into ada/maths"),
+        ("editor", "1 lesson written into ada/maths"),
+        ("contributor", "1 lesson proposed to ada/maths"),
+        ("viewer", "1 lesson kept in your own memory, not in ada/maths: you may read the playbook"),
+        ("stranger", "1 lesson kept in your own memory, not in ada/maths: there is no playbook"),
+    ],
+)
+def test_a_chat_learns_into_a_playbook_as_far_as_one_may(ace: Commands, relation: str, told: str) -> None:
+    ace.ok("playbook", "create", "maths", "--learner", "ada")
+    learner = "ada" if relation == "owner" else "bob"
+    if relation not in ("owner", "stranger"):
+        ace.ok("share", "grant", "maths", "--to", "user:bob", "--as", relation, "--learner", "ada")
+    out = _taught(ace, learner, "--learn-into", "ada/maths")
+    assert told in out
+    kept = "kept in" in told
+    assert ("what is learned stays in your own memory" in out) is kept, "said before the first question, too"
+    assert bool(_contents_of(ace, "--learner", learner)) is kept
+    assert bool(_contents_of(ace, "--name", "maths", "--learner", "ada")) is ("written" in told)
+    proposals = ace.ok("share", "proposals", "maths", "--learner", "ada", "--json").json["proposals"]
+    assert bool(proposals) is ("proposed" in told)
+    (judged, *_) = json.loads(ace.ok("trajectory", "list", "--learner", learner, "--json").out)
+    assert told in ace.ok("trajectory", "show", judged["trajectory_id"], "--learner", learner).out
+
+
+def test_a_run_learns_into_a_playbook_and_its_scratch_may_be_sent_back(ace: Commands) -> None:
+    ace.ok("playbook", "create", "maths")
+    said = [
+        {"role": "user", "content": _CORRECTED[0]},
+        {"role": "assistant", "content": "The answer is 11/8."},
+        {"role": "user", "content": _CORRECTED[1]},
+    ]
+    first = ace.program(
+        "run", stdin=json.dumps({"messages": said[:1], "scratch": {"learn_into": "maths"}})
+    ).json
+    answer = {"role": "assistant", "content": first["answer"]}
+    scratch = {**first["scratch"], "learn_into": "maths"}
+    payload = {"messages": [said[0], answer, said[2]], "scratch": scratch}
+    second = ace.program("run", stdin=json.dumps(payload)).json
+    assert second["scratch"]["learned_into"]["how"] == "written"
+    again = {**payload, "scratch": {**second["scratch"], "learn_into": "maths"}}
+    assert "answer" in ace.program("run", stdin=json.dumps(again)).json
+
+
+def test_a_temporary_chat_learns_into_nothing(ace: Commands) -> None:
+    for arguments, told in (
+        (("--temporary", "--learn-into", "maths"), "leave out --learn-into or --temporary"),
+        (("--learn-into", "ada/"), "a playbook's name has 1 to 255 characters"),
+    ):
+        refused = ace("chat", *arguments, stdin="hi\n")
+        assert refused.code == 2
+        assert told in refused.err
+
+
 def test_the_export_of_a_learner_holds_the_playbooks(ace: Commands, advice: Path) -> None:
     ace.ok("playbook", "create", "api_client", str(advice), "--learner", "ada")
     ace.ok("playbook", "add", "Use /v2", "--name", "api_client", "--learner", "ada")

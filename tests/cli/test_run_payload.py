@@ -25,6 +25,7 @@ def _learning(**changed: object) -> Learning:
         "turn_id": "t", "version": 1, "added": [], "updated": [], "tagged": [], "merged": [],
         "superseded": [], "removed": [], "quarantined": [], "rejected": [], "pending": None,
         "feedback": None, "skipped": None, "error": None, "unsaved": None, "replay": None,
+        "learned_into": None,
     }  # fmt: skip
     return {**nothing, **changed}  # type: ignore[typeddict-item]  # pyright: ignore  # a test's shorthand
 

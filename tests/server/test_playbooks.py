@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -15,8 +16,8 @@ from ace_graph.server.conversations import AcceptedTurn, Conversations
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.learning.reflected_runs import add_run, add_runs
-from tests.server.serving import Json, Served, bearer, serving, settings_for
-from tests.server.test_chat import NO_LESSON, model
+from tests.server.serving import Json, Served, bearer, serving, settings_for, token
+from tests.server.test_chat import LESSON, NO_LESSON, model
 
 PATH = "/api/playbooks"
 
@@ -253,6 +254,54 @@ async def test_a_message_is_answered_with_the_playbooks_that_it_names() -> None:
     assert ["[alice/maths:gen-00001]" in prompt for prompt in prompts] == [True, False]
     assert [reply.status_code, plain.status_code] == [200, 200]
     assert [unknown.status_code, foreign.status_code, twice.status_code] == [404, 404, 409]
+
+
+@pytest.mark.parametrize("kind", ["owner", "editor", "contributor", "viewer", "stranger"])
+async def test_the_lesson_of_a_message_goes_into_the_playbook_that_it_names(kind: str) -> None:
+    store, owner = CountingStore(), "alice" if kind == "owner" else "bob"
+    await playbooks.create(store, "maths", ["Draw a bar for a fraction"], owner=owner)
+    if kind not in ("owner", "stranger"):
+        await playbooks.grant(store, "maths", "user:alice", kind, owner=owner)
+    async with serving(settings_for(), Overrides(model=model("5/6", lesson=LESSON), store=store)) as served:
+        reply = await served.ask("What is 1/2 + 1/3?", learnInto=f"{owner}/maths")
+    told, taught = reply["metadata"]["learnedInto"], json.loads(LESSON)["lessons"][0]["content"]
+    named = (await playbooks.get_playbook(store, "maths", owner)).playbook.bullets()
+    waiting = await playbooks.proposals(store, "maths", owner=owner)
+    places = {
+        "written": [bullet.content for bullet in named],
+        "proposed": [text for proposal in waiting for text in proposal.texts],
+        "own memory": [bullet.content for bullet in (await store.now("alice")).playbook.bullets()],
+    }
+    assert [place for place, texts in places.items() if taught in texts] == [told["how"]]
+    ways = {"owner": "written", "editor": "written", "contributor": "proposed"}
+    assert (told["playbook"], told["how"]) == (f"{owner}/maths", ways.get(kind, "own memory"))
+    assert ("why" in told) is (told["how"] == "own memory")
+    assert ("proposalId" in told) is (told["how"] == "proposed")
+
+
+async def test_the_teams_of_the_token_say_what_may_be_learned_into() -> None:
+    store = CountingStore()
+    await playbooks.create(store, "maths", ["Draw a bar for a fraction"], owner="bob")
+    await playbooks.grant(store, "maths", "team:tutors", "editor", owner="bob")
+    overrides = Overrides(model=model("5/6", "5/6", lesson=LESSON), store=store)
+    body, ways = {"message": "What is 1/2 + 1/3?", "learnInto": "bob/maths"}, list[str]()
+    async with serving(settings_for(jwt_teams_claim="groups"), overrides) as served:
+        for groups in (["others"], ["tutors"]):
+            headers = {"Authorization": f"Bearer {token(groups=groups)}"}
+            reply = await served.client.post("/api/ai/chat", json=body, headers=headers)
+            ways.append(reply.json()["metadata"]["learnedInto"]["how"])
+    assert ways == ["own memory", "written"]
+
+
+async def test_a_name_to_learn_into_that_can_be_none_is_refused() -> None:
+    async with served_store() as (served, _):
+        replies = [
+            await served.post("What is 1/2?", learnInto="maths/"),
+            await served.post("What is 1/2?", learnInto="x" * 300),
+            await served.post("What is 1/2?", learnInto="maths", memory="off"),
+        ]
+        listed = (await served.client.get("/api/conversations")).json()["conversations"]
+    assert ([reply.status_code for reply in replies], listed) == ([422, 409, 422], [])
 
 
 async def test_a_refused_message_leaves_no_conversation() -> None:

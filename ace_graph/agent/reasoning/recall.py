@@ -55,7 +55,7 @@ async def load_attached(
     PlaybookNotFound for what the learner may not read, ConfigurationError, and what the store raises.
     """
     store = complete(resources.store)
-    caller = await _caller(learner_id, wanted, resources.directory or store, teams)
+    caller = await caller_in_run(learner_id, wanted, resources.directory or store, teams)
     held = {ref: resources.attached.get(_key(ref, caller)) for ref in wanted}
     asked = [
         WantedPlaybook(ref, known.version if known else Version(), _subjects(ref, caller))
@@ -70,10 +70,13 @@ async def load_attached(
     return loaded.snapshot, _united(parts, caller, resources), read
 
 
-async def _caller(
+async def caller_in_run(
     learner_id: str, wanted: Sequence[PlaybookRef], directory: Directory, teams: Collection[str] | None
 ) -> Caller:
-    """The learner, with teams where something of somebody else is wanted."""
+    """Return the learner of a run, with teams where a playbook of somebody else is wanted.
+
+    `teams` are those that the run names; None: the directory is asked.
+    """
     if all(ref.owner == learner_id for ref in wanted):
         return Caller(learner_id)
     return (
@@ -256,6 +259,8 @@ async def load_memory(run: Run) -> Memory:
     wanted = wanted_refs(run.context.playbooks, learner_id)
     if wanted and learner_id is None:
         raise InvalidContext("playbooks are read for a learner: set learner_id, or leave them out")
+    if run.context.learn_into is not None and learner_id is None:
+        raise InvalidContext("learn_into is for the lessons of a learner: set learner_id, or leave it out")
     if run.context.memory == "off":
         logger.info("[ACE Memory] memory is off: this turn reads and stores nothing of the learner")
         return Memory(problem=MEMORY_OFF, read_only=base)

@@ -1,0 +1,280 @@
+"""Lessons for a named playbook (`learn_into`): whether they may go there, and the commit that takes them.
+
+    destination = await find_destination(run)            the playbook, written or proposed to; or why not
+    lessons = await lessons_for(destination, ...)        those that are not the learner's own business
+    delivery = await deliver(destination, lessons, ...)  one commit, or one proposal; what is left, and why
+
+The turn's own commit holds everything else: the record, votes, and what the learner said of themselves. What
+the playbook or the store refused is left for the own memory, so no lesson is lost. A repeated delivery has
+the same op id and changes nothing. A turn adds to a named playbook, or strengthens what that says already; it
+rewrites and removes nothing there, except that in a playbook of the learner's own a correction takes the
+place of advice that has just failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from ace_graph.agent.reasoning.recall import caller_in_run
+from ace_graph.agent.runtime import Run, logger
+from ace_graph.base.errors import AceError, StoreError
+from ace_graph.base.off_loop import run_off_loop
+from ace_graph.learning.statements.forms import is_sensitive
+from ace_graph.learning.statements.speaker import holds_word
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.catalogue import PlaybookRef
+from ace_graph.memory.commit import operation_id
+from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation
+from ace_graph.memory.foreign import foreign_prefix, local_id
+from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.rights import Right
+from ace_graph.memory.sharing import leaves_owner
+from ace_graph.memory.stores.base import Store, complete
+from ace_graph.memory.turn import LearnedInto
+from ace_graph.playbooks.content import without_turns
+from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
+from ace_graph.playbooks.proposals import Proposals
+
+AUTHOR = "ace_learning"
+PERSONAL = "what may be about the learner, or is held back, stays in the own memory"
+SAID_ALREADY = "the playbook, or an open proposal, says it already"
+_TEAMS_KEPT = 100
+_PERSONS = ("own", "mine", "others")
+_LEARNERS = ("learner", "student", "pupil", "user")
+
+
+@dataclass(frozen=True)
+class Destination:
+    """The playbook that a run's lessons are meant for, and how they get there.
+
+    Without a `playbook` they stay in the own memory, for the reason `why`.
+    """
+
+    name: str
+    playbook: PlaybookHandle | None = None
+    proposes: bool = False
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What became of the lessons that were to go: a report, and the refs of those for the own memory."""
+
+    report: LearnedInto
+    left: frozenset[str] = frozenset()
+
+
+async def find_destination(run: Run, *, late: bool = False) -> Destination | None:
+    """Return where the lessons of a run go; None: into the own memory, as nothing else was asked for.
+
+    `late`: a worker learns, so an error of the store is raised, to be tried again. Else nothing is raised.
+    """
+    wanted, learner_id = run.context.learn_into, run.learner_id
+    if wanted is None or learner_id is None:
+        return None
+    ref = PlaybookRef.parse(wanted, learner_id)
+    if ref.is_memory_of(learner_id):
+        return None
+    name, resources = f"{ref.owner}/{ref.name}", run.resources
+    try:
+        store = complete(resources.store)
+        directory = resources.directory or store
+        caller = await caller_in_run(learner_id, [ref], directory, run.context.teams)
+        playbook, proposes = await open_for_lessons(store, wanted, learner_id, caller)
+    except AceError as error:
+        if late and isinstance(error, StoreError):
+            raise
+        logger.warning("[ACE Memory][Learn Into] lessons stay in the own memory: %s", error)
+        return Destination(name, why=str(error))
+    return Destination(name, playbook, proposes)
+
+
+async def open_for_lessons(
+    store: Store, name: str, learner_id: str, user: User = None
+) -> tuple[PlaybookHandle, bool]:
+    """Return the playbook, and whether lessons are only proposed to it.
+
+    Raises PlaybookNotFound, PlaybookForbidden for a learner who may not even propose, and what the store
+    raises.
+    """
+    playbook = await open_playbook(store, name, learner_id, user)
+    if await playbook.may(Right.WRITE):
+        return playbook, False
+    await playbook.require(Right.PROPOSE)
+    return playbook, True
+
+
+async def teams_for_worker(run: Run) -> tuple[str, ...] | None:
+    """Return the learner's teams as this run knows them, at most 100: a worker has no token and no directory.
+
+    None: a worker asks the store's table, which says who is in a team by then.
+    """
+    wanted, learner_id, directory = run.context.learn_into, run.learner_id, run.resources.directory
+    if wanted is None or learner_id is None:
+        return None
+    teams = run.context.teams
+    if teams is None and directory is not None:
+        ref = PlaybookRef.parse(wanted, learner_id)
+        teams = tuple(sorted((await caller_in_run(learner_id, [ref], directory, None)).teams))
+    return None if teams is None else teams[:_TEAMS_KEPT]
+
+
+async def lessons_for(
+    destination: Destination | None, operations: Sequence[Operation], refs: Collection[str]
+) -> tuple[Add, ...]:
+    """Return those of the lessons that go to the playbook. `refs` are the lessons among the operations."""
+    if destination is None or destination.playbook is None:
+        return ()
+    lessons = [each for each in operations if isinstance(each, Add) and each.ref in refs]
+    length = sum(len(each.content) for each in lessons)
+    return await run_off_loop(length, lambda: tuple(each for each in lessons if not stays_own(each)))
+
+
+def stays_own(lesson: Add) -> bool:
+    """Whether a lesson is kept from named playbooks, which others may read, now or later.
+
+    These are experiences with the learner, what is in quarantine or belongs there, and what tells something
+    sensitive of a person.
+    """
+    fields = {"section", "content", "memory_type", "topic", "concept", "tags", "status", "quarantine_reason"}
+    given = lesson.model_dump(include=fields, exclude_none=True)
+    try:
+        bullet = Bullet.model_validate({"id": "lesson", **given})
+    except ValidationError:
+        return True  # the own memory's report will say what is wrong with it
+    return not leaves_owner(bullet) or _tells_of_a_person(bullet.content)
+
+
+def _tells_of_a_person(text: str) -> bool:
+    language = spoken_language(text)
+    if not is_sensitive(text, language):
+        return False
+    named = any(holds_word(text, language, role) for role in _PERSONS)
+    return named or any(word in text.casefold() for word in _LEARNERS)
+
+
+def without_lessons(operations: Iterable[Operation], refs: Collection[str]) -> tuple[Operation, ...]:
+    """Return the operations without these lessons, and without the credit that votes give them."""
+    return tuple(
+        _without_credit(each, refs) for each in operations if not (isinstance(each, Add) and each.ref in refs)
+    )
+
+
+def _without_credit(operation: Operation, refs: Collection[str]) -> Operation:
+    if not isinstance(operation, Judge) or set(refs).isdisjoint(operation.bullet_ids):
+        return operation
+    named = tuple(name for name in operation.bullet_ids if name not in refs)
+    return operation.model_copy(update={"bullet_ids": named})
+
+
+def only_lessons(operations: Iterable[Operation], refs: Collection[str]) -> tuple[Operation, ...]:
+    """Return these lessons, and the votes that credit them, which name again whom they named before."""
+    chosen = list[Operation]()
+    for operation in operations:
+        if isinstance(operation, Add) and operation.ref in refs:
+            chosen.append(operation)
+        elif isinstance(operation, Judge) and not set(refs).isdisjoint(operation.bullet_ids):
+            chosen.append(operation.model_copy(update={"refines": True}))
+    return tuple(chosen)
+
+
+async def deliver(
+    destination: Destination,
+    lessons: Sequence[Add],
+    learned: int,
+    op_id: str,
+    run: Run,
+    *,
+    late: bool = False,
+) -> Delivery:
+    """Take the lessons to the playbook, in a commit or a proposal of their own.
+
+    `learned` is how many lessons there were in all, `op_id` that of the commit to the own memory which they
+    belong to. `late`: an error of the store is raised, to be tried again; any other failure is reported.
+    """
+    playbook, refs = destination.playbook, frozenset(each.ref or "" for each in lessons)
+    if playbook is None or not lessons:
+        return Delivery(_stayed(destination, learned, destination.why or PERSONAL), refs)
+    # In a playbook of many writers an op id must be the learner's own: hosts choose the ids of turns
+    own_id, now = operation_id("learn_into", run.learner_id or "", op_id), run.resources.clock()
+    try:
+        send = _propose if destination.proposes else _write
+        done = await send(playbook, destination.name, lessons, own_id, now)
+    except AceError as error:
+        if late and isinstance(error, StoreError):
+            raise
+        logger.error("[ACE Memory][Learn Into] lessons go to the own memory: %s", error)
+        return Delivery(_stayed(destination, learned, str(error)), refs)
+    kept = learned - len(lessons) + len(done.left)
+    why = done.report["why"] or (PERSONAL if kept else None)
+    logger.info("[ACE Memory][Learn Into] %d lessons %s", done.report["count"], done.report["how"])
+    return replace(done, report={**done.report, "kept": kept, "why": why})
+
+
+def _stayed(destination: Destination, learned: int, why: str) -> LearnedInto:
+    return {
+        "playbook": destination.name,
+        "how": "own memory",
+        "count": 0,
+        "kept": learned,
+        "why": why,
+        "bullet_ids": [],
+        "proposal_id": None,
+    }
+
+
+async def _write(
+    playbook: PlaybookHandle, name: str, lessons: Sequence[Add], op_id: str, now: datetime
+) -> Delivery:
+    prefix = foreign_prefix(playbook.ref.owner or "", playbook.ref.name)
+    delta = Delta(
+        op_id=op_id,
+        now=now,
+        operations=tuple(_for_playbook(each, prefix) for each in without_turns(lessons)),
+        author=AUTHOR,
+        reason="learned from a turn",
+        origin="turn",
+    )
+    done = await playbook.commit(delta, await playbook.load())
+    taken = done.report.refs
+    left = [each for each in lessons if each.ref not in taken] if done.status == "applied" else []
+    why = done.report.rejected[0].why if left and done.report.rejected else None
+    report: LearnedInto = {
+        "playbook": name,
+        "how": "written" if taken else "own memory",
+        "count": len(taken),
+        "kept": len(left),
+        "why": why,
+        "bullet_ids": list(dict.fromkeys(taken.values())),
+        "proposal_id": None,
+    }
+    return Delivery(report, frozenset(each.ref or "" for each in left))
+
+
+def _for_playbook(lesson: Add, prefix: str) -> Add:
+    """The lesson as it enters a playbook: without votes, contesting what failed of that playbook only."""
+    failed = (local_id(prefix, name) for name in lesson.contests)
+    return lesson.model_copy(
+        update={"helpful": 0, "contests": tuple(name for name in failed if name is not None)}
+    )
+
+
+async def _propose(
+    playbook: PlaybookHandle, name: str, lessons: Sequence[Add], op_id: str, now: datetime
+) -> Delivery:
+    made = await Proposals(playbook).propose_lessons(lessons, op_id, now)
+    return Delivery(
+        {
+            "playbook": name,
+            "how": "proposed",
+            "count": 0 if made is None else len(made.texts),
+            "kept": 0,
+            "why": SAID_ALREADY if made is None else None,
+            "bullet_ids": [],
+            "proposal_id": None if made is None else made.proposal_id,
+        }
+    )
