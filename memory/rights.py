@@ -134,6 +134,14 @@ def forbidden(name: str, needed: Right) -> PlaybookForbidden:
     return PlaybookForbidden(f"you may read the playbook {_shown(name)!r}, and not {_NEEDS[needed]}")
 
 
+def not_yours(name: str) -> PlaybookForbidden:
+    """Return the error for what only the learner may do whose playbook it is: no grant gives it."""
+    return PlaybookForbidden(
+        f"of the playbook {_shown(name)!r} only the learner whose it is can do this: no grant gives it, "
+        "and what can be read of it is in `playbook export`"
+    )
+
+
 def not_found(name: str) -> PlaybookNotFound:
     """Return the error for a playbook that does not exist or may not be read: they are alike."""
     hint = "it is there once something was learned" if name == "default" else "playbook list shows yours"

@@ -359,7 +359,11 @@ def _show_records(call: Call, kind: str, limit: int) -> None:
 @command(commands, *PLAYBOOK, panel=_LOOK)
 def stats(call: Call) -> None:
     """Counts, votes, reliability and strength; how often the playbook was used, and what it was worth."""
-    figures = {"learner": call.learner, **figures_of(_worth(call), utc_now()).model_dump(mode="json")}
+    figures = {
+        "learner": call.learner,
+        "playbook": call.name,
+        **figures_of(_worth(call), utc_now()).model_dump(mode="json"),
+    }
     call.answer(figures, [f"{name.replace('_', ' ')}: {_as_text(value)}" for name, value in figures.items()])
 
 
@@ -947,23 +951,25 @@ def history(
 ) -> None:
     """The versions, the newest first: number, label, when, who changed what, and why.
 
-    A - after the number says that the content of a version is no longer kept.
+    A - after the number says that the content of a version is no longer kept. Of a playbook of somebody else
+    the versions are shown, and not what changed in them and why.
     """
 
     async def job(
         _: Store, target: PlaybookHandle
-    ) -> tuple[int, list[tuple[StoredVersion, HistoryEntry | None]]]:
+    ) -> tuple[int, list[tuple[StoredVersion, HistoryEntry | None]], bool]:
         kept = await target.store.history(target.key)
         entries = {entry.n: entry for entry in kept.entries}
-        return kept.base_n, [(each, entries.get(each.n)) for each in await target.store.versions(target.key)]
+        versions = await target.store.versions(target.key)
+        return kept.base_n, [(each, entries.get(each.n)) for each in versions], target.asked is not None
 
-    oldest, rows = call.on_playbook(job)
+    oldest, rows, is_others = call.on_playbook(job)
     newest = rows[::-1][:limit]
     if not newest and not call.as_json:
         print_aside(f"There is no history of {call} yet.")
     call.answer(
         {"oldest": oldest, "versions": [_version_json(*row) for row in newest]},
-        [_version_line(*row) for row in newest],
+        [_version_line(*row, is_others=is_others) for row in newest],
     )
 
 
@@ -987,7 +993,7 @@ def _version_json(version: StoredVersion, entry: HistoryEntry | None) -> dict[st
     }
 
 
-def _version_line(version: StoredVersion, entry: HistoryEntry | None) -> str:
+def _version_line(version: StoredVersion, entry: HistoryEntry | None, *, is_others: bool) -> str:
     reason = version.reason or (entry.source if entry else "")
     by = " ".join(part for part in (version.author, reason) if part)
     counts = [
@@ -995,7 +1001,8 @@ def _version_line(version: StoredVersion, entry: HistoryEntry | None) -> str:
         for name in _COUNTED
         if entry is not None and getattr(entry.report, name)
     ]
-    summary = ", ".join(counts) or ("no bullet changed" if entry else "no longer kept")
+    unknown = "what changed is known to its owner alone" if is_others else "no longer kept"
+    summary = ", ".join(counts) or ("no bullet changed" if entry else unknown)
     mark = " " if version.readable else "-"
     return f"{version.n:>5}{mark} {version.label!s:>6}  {version.at:%Y-%m-%d %H:%M}  {by}: {summary}"
 

@@ -39,7 +39,7 @@ from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.formats.registry import ImportOutcome, batches, outcome_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.rights import Caller, PlaybookAccess, Right, forbidden, not_found, right
+from ace_graph.memory.rights import Caller, PlaybookAccess, Right, not_found, not_yours, right
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.sharing import outgoing, outgoing_snapshot, outgoing_text, reported
 from ace_graph.memory.snapshot import Snapshot, Version
@@ -114,7 +114,7 @@ class PlaybookHandle:
         """Raise PlaybookForbidden where the playbook is somebody else's."""
         if self.asked is not None:
             audit_denial(self.asked.caller, self.key, Right.OWN)
-            raise forbidden(self.asked.name, Right.OWN)
+            raise not_yours(self.asked.name)
 
     async def require(self, needed: Right) -> None:
         """Raise PlaybookForbidden or PlaybookNotFound for a caller without this right to the playbook.
@@ -456,7 +456,7 @@ class _SharedPlaybook:
     async def export(self, learner_id: str) -> LearnerExport:
         """Raise PlaybookForbidden: only the owner can have everything that is stored."""
         await self._checked.load(learner_id)
-        raise forbidden(self._asked.name, Right.OWN)
+        raise not_yours(self._asked.name)
 
     async def forget(self, learner_id: str) -> bool:
         """Delete the playbook. Raises PlaybookForbidden, PlaybookNotFound."""

@@ -286,3 +286,20 @@ def test_the_templates_are_listed_and_read(ace: Commands) -> None:
     assert "- AVOID: Taking the pen" in whole
     assert len(ace.ok("playbook", "show", "--template", "tutoring", "--json").json["bullets"]) == 24
     assert ace("playbook", "show", "--template", "cooking").code == 2
+
+
+def test_who_has_a_grant_is_told_what_stays_with_the_learner_whose_playbook_it_is(ace: Commands) -> None:
+    ace.ok("playbook", "create", "tea", "--learner", "ada")
+    ace.ok("playbook", "add", "Warm the pot first", "--name", "tea", "--learner", "ada")
+    for who, relation in (("bob", "viewer"), ("kim", "owner")):
+        ace.ok("share", "grant", "tea", "--to", f"user:{who}", "--as", relation, "--learner", "ada")
+        shown = ace.ok("playbook", "history", "--name", "ada/tea", "--learner", who).out.splitlines()
+        assert len(shown) == 2
+        assert all(line.endswith("what changed is known to its owner alone") for line in shown)
+        refused = ace("playbook", "rollback", "1", "--name", "ada/tea", "--learner", who)
+        assert refused.code == 1
+        assert "only the learner whose it is can do this" in refused.err
+    assert (
+        "what changed is known" not in ace.ok("playbook", "history", "--name", "tea", "--learner", "ada").out
+    )
+    assert "playbook: tea" in ace.ok("playbook", "stats", "--name", "tea", "--learner", "ada").out
