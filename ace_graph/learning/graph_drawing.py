@@ -11,12 +11,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator
 from contextlib import asynccontextmanager
+from itertools import count
 from random import Random
 
 from ace_graph.base.clock import Sleep
-from ace_graph.base.errors import AceError, StoreUnavailable
+from ace_graph.base.errors import (
+    AceError,
+    CommitContention,
+    OtherSchema,
+    StoreAuthError,
+    StoreError,
+    StoreUnavailable,
+)
 from ace_graph.base.settings import Settings
 from ace_graph.learning.cleaning import learner_ids
 from ace_graph.learning.statements.forms import is_sensitive
@@ -29,6 +37,8 @@ from ace_graph.memory.stores.cache import SnapshotCache
 logger = logging.getLogger("ace_graph")
 DRAWING_SECONDS = 2.0
 """How far the graph is behind the commits where a worker runs."""
+_PASSES_UNTIL_RETRY = 300
+"""What can't be drawn is logged again after ten minutes."""
 _PAGE = 100
 _ALL = 2**31
 
@@ -55,26 +65,38 @@ def drawn_namespaces(store: Store) -> Iterator[tuple[KeyedStore, DrawsGraph]]:
             yield namespace, namespace
 
 
-async def draw_changes(store: Store, snapshots: SnapshotCache | None = None) -> int:
+async def draw_changes(
+    store: Store, snapshots: SnapshotCache | None = None, failed: set[str] | None = None
+) -> int:
     """Draw what the graph does not show yet; return how many memories and playbooks that were.
 
-    One that can't be read or drawn is passed over and logged. Raises StoreUnavailable.
+    One that can't be read or drawn is logged, added to `failed` and passed over, as what is in there already.
+    Raises StoreUnavailable, StoreAuthError, OtherSchema.
     """
-    drawn, failed = 0, set[str]()
+    drawn, left_out = 0, set[str]() if failed is None else failed
     for of_learners, (_, namespace) in zip((True, False), drawn_namespaces(store), strict=False):
-        while keys := [key for key in await namespace.undrawn(_PAGE + len(failed)) if key not in failed]:
-            Random().shuffle(keys)  # noqa: S311  so that two workers rarely draw the same one
+        busy = set[str]()
+        while keys := await _due(namespace, left_out | busy):
             for key in keys:
                 known = snapshots.get(key) if snapshots is not None and of_learners else None
                 try:
                     await namespace.draw(key, hides, known=known)
                     drawn += 1
-                except StoreUnavailable:
+                except (StoreUnavailable, StoreAuthError, OtherSchema):
                     raise
-                except AceError as error:
-                    failed.add(key)
+                except CommitContention:
+                    busy.add(key)
+                except StoreError as error:
+                    left_out.add(key)
                     logger.warning("[ACE Memory] the graph of a memory was not drawn: %s", error)
     return drawn
+
+
+async def _due(namespace: DrawsGraph, without: Collection[str]) -> list[str]:
+    """Return some keys in any order, so that two workers rarely draw the same one."""
+    keys = [key for key in await namespace.undrawn(_PAGE + len(without)) if key not in without]
+    Random().shuffle(keys)  # noqa: S311  no secret
+    return keys
 
 
 async def draw_afresh(store: Store, learner: str | None = None) -> tuple[int, int]:
@@ -114,10 +136,13 @@ async def graph_drawing(
 
 async def _keep_drawing(store: Store, sleep: Sleep, snapshots: SnapshotCache | None) -> None:
     draw = Random().random  # noqa: S311  the program's own generator may be seeded, or watched by its tests
-    while True:
+    failed = set[str]()
+    for passes in count(1):
         await sleep(DRAWING_SECONDS * (0.5 + draw()))
+        if not passes % _PASSES_UNTIL_RETRY:
+            failed.clear()
         try:
-            await draw_changes(store, snapshots)
+            await draw_changes(store, snapshots, failed)
         except AceError as error:
             logger.warning("[ACE Memory] the graph was not drawn, it is tried again: %s", error)
         except Exception as error:

@@ -148,7 +148,12 @@ class Served:
 def settings_for(folder: Path | None = None, **given: object) -> Settings:
     """Return settings with a secret; the memory is in `folder`, or in this process."""
     store = f"sqlite:///{folder / 'ace.db'}" if folder else "memory://"
-    known: Mapping[str, object] = {"store": store, "jwt_secret": SecretStr(SECRET), "learning": "inline"}
+    known: Mapping[str, object] = {
+        "store": store,
+        "jwt_secret": SecretStr(SECRET),
+        "learning": "inline",
+        "neo4j_graph": False,  # it would draw what all tests have left in the Neo4j of the run
+    }
     return Settings.model_validate({**Settings().model_dump(), **known, **given})
 
 

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 from neo4j import AsyncResult, AsyncSession, AsyncTransaction
 
-from ace_graph.base import CommitContention, Settings, finish
+from ace_graph.base import CorruptPayload, Settings, finish
 from ace_graph.learning import draw_changes, graph_drawing, hides
 from ace_graph.memory import Bullet, DecayRates, Grant, Playbook, Snapshot, Subject, decay_score
 from ace_graph.memory.delta import Add, Quarantine, Release, Remove
@@ -317,28 +317,30 @@ async def test_a_turn_is_one_load_and_one_commit_with_the_graph_too(
     assert len(await _bullets(subject, learner)) == 1, "a turn draws nothing"
 
 
-async def test_the_loop_draws_what_changed_and_goes_on_after_an_error(
-    subject: Neo4jSubject, store: Neo4jStore, learner: str, monkeypatch: pytest.MonkeyPatch
+async def test_what_can_not_be_drawn_holds_up_nothing_else(
+    subject: Neo4jSubject, store: Neo4jStore, learner: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Only what this test wrote: others share the database."""
     ben = new_learner("ben")
     for key in (learner, ben):
         await write(store, key, adding("Draw a bar"))
     mine = _Mine(store, (learner, ben), fails=ben)
-    paused = asyncio.Semaphore(0)
-    passed = asyncio.Semaphore(0)
+    passes, go_on = asyncio.Semaphore(0), asyncio.Semaphore(0)
 
     async def sleep(_: float) -> None:
-        passed.release()
-        await paused.acquire()
+        passes.release()
+        await go_on.acquire()
 
     async with graph_drawing(mine, Settings(), sleep):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # it has what drawing needs
-        await passed.acquire()
-        for drawn in ({learner}, {learner, ben}):
-            paused.release()
-            await passed.acquire()
-            assert {learner, ben} - await _undrawn(subject, learner, ben) == drawn
-            mine.fails = ""
+        await passes.acquire()
+        for _ in range(3):
+            go_on.release()
+            await passes.acquire()
+    assert await _undrawn(subject, learner, ben) == {ben}
+    assert [record.getMessage() for record in caplog.records if "not drawn" in record.getMessage()] == [
+        "[ACE Memory] the graph of a memory was not drawn: it can't be read"
+    ]
+    mine.fails = ""
+    assert await draw_changes(mine) == 1  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # as above
     assert len(await _bullets(subject, ben)) == 1
 
 
@@ -459,5 +461,5 @@ class _Mine:
         self, key: str, hides: Hides, *, known: Snapshot | None = None, afresh: bool = False
     ) -> int:
         if key == self.fails:
-            raise CommitContention("it is written all the time")
+            raise CorruptPayload("it can't be read")
         return await self._store.draw(key, hides, known=known, afresh=afresh)
