@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import replace
-from itertools import count
 from typing import Any
 from unittest.mock import patch
 
@@ -14,10 +13,10 @@ import pytest
 from neo4j import AsyncResult, AsyncSession, AsyncTransaction
 
 from ace_graph.base import CorruptPayload, Settings, finish
-from ace_graph.learning import draw_changes, graph_drawing, hides
+from ace_graph.learning import build_worker, draw_changes, graph_drawing, hides
 from ace_graph.memory import Bullet, DecayRates, Grant, Playbook, Snapshot, Subject, decay_score
 from ace_graph.memory.delta import Add, Quarantine, Release, Remove
-from ace_graph.memory.stores import DrawsGraph, GraphLag, Hides
+from ace_graph.memory.stores import DrawsGraph, Hides
 from ace_graph.memory.stores.neo4j import BulletNode, Neo4jStore, changes_of, graph_of
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing.conformance import (
@@ -31,8 +30,9 @@ from ace_graph.testing.conformance import (
     write,
 )
 from tests.memory.stores.neo4j.counting_proxy import counted
-from tests.memory.stores.neo4j.graph_life import Life, picture, redraw
+from tests.memory.stores.neo4j.graph_life import DrawsSome, Life, picture, redraw
 from tests.memory.stores.neo4j.subject import Neo4jSubject
+from tests.plugins.heavy import some_heavy
 from tests.plugins.neo4j_server import Neo4jServer
 
 
@@ -95,9 +95,11 @@ async def test_bullets_are_nodes_with_their_relations(subject: Neo4jSubject, sto
 
 async def test_strength_is_that_of_the_drawing(subject: Neo4jSubject, store: Neo4jStore) -> None:
     ada = new_learner("ada")
-    await write(store, ada, adding("Draw a bar", "Name the unit"))
+    used, idle = "bar-1", "unit-2"
+    texts = {used: "Draw a bar", idle: "Name the unit"}
+    alike = [Add(content=text, id=key, memory_type="semantic") for key, text in texts.items()]
+    await write(store, ada, rewriting(*alike))
     await store.draw(ada, hides)
-    used, idle = await _bullets(subject, ada)
     for n in range(3):
         await write(store, ada, touching(used), record(n))
     assert await _undrawn(subject, ada) == set(), "no bullet has changed"
@@ -145,26 +147,22 @@ async def test_what_is_drawn_already_is_not_written_again(
         assert one.written < 8_000
 
 
-async def test_a_drawing_killed_after_any_statement_goes_on(subject: Neo4jSubject, store: Neo4jStore) -> None:
+@pytest.mark.parametrize("statements", some_heavy(range(16), lambda n: n in (4, 9, 13)))
+async def test_a_drawing_killed_after_any_statement_goes_on(
+    subject: Neo4jSubject, store: Neo4jStore, statements: int
+) -> None:
     life = await Life.begin(store)
-    await life.draw(store)
+    with _killed_after(statements):
+        await _dies(life.draw(store))
     await life.go_on(store)
+    with _killed_after(statements) as killed:
+        await _dies(life.draw(store))
+    assert killed
+    assert await _undrawn(subject, life.ada, life.playbook), "what is not finished is known"
     await life.draw(store)
-    expected = await picture(subject, life)
-    for statements in count(1):
-        life = await Life.begin(store)
-        with _killed_after(statements) as killed:
-            await _dies(life.draw(store))
-        await life.go_on(store)
-        with _killed_after(statements):
-            await _dies(life.draw(store))
-        assert await _undrawn(subject, life.ada, life.playbook) or not killed
-        await life.draw(store)
-        assert await picture(subject, life) == expected
-        assert await _undrawn(subject, life.ada, life.playbook) == set()
-        if not killed:
-            break
-    assert statements > 10
+    assert await _undrawn(subject, life.ada, life.playbook) == set()
+    shown = await picture(subject, life)
+    assert await redraw(subject, store, life) == shown
 
 
 async def test_drawings_and_commits_at_once_end_in_the_newest_version(
@@ -318,29 +316,29 @@ async def test_a_turn_is_one_load_and_one_commit_with_the_graph_too(
 
 
 async def test_what_can_not_be_drawn_holds_up_nothing_else(
-    subject: Neo4jSubject, store: Neo4jStore, learner: str, caplog: pytest.LogCaptureFixture
+    neo4j: Neo4jServer, subject: Neo4jSubject, learner: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     ben = new_learner("ben")
-    for key in (learner, ben):
-        await write(store, key, adding("Draw a bar"))
-    mine = _Mine(store, (learner, ben), fails=ben)
     passes, go_on = asyncio.Semaphore(0), asyncio.Semaphore(0)
 
     async def sleep(_: float) -> None:
         passes.release()
         await go_on.acquire()
 
-    async with graph_drawing(mine, Settings(), sleep):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # it has what drawing needs
-        await passes.acquire()
-        for _ in range(3):
-            go_on.release()
+    async with _Damaged(neo4j, learner, ben) as store:
+        store.damaged = ben
+        for key in (learner, ben):
+            await write(store, key, adding("Draw a bar"))
+        async with graph_drawing(store, Settings(), sleep):
             await passes.acquire()
-    assert await _undrawn(subject, learner, ben) == {ben}
-    assert [record.getMessage() for record in caplog.records if "not drawn" in record.getMessage()] == [
-        "[ACE Memory] the graph of a memory was not drawn: it can't be read"
-    ]
-    mine.fails = ""
-    assert await draw_changes(mine) == 1  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # as above
+            for _ in range(3):
+                go_on.release()
+                await passes.acquire()
+        assert await _undrawn(subject, learner, ben) == {ben}
+        told = [record.getMessage() for record in caplog.records if "not drawn" in record.getMessage()]
+        assert told == ["[ACE Memory] the graph of a memory was not drawn: it can't be read"]
+        store.damaged = ""
+        assert await draw_changes(store) == 1
     assert len(await _bullets(subject, ben)) == 1
 
 
@@ -358,6 +356,18 @@ async def test_what_can_not_be_drawn_holds_up_nothing_else(
 )
 def test_what_is_hidden(fields: dict[str, object], why: str | None) -> None:
     assert hides(Bullet.model_validate({"id": "a-1", "section": "s", **fields})) == why
+
+
+async def test_a_worker_draws_at_the_end_of_its_work(
+    neo4j: Neo4jServer, subject: Neo4jSubject, learner: str
+) -> None:
+    ben = new_learner("ben")
+    async with DrawsSome(neo4j, learner) as store, DrawsSome(neo4j, ben) as other:
+        for key in (learner, ben):
+            await write(store, key, adding("Draw a bar"))
+        for opened, on in ((store, True), (other, False)):
+            await build_worker(model="offline", store=opened, settings=Settings(neo4j_graph=on)).drain()
+    assert await _undrawn(subject, learner, ben) == {ben}
 
 
 async def test_no_graph_is_drawn_where_the_setting_is_off(store: Neo4jStore) -> None:
@@ -444,22 +454,14 @@ def _killed_after(statements: int) -> Generator[list[int]]:
         yield killed
 
 
-class _Mine:
-    """A store of which only some learners are drawn, and one can't be."""
+class _Damaged(DrawsSome):
+    """A store in which one memory can't be read."""
 
-    def __init__(self, store: Neo4jStore, keys: tuple[str, ...], fails: str) -> None:
-        self._store, self._keys, self.fails = store, keys, fails
-        self.playbooks = None
-
-    async def undrawn(self, limit: int = 100) -> tuple[str, ...]:
-        return tuple(key for key in await self._store.undrawn(1_000_000) if key in self._keys)[:limit]
-
-    async def graph_lag(self) -> GraphLag:
-        return await self._store.graph_lag()
+    damaged = ""
 
     async def draw(
         self, key: str, hides: Hides, *, known: Snapshot | None = None, afresh: bool = False
     ) -> int:
-        if key == self.fails:
+        if key == self.damaged:
             raise CorruptPayload("it can't be read")
-        return await self._store.draw(key, hides, known=known, afresh=afresh)
+        return await super().draw(key, hides, known=known, afresh=afresh)
