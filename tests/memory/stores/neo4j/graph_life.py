@@ -6,6 +6,7 @@ Does not: hold a test.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ace_graph.learning import hides
 from ace_graph.memory import Grant, Subject
@@ -133,11 +134,11 @@ class DrawsSome(Neo4jStore):
             database=server.database,
             timeout=PATIENT,
         )
-        self.learners = learners
+        self.drawn = learners
 
     async def undrawn(self, limit: int = 100) -> tuple[str, ...]:
         keys = await super().undrawn(1_000_000)
-        return tuple(key for key in keys if key in self.learners)[:limit]
+        return tuple(key for key in keys if key in self.drawn)[:limit]
 
     @property
     def playbooks(self) -> Neo4jPlaybooks:
@@ -149,8 +150,9 @@ async def picture(subject: Neo4jSubject, life: Life) -> list[str]:
     lines = list[str]()
     for key in (life.ada, life.playbook):
         for row in await subject.cypher(_PICTURE, key=key):
-            node = row.pop("node") or {}
-            lines.append(life.named([row, sorted((name, str(value)) for name, value in node.items())]))
+            node: dict[str, Any] = row.pop("node") or {}  # Any: properties
+            shown = sorted((name, str(value)) for name, value in node.items())
+            lines.append(life.named([row, shown]))
     return sorted(lines)
 
 
