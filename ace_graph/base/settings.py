@@ -101,6 +101,7 @@ class Settings(BaseSettings):
     neo4j_username: str = Field(default="neo4j", validation_alias="NEO4J_USERNAME")
     neo4j_password: SecretStr | None = Field(default=None, validation_alias="NEO4J_PASSWORD")
     neo4j_database: str | None = Field(default=None, validation_alias="NEO4J_DATABASE")
+    neo4j_graph: bool = True
     postgres_connections: int = Field(default=16, ge=2, le=1000)
     postgres_partitions: int = Field(default=0, ge=0, le=1024)
 

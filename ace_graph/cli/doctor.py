@@ -44,12 +44,13 @@ from ace_graph.base.settings import Settings, export_others, unknown_in_environm
 from ace_graph.cli.command import STORE, Call, by_command, command
 from ace_graph.cli.environment import ENV_FILE, install_logging
 from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.learning.graph_drawing import drawn_namespaces
 from ace_graph.learning.reflection import Reflection
 from ace_graph.memory.commit import PendingCounts, PendingItem
 from ace_graph.memory.consolidation import is_run
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import describe
+from ace_graph.memory.stores.base import GraphLag, describe
 from ace_graph.stores import open_store, redacted_url
 
 Status = Literal["ok", "warn", "fail"]
@@ -168,7 +169,7 @@ def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
     """Check that the store at `url`, or that of the settings, can be read and written."""
     shown = redacted_url(url or settings.store_url)
     try:
-        about, work = asyncio.run(_probe(settings, url))
+        about, work, lags = asyncio.run(_probe(settings, url))
     except AceError as error:
         yield Check("store", "fail", shown, str(error))
         return
@@ -178,6 +179,27 @@ def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
         yield Check("store", "ok", f"{shown}, read and written")
     yield Check("store versions", "ok", about)
     yield _pending(*work)
+    if lags:
+        yield _graph_lag(lags, on=settings.neo4j_graph)
+
+
+def _graph_lag(lags: Sequence[GraphLag], *, on: bool) -> Check:
+    """Return the row about what the graph in Neo4j does not show yet."""
+    if not on:
+        return Check("graph in Neo4j", "ok", "off: nothing is drawn (ACE_NEO4J_GRAPH=true draws it)")
+    number, since = (
+        sum(lag.number for lag in lags),
+        min(filter(None, (lag.since for lag in lags)), default=None),
+    )
+    if since is None:
+        return Check("graph in Neo4j", "ok", "shows the newest version of everything")
+    behind = "1 memory or playbook" if number == 1 else f"{number} memories and playbooks"
+    found = (
+        f"does not show the newest version of {behind}, the oldest change is of {since:%Y-%m-%d %H:%M} UTC"
+    )
+    return Check(
+        "graph in Neo4j", "warn", found, "run a server or ace-graph worker, or ace-graph store project --all"
+    )
 
 
 def _pending(counts: PendingCounts, dead: Sequence[PendingItem]) -> Check:
@@ -198,7 +220,7 @@ def _pending(counts: PendingCounts, dead: Sequence[PendingItem]) -> Check:
 _Work = tuple[PendingCounts, Sequence[PendingItem]]
 
 
-async def _probe(settings: Settings, url: str | None) -> tuple[str, _Work]:
+async def _probe(settings: Settings, url: str | None) -> tuple[str, _Work, Sequence[GraphLag]]:
     async with open_store(url, settings=settings) as store:
         probe = f"ace-graph-doctor-{uuid4().hex}"
         try:
@@ -207,7 +229,8 @@ async def _probe(settings: Settings, url: str | None) -> tuple[str, _Work]:
         finally:
             await store.forget(probe)
         work = await store.count_pending(), await store.list_pending(dead=True)
-        return await describe(store), work
+        lags = [await namespace.graph_lag() for _, namespace in drawn_namespaces(store)]
+        return await describe(store), work, lags
 
 
 def _installed(name: str) -> str | None:

@@ -16,10 +16,10 @@ import typer
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ConfigurationError, StoreUnavailable, StoreUrlError, UsageError
-from ace_graph.cli.command import STORE, Call, CommandGroup, command
+from ace_graph.cli.command import STORE, Call, CommandGroup, Everybody, command
 from ace_graph.cli.terminal import counted, print_notice, progress_bar
 from ace_graph.learning.cleaning import CleaningResult, clean_learners
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import DrawsGraph, Store
 from ace_graph.stores import open_store, redacted_url
 from ace_graph.stores.check import CheckResult, check_all
 from ace_graph.stores.copy_store import CopyProblem, CopyProgress, CopyResult, Mode, copy_store
@@ -404,24 +404,29 @@ def clean(
 
 
 @command(commands, "learner", "store")
-def project(call: Call) -> None:
-    """Draw a learner's bullets as nodes, to look at in Neo4j Browser; replaces the drawing before.
+def project(call: Call, everybody: Everybody = False) -> None:
+    """Draw a learner's memory and playbooks anew as a graph, to look at in Neo4j Browser; --all: everybody's.
 
     \b
     ace-graph store project --learner ada
     MATCH (:User {id: "ada"})-[:HAS_ACE_MEMORY]->()-[:HAS_BULLET]->(b) RETURN b
+
+    Servers and workers draw what has changed by themselves; docs/neo4j.md has queries.
     """
+    from ace_graph.learning.graph_drawing import draw_afresh
 
-    async def draw(store: Store) -> int:
-        from ace_graph.memory.stores.neo4j.store import Neo4jStore
-        from ace_graph.memory.stores.neo4j.store import project as draw_bullets
+    settings = call.settings()
+    if not settings.neo4j_graph:
+        raise ConfigurationError("no graph is drawn, because ACE_NEO4J_GRAPH is false: set it to true")
 
-        if not isinstance(store, Neo4jStore):
+    async def draw(store: Store) -> tuple[int, int]:
+        if not isinstance(store, DrawsGraph):
             raise StoreUrlError(
-                f"bullets are drawn in Neo4j only, and the store is {store.name}: "
+                f"a graph is drawn in Neo4j only, and the store is {store.name}: "
                 "set NEO4J_URI, or pass --store neo4j://host:7687"
             )
-        return await draw_bullets(store, call.learner)
+        return await draw_afresh(store, None if everybody else call.learner)
 
-    drawn = counted(call.on_store(draw), "bullet")
-    print(f"{drawn} drawn as nodes: look at them in Neo4j Browser.")
+    drawn, bullets = call.on_store(draw, settings)
+    kept = "1 memory or playbook" if drawn == 1 else f"{drawn} memories and playbooks"
+    print(f"{counted(bullets, 'bullet')} drawn as nodes, of {kept}: look at them in Neo4j Browser.")

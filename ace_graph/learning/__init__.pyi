@@ -34,6 +34,12 @@ from .feedback import (
     find_judged_turn as find_judged_turn,
     read_feedback as read_feedback,
 )
+from .graph_drawing import (
+    draw_afresh as draw_afresh,
+    draw_changes as draw_changes,
+    graph_drawing as graph_drawing,
+    hides as hides,
+)
 from .llm_curator import (
     Curation as Curation,
     MOST_PROPOSALS as MOST_PROPOSALS,

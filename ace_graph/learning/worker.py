@@ -33,6 +33,7 @@ from ace_graph.base.errors import ConfigurationError, StoreError
 from ace_graph.base.executors import Work
 from ace_graph.base.settings import Settings
 from ace_graph.base.telemetry import shown_learner
+from ace_graph.learning.graph_drawing import draw_changes, graph_drawing
 from ace_graph.learning.pending import ItemOutcome, RetryPolicy, process_item, subject
 from ace_graph.memory.commit import PendingItem
 from ace_graph.memory.stores.base import Store, checked_learner_id, complete, missing_methods
@@ -196,20 +197,26 @@ class Worker:
     async def run(self) -> None:
         """Work until `stop` is called; then finish the running items. When cancelled it releases them.
 
-        A store that can't be reached is asked again, less and less often, at most every 30 seconds.
+        A store that can't be reached is asked again, less and less often, at most every 30 seconds. In Neo4j
+        it also draws the graph (ACE_NEO4J_GRAPH).
         """
-        async with asyncio.TaskGroup() as slots:
+        resources = self._resources
+        drawing = graph_drawing(self.store, resources.settings, self._sleep, resources.cache)
+        async with drawing, asyncio.TaskGroup() as slots:
             for _ in range(self._concurrency):
                 slots.create_task(self._serve())
 
     async def drain(self) -> None:
         """Work until nothing is pending or leased by anybody, dead letters aside.
 
-        Waits for the leases of other workers and for retries. Raises StoreError.
+        Waits for the leases of other workers and for retries, and draws the graph at the end. Raises
+        StoreError.
         """
         async with asyncio.TaskGroup() as slots:
             for _ in range(self._concurrency):
                 slots.create_task(self._drain())
+        if self._resources.settings.neo4j_graph:
+            await draw_changes(self.store, self._resources.cache)
 
     def stop(self) -> None:
         """Ask it to end; call it on its own event loop (a signal handler of the loop may)."""

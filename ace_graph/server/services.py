@@ -25,6 +25,7 @@ from ace_graph.graph import (
     build_ace_graph,  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 )
 from ace_graph.learning.cleaning import memory_cleaning, run_jobs
+from ace_graph.learning.graph_drawing import graph_drawing
 from ace_graph.learning.worker import build_worker, learning_resources
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store, complete
@@ -65,10 +66,15 @@ async def background_worker(
 ) -> AsyncGenerator[Callable[[str], None]]:
     """Run a worker until the block ends; yield the function that wakes it up for a learner.
 
-    What it has not finished within ACE_SERVER_GRACE stays pending.
+    What it has not finished within ACE_SERVER_GRACE stays pending. Where turns learn themselves, only the
+    graph is drawn.
     """
-    if not settings.server_worker or learning_mode(settings) != "background":
-        yield lambda _: None  # another process learns, or the turn has learned itself
+    if not settings.server_worker:
+        yield lambda _: None  # another process learns
+        return
+    if learning_mode(settings) != "background":
+        async with graph_drawing(store, settings, clock.sleep, snapshots):
+            yield lambda _: None
         return
     worker = build_worker(
         model=model, store=store, settings=settings, snapshots=snapshots, clock=clock.now, sleep=clock.sleep

@@ -10,10 +10,10 @@ in memory, and PostgreSQL) and `neo4j` are the stores of this project.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self, runtime_checkable
 from uuid import uuid4
 
 from ace_graph.base.errors import ConfigurationError, InvalidContext
@@ -24,6 +24,7 @@ from ace_graph.memory.snapshot import Label, Snapshot
 from ace_graph.memory.turn import TurnRecord
 
 if TYPE_CHECKING:
+    from ace_graph.memory.bullet import Bullet
     from ace_graph.memory.catalogue import Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
     from ace_graph.memory.commit import Amend, Commit, History, Pending, PendingCounts, PendingItem
     from ace_graph.memory.delta.operations import Delta
@@ -558,6 +559,42 @@ async def commit_turn(
     """Commit a turn, with its pending work where it has some. Raises what the store raises."""
     more = () if pending is None else (pending,)  # a store may take no pending work
     return await store.commit(learner_id, delta, base, record, *more)
+
+
+Hidden = Literal["quarantined", "sensitive"]
+Hides = Callable[["Bullet"], Hidden | None]
+"""Says why a bullet's text stays out of the graph that people look at, None where it does not."""
+
+
+class GraphLag(NamedTuple):
+    """How many memories or playbooks have changes that the graph does not show, and since when the oldest."""
+
+    number: int
+    since: datetime | None
+
+
+@runtime_checkable
+class DrawsGraph(Protocol):
+    """A store, or a namespace of playbooks, that shows what it holds as a graph, drawn behind the commits."""
+
+    async def undrawn(self, limit: int = 100) -> tuple[str, ...]:
+        """Return at most `limit` keys with changes that the graph does not show, the oldest change first."""
+        ...
+
+    async def graph_lag(self) -> GraphLag:
+        """Return how far the graph is behind."""
+        ...
+
+    async def draw(
+        self, key: str, hides: Hides, *, known: Snapshot | None = None, afresh: bool = False
+    ) -> int:
+        """Draw what is not drawn yet, or with `afresh` everything; return the number of bullets in it.
+
+        It can be stopped anywhere and called at once by many: the graph is that of the newest version in the
+        end. `known` saves reading. 0 where nothing is stored, or nothing was left to draw. Raises
+        CommitContention where the memory is written all the time.
+        """
+        ...
 
 
 @runtime_checkable

@@ -153,6 +153,7 @@ def settings_for(folder: Path | None = None, **given: object) -> Settings:
         "store_timeout": PATIENT,
         "jwt_secret": SecretStr(SECRET),
         "learning": "inline",
+        "neo4j_graph": False,  # it would draw what all tests have left in the Neo4j of the run
     }
     return Settings.model_validate({**Settings().model_dump(), **known, **given})
 

@@ -15,9 +15,15 @@ RETURN /* GRANT */ ORDER BY g.subject LIMIT $limit
 // PUT
 UNWIND $grants AS grant
 MERGE (g:AceGrant {playbook_id: grant.playbook_id, subject: grant.subject}) SET g += grant
+WITH DISTINCT grant.playbook_id AS playbook_id
+MATCH (m:AceMemoryState {user_id: playbook_id})
+/* graph.CHANGED */
 
 // DROP
-MATCH (g:AceGrant {playbook_id: $uid, subject: $subject}) DELETE g RETURN count(*) AS gone
+MATCH (m:AceMemoryState {user_id: $uid})
+MATCH (g:AceGrant {playbook_id: $uid, subject: $subject})
+/* graph.CHANGED */
+DELETE g RETURN count(*) AS gone
 
 // ABOUT
 MATCH (g:AceGrant) WHERE g.subject = $subject OR g.playbook_id IN $owned
@@ -43,7 +49,13 @@ MATCH (g:AceGrant {subject: subject}) WHERE g.playbook_id > $after
 RETURN DISTINCT g.playbook_id AS playbook_id ORDER BY playbook_id LIMIT $limit
 
 // FORGET_GRANTS
+// The lock of each playbook is taken, so that no drawing under way brings the user back.
 OPTIONAL MATCH (own:AceGrant {subject: $subject})
+OPTIONAL MATCH (l:AceLock {user_id: own.playbook_id})
+SET l.seq = l.seq + 1
+WITH own
+OPTIONAL MATCH (m:AceMemoryState {user_id: own.playbook_id})
+/* graph.CHANGED */
 WITH collect(own) AS gone
 FOREACH (g IN gone | DELETE g)
 WITH size(gone) AS gone

@@ -8,7 +8,7 @@ others but one in that of playbooks, so they name the labels of learners, and a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Final, LiteralString, cast
+from typing import Annotated, Any, Final, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf
 
@@ -26,7 +26,14 @@ from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject
 from ace_graph.memory.snapshot import Label, Version
 from ace_graph.memory.stores.base import SharingExport, StoredVersion
 from ace_graph.memory.stores.neo4j.connection import Row, Runner, fetch, fetch_rows
-from ace_graph.memory.stores.neo4j.queries import Parts, base_properties, owner_name, statement
+from ace_graph.memory.stores.neo4j.graph import linked_people, release
+from ace_graph.memory.stores.neo4j.queries import (
+    DELETE_LEARNER,
+    Parts,
+    base_properties,
+    owner_name,
+    statement,
+)
 from ace_graph.memory.stores.records import (
     GRANT_COLUMNS,
     columns,
@@ -209,12 +216,20 @@ async def check_right(run: Runner, asked: PlaybookAccess, needed: Right) -> None
     asked.check(needed, entry, await read_grants(run, asked.playbook_id, asked.caller.subjects))
 
 
-async def delete_owned(run: Runner, owner: str, statement: LiteralString) -> bool:
-    """Run the statement that deletes a playbook for each that a learner owns; whether there was any."""
+async def delete_playbook(run: Runner, playbook_id: str) -> bool:
+    """Delete a playbook and all that is stored or drawn about it; False when there was none."""
+    people = await linked_people(run, playbook_id)
+    rows = await fetch(run, DELETE_LEARNER, uid=playbook_id)
+    await delete_sharing(run, playbook_id)
+    await release(run, people)
+    return any(row["found"] is True for row in rows)
+
+
+async def delete_owned(run: Runner, owner: str) -> bool:
+    """Delete all playbooks that a learner owns; whether there was any."""
     ids = [entry.playbook_id for entry in await list_entries(run, owner, 2**31, "")]
     for playbook_id in ids:
-        await fetch(run, statement, uid=playbook_id)
-        await delete_sharing(run, playbook_id)
+        await delete_playbook(run, playbook_id)
     return bool(ids)
 
 

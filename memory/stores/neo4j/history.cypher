@@ -63,8 +63,7 @@ RETURN l.seq AS seq
 // DROP
 MATCH (m:AceMemoryState {user_id: $uid})
 CALL (m) {
-  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_BASE|HAS_STAMPS|HAS_TOUCH
-    |HAS_BULLET|HAS_PENDING|HAS_VECTOR]->(part)
+  MATCH (m)-[:/* queries.PARTS_OF */]->(part)
   DETACH DELETE part
 }
 DETACH DELETE m
@@ -73,6 +72,11 @@ DETACH DELETE m
 MERGE (u:User {id: $uid}) ON CREATE SET u.ace_created = true
 WITH u LIMIT 1
 CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
+/* graph.CHANGED */
+
+// CREATE_NAMED
+CREATE (m:AceMemoryState) SET m = $state
+/* graph.CHANGED */
 
 // UNSTAGE
 MATCH (n:AceStaged {user_id: $uid}) WITH n LIMIT 500 DELETE n RETURN count(*) AS gone

@@ -133,7 +133,7 @@ ITEMS: Final = statement("history.ITEMS")
 TAKE_OR_MAKE: Final = statement("history.TAKE_OR_MAKE")
 DROP: Final = statement("history.DROP")
 CREATE_OWNED: Final = statement("history.CREATE_OWNED")
-CREATE_NAMED: Final = "CREATE (m:AceMemoryState) SET m = $state"
+CREATE_NAMED: Final = statement("history.CREATE_NAMED")
 
 SET_SEQ: Final = "MATCH (l:AceLock {user_id: $uid}) SET l.seq = l.seq + $seq"
 

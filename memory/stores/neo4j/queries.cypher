@@ -84,6 +84,7 @@ FOREACH (old IN CASE WHEN fresh THEN outdated ELSE [] END | DETACH DELETE old)
 FOREACH (state IN CASE WHEN fresh THEN [$state] ELSE [] END |
   SET m += state, m.effects_bytes = m.effects_bytes + $effect_bytes,
     m.touches_bytes = m.touches_bytes + $touches_bytes)
+FOREACH (changed IN CASE WHEN fresh AND $state.etag IS NOT NULL THEN [1] ELSE [] END | /* graph.CHANGED */)
 
 // UPDATE
 // Lock, compare, write in one round trip. On a conflict nothing is written, and the reply holds the newer
@@ -112,6 +113,7 @@ RETURN fresh, repeated, seq, /* STATE */, head(found) AS parts
   MERGE (u:User {id: $uid}) ON CREATE SET u.ace_created = true
   WITH l, u LIMIT 1
   CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
+  /* graph.CHANGED */
 
 // AFTERSTATE
   WITH m, l.seq AS seq, true AS fresh
@@ -139,6 +141,7 @@ CALL (l, old, repeated) {
 
 // WITH_GRANTS
   CREATE (m:AceMemoryState) SET m = $state
+  /* graph.CHANGED */
   FOREACH (grant IN $grants | CREATE (g:AceGrant) SET g = grant)
 
 // CREATE_PLAYBOOK
@@ -208,17 +211,33 @@ UNWIND $ids AS id
 MATCH (t:AceTurn {user_id: owner, turn_id: id})
 RETURN DISTINCT id AS turn_id
 
+// PARTS_OF
+// What belongs to a memory, and is deleted with it.
+HAS_DELTA|HAS_TURN|HAS_BASE|HAS_STAMPS|HAS_TOUCH|HAS_PENDING|HAS_VECTOR|HAS_BULLET|HAD_BULLET|HAS_TOPIC
+
+// ONLY_OURS
+// The User node was created here, and nothing was added to it.
+u.ace_created AND NOT EXISTS { (u)--() } AND size(labels(u)) = 1 AND size(keys(u)) = 2
+
 // DELETE_LEARNER
-// Delete everything about the learner; the User node too if it was created here and nothing was added.
+// Delete everything about the learner, with the relations of named playbooks to their User node; the User node too if
+// it was created here and nothing was added. Without a memory such a node has no relation to find it by.
 MATCH (l:AceLock {user_id: $uid})
 SET l.seq = l.seq + 1
 WITH l
 OPTIONAL MATCH (m:AceMemoryState {user_id: $uid})
-OPTIONAL MATCH (u:User)-[:HAS_ACE_MEMORY]->(m)
-WITH l, m, collect(u) AS users
 CALL (m) {
-  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_BASE|HAS_STAMPS|HAS_TOUCH
-    |HAS_BULLET|HAS_PENDING|HAS_VECTOR]->(part)
+  MATCH (u:User)-[:HAS_ACE_MEMORY]->(m)
+  RETURN collect(u) AS owning
+}
+CALL (m) {
+  WITH m WHERE m IS NULL
+  MATCH (u:User {id: $uid})
+  RETURN collect(u) AS alone
+}
+WITH l, m, owning + alone AS users
+CALL (m) {
+  MATCH (m)-[:/* PARTS_OF */]->(part)
   DETACH DELETE part
 }
 DETACH DELETE m
@@ -226,26 +245,15 @@ DELETE l
 WITH users, m IS NOT NULL AS found
 CALL (users) {
   UNWIND users AS u
-  WITH u WHERE u.ace_created AND NOT EXISTS { (u)--() } AND size(labels(u)) = 1 AND size(keys(u)) = 2
+  MATCH (u)-[drawn:OWNS|GRANTED]-(:AcePlaybook)
+  DELETE drawn
+}
+CALL (users) {
+  UNWIND users AS u
+  WITH u WHERE /* ONLY_OURS */
   DELETE u
 }
 RETURN found
-
-// PROJECT
-// Replace the bullet nodes. The caller holds the lock.
-MATCH (m:AceMemoryState {user_id: $uid})
-CALL (m) {
-  MATCH (m)-[:HAS_BULLET]->(old:AceBullet)
-  DETACH DELETE old
-}
-WITH m
-UNWIND $bullets AS bullet
-CREATE (m)-[:HAS_BULLET]->(b:AceBullet)
-SET b = bullet
-WITH b
-UNWIND b.examples AS turn_id
-MATCH (t:AceTurn {user_id: $uid, turn_id: turn_id})
-CREATE (b)-[:LEARNED_FROM]->(t)
 
 // DESCRIBE
 // The server's version and edition, the schema, and the number of learners.

@@ -75,7 +75,6 @@ TURNS = statement("queries.TURNS")
 KNOWN_TURNS = statement("queries.KNOWN_TURNS")
 OWNERS_TURNS = statement("queries.OWNERS_TURNS")
 DELETE_LEARNER = statement("queries.DELETE_LEARNER")
-PROJECT = statement("queries.PROJECT")
 DESCRIBE = statement("queries.DESCRIBE")
 
 

@@ -11,8 +11,6 @@ CREATE INDEX ace_turn_completed IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.c
 CREATE INDEX ace_turn_status IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.status);
 CREATE INDEX ace_turn_mode IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.mode);
 CREATE INDEX ace_turn_id IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.turn_id);
-CREATE CONSTRAINT ace_bullet_key IF NOT EXISTS FOR (n:AceBullet) REQUIRE n.key IS UNIQUE;
-CREATE CONSTRAINT ace_bullet_hash IF NOT EXISTS FOR (n:AceBullet) REQUIRE n.hash_key IS UNIQUE;
 CREATE CONSTRAINT ace_pending_key IF NOT EXISTS FOR (n:AcePending) REQUIRE n.key IS UNIQUE;
 CREATE INDEX ace_pending_free IF NOT EXISTS FOR (n:AcePending) ON (n.state, n.free_at);
 CREATE INDEX ace_pending_learner IF NOT EXISTS FOR (n:AcePending) ON (n.user_id, n.state);
@@ -46,3 +44,10 @@ CREATE CONSTRAINT ace_touch_clock IF NOT EXISTS FOR (n:AceTouch) REQUIRE (n.user
 CREATE CONSTRAINT ace_playbook_touch_clock IF NOT EXISTS FOR (n:AcePlaybookTouch) REQUIRE (n.user_id, n.clock) IS UNIQUE;
 CREATE CONSTRAINT ace_vector_name IF NOT EXISTS FOR (n:AceVector) REQUIRE (n.user_id, n.model, n.name) IS UNIQUE;
 CREATE CONSTRAINT ace_playbook_vector_name IF NOT EXISTS FOR (n:AcePlaybookVector) REQUIRE (n.user_id, n.model, n.name) IS UNIQUE;
+CREATE CONSTRAINT ace_bullet_id IF NOT EXISTS FOR (n:AceBullet) REQUIRE (n.user_id, n.id) IS UNIQUE;
+CREATE CONSTRAINT ace_playbook_bullet_id IF NOT EXISTS FOR (n:AcePlaybookBullet) REQUIRE (n.user_id, n.id) IS UNIQUE;
+CREATE CONSTRAINT ace_topic_name IF NOT EXISTS FOR (n:AceTopic) REQUIRE (n.user_id, n.name) IS UNIQUE;
+CREATE CONSTRAINT ace_playbook_topic_name IF NOT EXISTS FOR (n:AcePlaybookTopic) REQUIRE (n.user_id, n.name) IS UNIQUE;
+CREATE CONSTRAINT ace_team_id IF NOT EXISTS FOR (n:AceTeam) REQUIRE n.id IS UNIQUE;
+CREATE INDEX ace_state_undrawn IF NOT EXISTS FOR (n:AceMemoryState) ON (n.undrawn_since);
+CREATE INDEX ace_playbook_undrawn IF NOT EXISTS FOR (n:AcePlaybook) ON (n.undrawn_since);

@@ -11,7 +11,7 @@ op id makes that safe, even when the reply to a commit was lost.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from typing import Any, LiteralString, Self, TypeVar, cast
@@ -22,7 +22,6 @@ from ace_graph.base.errors import IncompleteState, PlaybookExists, StoreError
 from ace_graph.base.off_loop import off_loop
 from ace_graph.base.portal import portal
 from ace_graph.base.retention import Cutoffs
-from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue import (
     AttachedPlaybook,
     Loaded,
@@ -51,6 +50,8 @@ from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject, te
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
     TIMEOUT,
+    GraphLag,
+    Hides,
     LearnerExport,
     LearnerSummary,
     StoredVersion,
@@ -62,7 +63,7 @@ from ace_graph.memory.stores.base import (
 )
 from ace_graph.memory.stores.cleaning import Batch
 from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace, SerializedPlan
-from ace_graph.memory.stores.neo4j import catalogue, cleaning
+from ace_graph.memory.stores.neo4j import catalogue, cleaning, graph
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.catalogue import (
@@ -70,7 +71,7 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     AttachedRow,
     check_right,
     delete_owned,
-    delete_sharing,
+    delete_playbook,
     find_entry,
     forget_member,
     keep_contents,
@@ -102,8 +103,8 @@ from ace_graph.memory.stores.neo4j.history import (
     stage,
     unstage,
 )
-from ace_graph.memory.stores.neo4j.queries import Properties, Reply, known_parameter
-from ace_graph.memory.stores.records import proposal_columns, summary_of
+from ace_graph.memory.stores.neo4j.queries import Reply, known_parameter
+from ace_graph.memory.stores.records import moment, proposal_columns, summary_of
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -240,14 +241,12 @@ class Neo4jNamespace(CommittingNamespace):
                     await check_right(transaction, self._asked, Right.OWN)
                 if expected_etag is not None and (entry := await read_entry(transaction, learner)):
                     check_expected(expected_etag, entry.version)
+                if transaction.namespace == "playbooks":
+                    return await delete_playbook(transaction, learner)
                 rows = await fetch(transaction, cypher.DELETE_LEARNER, uid=learner)
                 found = any(row["found"] is True for row in rows)
-                if transaction.namespace == "learners":
-                    named = transaction.of("playbooks")
-                    found = await delete_owned(named, learner, cypher.DELETE_LEARNER) or found
-                    return await forget_member(transaction, learner) or found
-                await delete_sharing(transaction, learner)
-                return found
+                found = await delete_owned(transaction.of("playbooks"), learner) or found
+                return await forget_member(transaction, learner) or found
 
         return await self._write(delete)
 
@@ -319,6 +318,27 @@ class Neo4jNamespace(CommittingNamespace):
         return await self._locked(
             learner, lambda work: put_vectors(work, learner, epoch, change), Right.WRITE
         )
+
+    async def undrawn(self, limit: int = 100) -> tuple[str, ...]:
+        """Return keys whose graph is behind; see `DrawsGraph.undrawn`."""
+        return await self._names(graph.DUE, limit=max(0, limit))
+
+    async def graph_lag(self) -> GraphLag:
+        """Return how far the graph is behind; see `DrawsGraph.graph_lag`."""
+        ((number, since),) = await self._rows(graph.LAG)
+        return GraphLag(number, None if since is None else moment(since))
+
+    async def draw(
+        self, key: str, hides: Hides, *, known: Snapshot | None = None, afresh: bool = False
+    ) -> int:
+        """Draw what is under a key as a graph; see `DrawsGraph.draw`."""
+        learner, held = checked_learner_id(key), known or Snapshot()
+
+        def load() -> Awaitable[Snapshot]:
+            return self.connection.work(lambda link: self._read(link, learner, held))
+
+        rates = self.policy.decay
+        return await portal().run(graph.draw(self.connection, learner, load, rates, hides, afresh=afresh))
 
     async def close(self) -> None:
         """Close the connections; the next call opens them again."""
@@ -657,59 +677,3 @@ class Neo4jPlaybooks(Neo4jNamespace):
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Drop the other versions; see `PlaybookStore.keep_contents`."""
         await self._locked(playbook_id, lambda run: keep_contents(run, playbook_id, base, contents))
-
-
-# A learner's bullets as nodes, to view in Neo4j Browser. Made on demand, never in a turn.
-#
-# A projection is a copy of the playbook at one moment, which nothing in this project reads; the next one
-# replaces it, and `forget` deletes it.
-
-
-async def project(store: Neo4jStore, learner_id: str) -> int:
-    """Replace the learner's `(:AceMemoryState)-[:HAS_BULLET]->(:AceBullet)` by the bullets as they are now.
-
-    Each is connected with the trajectories behind it, `(:AceBullet)-[:LEARNED_FROM]->(:AceTurn)`.
-
-    Returns their number. For an absent learner it is 0, and nothing is created. Raises what the store raises.
-    """
-    learner = checked_learner_id(learner_id)
-
-    async def write(link: Neo4jLink) -> int:
-        async with store.connection.transaction(link) as transaction:
-            snapshot = await read_locked(transaction, learner)
-            bullets = _properties(learner, snapshot.playbook.bullets())
-            await fetch(transaction, cypher.PROJECT, uid=learner, bullets=bullets)
-            return len(bullets)
-
-    return await portal().run(
-        store.connection.work(write, seconds=store.connection.timeouts.write), shielded=True
-    )
-
-
-def _properties(learner: str, bullets: Iterable[Bullet]) -> list[Properties]:
-    taken: set[str] = set()
-    return [_node(learner, bullet, taken) for bullet in bullets]
-
-
-def _node(learner: str, bullet: Bullet, taken: set[str]) -> Properties:
-    """Return the properties of a bullet's node, whose `hash_key` is unique in the database.
-
-    A playbook may hold a text more than once (with another type or topic); from the second one on the
-    bullet's id is part of the key.
-    """
-    hash_key = f"{learner}:{bullet.content_hash}"
-    if hash_key in taken:
-        hash_key = f"{hash_key}:{bullet.id}"
-    taken.add(hash_key)
-    names = ("tags", "keywords", "sources", "consolidated_from", "vouched", "examples", "source_words")
-    lists = {name: list(getattr(bullet, name)) for name in names}
-    stated = bullet.stated
-    return {
-        **bullet.model_dump(exclude={*lists, "stated"}),
-        **({"stated_confidence": stated.confidence, "stated_count": stated.count} if stated else {}),
-        **lists,
-        "key": f"{learner}:{bullet.id}",
-        "user_id": learner,
-        "hash": bullet.content_hash,
-        "hash_key": hash_key,
-    }

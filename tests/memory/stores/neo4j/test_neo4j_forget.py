@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack, suppress
 import pytest
 
 from ace_graph.base import LearnerForgotten
+from ace_graph.learning import hides
 from ace_graph.memory.stores import Store
-from ace_graph.memory.stores.neo4j import project
 from ace_graph.testing import check
 from ace_graph.testing.conformance import adding, record, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
@@ -28,7 +28,7 @@ async def test_forget_with_concurrent_writers_leaves_all_or_nothing(neo4j: Neo4j
         await writing
         assert forgotten[0] is True
         assert await check(stores[0], learner) == []
-        await project(stores[0], learner)
+        await stores[0].draw(learner, hides)
         await stores[0].forget(learner)
     left = await subject.cypher(
         "MATCH (n) WHERE n.user_id = $uid OR n.id = $uid RETURN labels(n)", uid=learner

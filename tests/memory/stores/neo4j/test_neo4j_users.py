@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ace_graph.learning import hides
 from ace_graph.memory import Snapshot
-from ace_graph.memory.stores.neo4j import project
 from ace_graph.testing.conformance import adding, record, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject, Rows
 from tests.plugins.neo4j_server import Neo4jServer
@@ -57,7 +57,7 @@ async def test_a_user_created_by_the_store_is_deleted_with_the_learner(
 ) -> None:
     async with subject.open() as store:
         await write(store, learner, adding("Draw a bar"), record())
-        await project(store, learner)
+        await store.draw(learner, hides)
         assert len(await _user(subject, learner)) == 1
         assert await store.forget(learner)
     left = await subject.cypher("MATCH (n) WHERE n.user_id = $uid OR n.id = $uid RETURN n", uid=learner)
