@@ -930,8 +930,13 @@ def _import_lines(outcome: ImportOutcome) -> Iterator[str]:
 def delete(
     call: Call,
     name: Annotated[str, typer.Option("--name", "-n", metavar="NAME", help="The playbook to delete.")],
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal it never asks.")
+    ] = False,
 ) -> None:
     """Delete a named playbook with all of its versions, for good."""
+    if not yes and sys.stdin.isatty():
+        typer.confirm(f"Delete the playbook {printable(name)} with all of its versions?", abort=True)
 
     async def job(store: Store, target: PlaybookHandle) -> bool:
         key = name if target.entry is None else target.key

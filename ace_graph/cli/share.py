@@ -12,6 +12,7 @@ from ace_graph.base.errors import ChangeRefused
 from ace_graph.cli.command import DEFAULT_LEARNER, LEARNER, STORE, Call, CommandGroup, command
 from ace_graph.cli.playbook import entry_json
 from ace_graph.cli.terminal import counted, print_aside, print_line
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.sharing import Grant, Granted
 
 if TYPE_CHECKING:
@@ -198,12 +199,14 @@ def proposals(
 ) -> None:
     """The proposals that wait for a decision; without the right to write, your own."""
 
-    async def job(store: Store) -> tuple[Proposal, ...]:
-        return await playbooks.proposals(
+    async def job(store: Store) -> tuple[tuple[Proposal, ...], dict[str, Bullet]]:
+        found = await playbooks.proposals(
             store, playbook, owner=call.learner, state=None if everything else "pending"
         )
+        shown = await playbooks.get_playbook(store, playbook, call.learner)
+        return found, {each.id: each for each in shown.snapshot.playbook.bullets()}
 
-    listed = call.on_store(job)
+    listed, present = call.on_store(job)
     if not listed and not call.as_json:
         print_aside(f"Nothing is proposed to {playbook}.")
     lines = list[str]()
@@ -216,6 +219,9 @@ def proposals(
             lines.append(f"  {add.content}")
             fields = (("when", add.context), ("topic", add.topic), ("tags", ", ".join(add.tags)))
             lines += [f"    {name}: {value}" for name, value in fields if value]
+        for name in each.targets:
+            was = f"[{name}] {present[name].content}" if name in present else f"[{name}], which is gone"
+            lines.append(f"    instead of: {was}")
     call.answer({"proposals": [_proposal_json(each) for each in listed]}, lines)
 
 

@@ -133,6 +133,16 @@ def test_a_deleted_playbook_is_gone(ace: Commands) -> None:
     ace.ok("playbook", "create", "api_client")
 
 
+def test_on_a_terminal_a_playbook_is_deleted_when_the_answer_is_yes(ace: Commands) -> None:
+    ace.ok("playbook", "create", "tea")
+    for answer, code in (("n", 1), ("y", 0)):
+        with ace.terminal("playbook", "delete", "--name", "tea") as terminal:
+            terminal.expect("Delete the playbook tea with all of its versions?")
+            terminal.type(f"{answer}\r")
+            assert terminal.end() == code
+    assert "there is no playbook 'tea'" in ace("playbook", "show", "--details", "--name", "tea").err
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -303,3 +313,18 @@ def test_who_has_a_grant_is_told_what_stays_with_the_learner_whose_playbook_it_i
         "what changed is known" not in ace.ok("playbook", "history", "--name", "tea", "--learner", "ada").out
     )
     assert "playbook: tea" in ace.ok("playbook", "stats", "--name", "tea", "--learner", "ada").out
+
+
+def test_a_proposal_shows_what_it_would_replace(ace: Commands) -> None:
+    ace.ok("playbook", "create", "tea", "--learner", "ada")
+    ace.ok("playbook", "add", "Steep for ten minutes", "--name", "tea", "--learner", "ada")
+    ace.ok("share", "grant", "tea", "--to", "user:bob", "--as", "contributor", "--learner", "ada")
+    ace.ok("playbook", "add", "Steep for three minutes", "--learner", "bob")
+    [own] = ace.bullets("bob")
+    [theirs] = ace.ok("playbook", "show", "--name", "tea", "--learner", "ada", "--json").json["bullets"]
+    ace.ok("share", "propose", "ada/tea", own["id"], "--replaces", theirs["id"], "--learner", "bob")
+    shown = ace.ok("share", "proposals", "tea", "--learner", "ada").out
+    assert f"instead of: [{theirs['id']}] Steep for ten minutes" in shown
+    ace.ok("playbook", "remove", theirs["id"], "--name", "tea", "--learner", "ada")
+    shown = ace.ok("share", "proposals", "tea", "--learner", "ada").out
+    assert f"instead of: [{theirs['id']}], which is gone" in shown
