@@ -12,12 +12,16 @@ from tests.docs.blocks import read_blocks
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = {str(path.relative_to(DOCS)): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
 WORDS = 1500
-LONG = {"capabilities.md": "a table to look things up in, with the names of tests"}
+LONG = {
+    "capabilities.md": "a table to look things up in, with the names of tests",
+    "documents.md": "tables to look things up in, with the names of tests",
+}
 WITHOUT_EXAMPLE = {
     "architecture/costs.md": "measurements",
     "architecture/glossary.md": "a list of words",
     "capabilities.md": "a table of tests",
     "decisions.md": "a list of pages",
+    "documents.md": "tables of tests",
     "scale.md": "measurements and plans",
     "scale/postgresql.md": "needs a database of several machines",
     "tuning/defaults.md": "measurements",
