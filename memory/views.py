@@ -130,7 +130,7 @@ CATEGORIES: Mapping[Polarity, Category] = {
     "anti_pattern": "harmful",
     "observation": "neutral",
 }
-_POLARITIES: Mapping[Category, Polarity] = {category: polarity for polarity, category in CATEGORIES.items()}
+POLARITIES: Mapping[str, Polarity] = {category: polarity for polarity, category in CATEGORIES.items()}
 
 
 class StrategyEntry(BaseModel):
@@ -214,7 +214,7 @@ def add_of(entry: StrategyEntry, now: datetime) -> Add:
         content=entry.pattern,
         section="strategies",
         memory_type="procedural",
-        polarity=_POLARITIES[entry.category],
+        polarity=POLARITIES[entry.category],
         context=entry.context,
         examples=entry.examples,
         evidence_count=count,

@@ -25,9 +25,10 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import ContentStore, Store
 from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.views import PlaybookContent, StrategyEntry, add_of
 
-Content = Playbook | Iterable[str | Add]
-"""A playbook, or texts and Add operations."""
+Content = Playbook | PlaybookContent | Iterable[str | Add | StrategyEntry]
+"""A playbook, its strategies, or texts, Add operations and strategies."""
 
 
 @dataclass(frozen=True)
@@ -67,17 +68,26 @@ class Replacement:
     refused: tuple[Rejection, ...] = ()
 
 
-def adds_of(content: Content) -> list[Add]:
-    """Return the operations that add this content. Raises `pydantic.ValidationError` for an empty text."""
+def adds_of(content: Content, now: datetime) -> list[Add]:
+    """Return the operations that add this content; `now` is when confidences are stated.
+
+    Raises `pydantic.ValidationError` for an empty text.
+    """
     if isinstance(content, Playbook):
         return (
             list(read_bullets(JsonFormat().write(content), JsonFormat.name).bullets) if len(content) else []
         )
     if isinstance(content, str):
         content = [content]
-    return [
-        Add(content=each, sources=(BulletSource.HOST,)) if isinstance(each, str) else each for each in content
-    ]
+    parts = content.strategies if isinstance(content, PlaybookContent) else content
+    return [_add_of_part(each, now) for each in parts]
+
+
+def _add_of_part(part: str | Add | StrategyEntry, now: datetime) -> Add:
+    by_host = (BulletSource.HOST,)
+    if isinstance(part, StrategyEntry):
+        return add_of(part, now).model_copy(update={"sources": by_host})
+    return Add(content=part, sources=by_host) if isinstance(part, str) else part
 
 
 def without_turns(adds: Iterable[Add]) -> list[Add]:

@@ -190,7 +190,8 @@ class PlaybookHandle:
 
     async def write(self, content: Content, *, merge: bool = True, change: Change | None = None) -> Written:
         """Add content, or with `merge=False` replace all of it; see `update_playbook`."""
-        change, adds = change or Change(), await off_loop(adds_of, content)
+        change = change or Change()
+        adds = await off_loop(adds_of, content, change.now or utc_now())
         if self.named is not None:
             adds = without_turns(adds)
         base = await self.load()

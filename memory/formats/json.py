@@ -1,7 +1,8 @@
 """JSON: the stored form of a playbook, with every field of every bullet.
 
-It reads the export, the output of `ace-graph playbook show --json`, and a bare list of bullets. Votes,
-reflections and the access part are not in the file; they belong to one learner.
+It reads the export, the output of `ace-graph playbook show --json`, a bare list of bullets, and strategies
+(document 004, 2.3: `{"strategies": [{"category", "pattern", "context", "confidence", "evidence_count"}]}`).
+Votes, reflections and the access part are not in the file; they belong to one learner.
 """
 
 from __future__ import annotations
@@ -10,11 +11,22 @@ import json
 from typing import cast
 
 from ace_graph.base.errors import FormatError, NewerFormat
-from ace_graph.memory.formats.reading import READ_FIELDS, Collector, Document, Reading, as_fields, named
+from ace_graph.memory.bullet import EPOCH_START
+from ace_graph.memory.formats.reading import (
+    READ_FIELDS,
+    Collector,
+    Document,
+    Fields,
+    Reading,
+    as_fields,
+    named,
+)
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import FORMAT, dump_playbook
+from ace_graph.memory.views import POLARITIES
 
-_BOOKKEEPING = frozenset({"format", "next_id", "version", "bullets"})
+_RENAMED = frozenset({"category", "pattern", "confidence"})
+_BOOKKEEPING = frozenset({"format", "next_id", "version", "bullets", "strategies"})
 
 
 class JsonFormat:
@@ -31,8 +43,9 @@ class JsonFormat:
         """Return the bullets. Raises FormatError, NewerFormat."""
         collector = Collector()
         for name, fields in collector.objects(named(_items(document.value, collector))):
-            collector.leave_out_all_but(READ_FIELDS, fields)
-            collector.take({key: value for key, value in fields.items() if key in READ_FIELDS}, name)
+            bullet = _bullet_of(fields) if "pattern" in fields else fields
+            collector.leave_out_all_but(READ_FIELDS, bullet)
+            collector.take({key: value for key, value in bullet.items() if key in READ_FIELDS}, name)
         return collector.reading()
 
     def write(self, playbook: Playbook) -> str:
@@ -51,7 +64,22 @@ def _items(document: object, collector: Collector) -> list[object]:
                 f"it has format {number}, this ace-graph reads up to {FORMAT}: upgrade ace-graph"
             )
         collector.leave_out_all_but(_BOOKKEEPING, fields)
-        document = fields.get("bullets")
+        document = fields.get("bullets", fields.get("strategies"))
     if not isinstance(document, list):
-        raise FormatError('it is JSON, but no playbook: "bullets" with a list of bullets is missing')
+        raise FormatError(
+            'it is JSON, but no playbook: "bullets" with a list of bullets, or "strategies", is missing'
+        )
     return cast("list[object]", document)
+
+
+def _bullet_of(strategy: Fields) -> Fields:
+    """Return the fields of a bullet for those of a strategy; others keep their names."""
+    bullet = {"section": "strategies", "memory_type": "procedural", "evidence_count": 0}
+    bullet |= {key: value for key, value in strategy.items() if key not in _RENAMED}
+    category = strategy.get("category", "helpful")
+    bullet["content"] = strategy["pattern"]
+    bullet["polarity"] = POLARITIES.get(category, category) if isinstance(category, str) else category
+    if (confidence := strategy.get("confidence")) is not None:
+        at = strategy.get("updated_at") or strategy.get("created_at") or EPOCH_START.isoformat()
+        bullet["stated"] = {"confidence": confidence, "count": bullet["evidence_count"], "at": at}
+    return bullet

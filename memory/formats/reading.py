@@ -254,10 +254,10 @@ class Collector:
 
 
 def named(items: Iterable[object]) -> Iterator[tuple[str, object]]:
-    """Yield items with their names for a report: the id, else the text, else the number in the file."""
+    """Yield items with their names for a report: id, else text or pattern, else the number in the file."""
     for number, item in enumerate(items, start=1):
         fields = as_fields(item) or {"content": item}
-        names = (fields.get(each) for each in ("id", "content"))
+        names = (fields.get(each) for each in ("id", "content", "pattern"))
         yield next((n for n in names if isinstance(n, str) and n.strip()), f"bullet {number}"), item
 
 

@@ -27,7 +27,6 @@ from ace_graph.memory import (
     Snapshot,
     StrategyEntry,
     VersionRetention,
-    add_of,
     content_of,
 )
 from ace_graph.memory.delta import Add, Tag
@@ -134,8 +133,8 @@ async def test_a_strategy_that_is_put_is_read_back_with_every_field(store: Store
         )
         for number, (category, pattern, examples) in enumerate(PUT, 1)
     )
-    adds = [add_of(entry, NOON + timedelta(hours=1)) for entry in put]
-    await playbooks.create(store, "api_client", adds, owner=ADA)
+    change = playbooks.Change(now=NOON + timedelta(hours=1))
+    await playbooks.create(store, "api_client", put, owner=ADA, change=change)
     held = await playbooks.get_playbook(store, "api_client", ADA)
     later = NOON + timedelta(days=40)
     assert content_of(held.snapshot, await store.turns(ADA), later).strategies == put

@@ -70,7 +70,9 @@ from ace_graph.memory.views import (
     BulletFilter,
     BulletKind,
     BulletStatus,
+    Category,
     StrategyEntry,
+    add_of,
     diff,
     entry_of,
     fields_of,
@@ -517,7 +519,27 @@ class BulletBody(Body):
         return Add(**self.model_dump(exclude_none=True), sources=(BulletSource.HTTP,))
 
 
+class StrategyBody(Body):
+    """A strategy to add: helpful is what to do, harmful what to avoid, neutral what was seen."""
+
+    pattern: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
+    category: Category = "helpful"
+    context: Annotated[Text, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
+    confidence: Annotated[Share, Field(strict=True)] | None = None
+    evidence_count: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 0
+
+    def add(self, now: datetime) -> Add:
+        """Return the operation that adds it; its confidence is stated `now`."""
+        strategy = StrategyEntry(**self.model_dump())
+        return add_of(strategy, now).model_copy(update={"sources": (BulletSource.HTTP,)})
+
+
 MOST_BULLETS = 1_000
+Bullets = Annotated[tuple[BulletBody | StrategyBody, ...], Field(max_length=MOST_BULLETS)]
+
+
+def _adds(bullets: Bullets, now: datetime) -> list[Add]:
+    return [each.add(now) if isinstance(each, StrategyBody) else each.add() for each in bullets]
 
 
 class AboutPatch(Patch):
@@ -535,7 +557,7 @@ class AboutPatch(Patch):
 class UpdateBody(Body):
     """The new content, or with `merge` what is added to it."""
 
-    bullets: Annotated[tuple[BulletBody, ...], Field(max_length=MOST_BULLETS)]
+    bullets: Bullets
     merge: Annotated[bool, Field(strict=True, description="Add to what is there, replace nothing.")] = False
     increment_version: Annotated[
         bool, Field(strict=True, description="False: an amendment, the version keeps its label.")
@@ -680,7 +702,7 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
 
     async def write(base: Snapshot) -> Commit:
         change = replace(edit.change(reason, base), keeps_label=not body.increment_version)
-        adds = [bullet.add() for bullet in body.bullets]
+        adds = _adds(body.bullets, edit.services.clock.now())
         done = await edit.playbook.write(adds, merge=body.merge, change=change)
         kept.extend(done.refused)
         return done.commit
@@ -1091,7 +1113,7 @@ class CreateBody(Body):
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] = ""
     scope: Scope = "agent"
     visibility: Visibility = "private"
-    bullets: Annotated[tuple[BulletBody, ...], Field(max_length=MOST_BULLETS)] = ()
+    bullets: Bullets = ()
     template: TemplateName | None = None
 
 
@@ -1152,7 +1174,7 @@ async def create(
     await playbooks.create(
         services.store,
         body.name,
-        [*(given.bullets if given else ()), *(bullet.add() for bullet in body.bullets)],
+        [*(given.bullets if given else ()), *_adds(body.bullets, services.clock.now())],
         owner=learner,
         description=body.description or (given.description if given else ""),
         scope=body.scope,
