@@ -137,8 +137,8 @@ def forbidden(name: str, needed: Right) -> PlaybookForbidden:
 def not_yours(name: str) -> PlaybookForbidden:
     """Return the error for what only the learner may do whose playbook it is: no grant gives it."""
     return PlaybookForbidden(
-        f"of the playbook {_shown(name)!r} only the learner whose it is can do this: no grant gives it, "
-        "and what can be read of it is in `playbook export`"
+        f"you may read the playbook {_shown(name)!r}, and not do this with it: "
+        "only the learner whose it is can, and no grant gives it"
     )
 
 

@@ -308,7 +308,7 @@ def test_who_has_a_grant_is_told_what_stays_with_the_learner_whose_playbook_it_i
         assert all(line.endswith("what changed is known to its owner alone") for line in shown)
         refused = ace("playbook", "rollback", "1", "--name", "ada/tea", "--learner", who)
         assert refused.code == 1
-        assert "only the learner whose it is can do this" in refused.err
+        assert "only the learner whose it is can, and no grant gives it" in refused.err
     assert (
         "what changed is known" not in ace.ok("playbook", "history", "--name", "tea", "--learner", "ada").out
     )

@@ -68,7 +68,7 @@ async def _schema_is_complete(subject: Neo4jSubject) -> None:
 
 
 async def _a_schema_that_was_half_made_is_completed(subject: Neo4jSubject) -> None:
-    await subject.cypher("DROP CONSTRAINT ace_bullet_key")
+    await subject.cypher("DROP CONSTRAINT ace_bullet_id")
     await subject.cypher("MATCH (n:AceSchema) DELETE n")
     async with subject.open() as store:
         await store.load("ada")
