@@ -18,7 +18,6 @@ from ace_graph.memory.bullet import (
     Moment,
     Polarity,
     Share,
-    Stated,
     Text,
 )
 from ace_graph.memory.confidence import EvidenceIndex
@@ -130,7 +129,7 @@ CATEGORIES: Mapping[Polarity, Category] = {
     "anti_pattern": "harmful",
     "observation": "neutral",
 }
-POLARITIES: Mapping[str, Polarity] = {category: polarity for polarity, category in CATEGORIES.items()}
+_POLARITIES: Mapping[str, Polarity] = {category: polarity for polarity, category in CATEGORIES.items()}
 
 
 class StrategyEntry(BaseModel):
@@ -206,22 +205,20 @@ def add_of(entry: StrategyEntry, now: datetime) -> Add:
     A count of evidence below the number of examples becomes that number.
     """
     count = max(entry.evidence_count, len(set(entry.examples)))
-    stated = None
-    if entry.confidence is not None:
-        stated = Stated(confidence=entry.confidence, count=count, at=now)
-    return Add(
-        id=entry.id,
-        content=entry.pattern,
-        section="strategies",
-        memory_type="procedural",
-        polarity=POLARITIES[entry.category],
-        context=entry.context,
-        examples=entry.examples,
-        evidence_count=count,
-        stated=stated,
-        created_at=entry.created_at,
-        updated_at=entry.updated_at,
-    )
+    return Add.model_validate(strategy_fields({**entry.model_dump(), "evidence_count": count}, now))
+
+
+def strategy_fields(strategy: Mapping[str, object], now: datetime) -> dict[str, object]:
+    """Return what a bullet's fields are for those of a strategy, checked or not; `now`: see `add_of`."""
+    category, confidence = strategy.get("category", "helpful"), strategy.get("confidence")
+    renamed = {"category", "pattern", "confidence"}
+    fields = {key: value for key, value in strategy.items() if key not in renamed}
+    fields |= {"content": strategy.get("pattern"), "section": "strategies", "memory_type": "procedural"}
+    fields["polarity"] = _POLARITIES.get(category, category) if isinstance(category, str) else category
+    if confidence is not None:
+        count = strategy.get("evidence_count", 0)
+        fields["stated"] = {"confidence": confidence, "count": count, "at": now.isoformat()}
+    return fields
 
 
 # The filter of lists and searches for people: by status, tag, memory type, and words of the text.

@@ -187,19 +187,15 @@ def _graph_lag(lags: Sequence[GraphLag], *, on: bool) -> Check:
     """Return the row about what the graph in Neo4j does not show yet."""
     if not on:
         return Check("graph in Neo4j", "ok", "off: nothing is drawn (ACE_NEO4J_GRAPH=true draws it)")
-    number, since = (
-        sum(lag.number for lag in lags),
-        min(filter(None, (lag.since for lag in lags)), default=None),
-    )
+    number = sum(lag.number for lag in lags)
+    since = min((lag.since for lag in lags if lag.since is not None), default=None)
     if since is None:
         return Check("graph in Neo4j", "ok", "shows the newest version of everything")
     behind = "1 memory or playbook" if number == 1 else f"{number} memories and playbooks"
-    found = (
-        f"does not show the newest version of {behind}, the oldest change is of {since:%Y-%m-%d %H:%M} UTC"
-    )
-    return Check(
-        "graph in Neo4j", "warn", found, "run a server or ace-graph worker, or ace-graph store project --all"
-    )
+    oldest = f"the oldest change is of {since:%Y-%m-%d %H:%M} UTC"
+    found = f"does not show the newest version of {behind}, {oldest}"
+    what_to_do = "run a server or ace-graph worker, or ace-graph store project --all"
+    return Check("graph in Neo4j", "warn", found, what_to_do)
 
 
 def _pending(counts: PendingCounts, dead: Sequence[PendingItem]) -> Check:

@@ -203,8 +203,10 @@ def proposals(
         found = await playbooks.proposals(
             store, playbook, owner=call.learner, state=None if everything else "pending"
         )
+        if not any(each.targets for each in found):
+            return found, {}
         shown = await playbooks.get_playbook(store, playbook, call.learner)
-        return found, {each.id: each for each in shown.snapshot.playbook.bullets()}
+        return found, dict(shown.snapshot.playbook.entries)
 
     listed, present = call.on_store(job)
     if not listed and not call.as_json:

@@ -32,7 +32,14 @@ from ace_graph.playbooks.directory import Directory
 
 
 FIELDS = (
-    *("learner_id", "turn_id", "conversation_id", "memory", "learning", "playbooks", "learn_into", "teams"),
+    "learner_id",
+    "turn_id",
+    "conversation_id",
+    "memory",
+    "learning",
+    "playbooks",
+    "learn_into",
+    "teams",
 )
 """The fields that are read from a context of the host's own; its others may mean something else there."""
 

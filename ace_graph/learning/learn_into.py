@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -216,14 +217,27 @@ async def deliver(
 
 
 def _stayed(destination: Destination, learned: int, why: str) -> LearnedInto:
+    return _report(destination.name, "own memory", kept=learned, why=why)
+
+
+def _report(
+    playbook: str,
+    how: Literal["written", "proposed", "own memory"],
+    count: int = 0,
+    *,
+    kept: int = 0,
+    why: str | None = None,
+    bullet_ids: Iterable[str] = (),
+    proposal_id: str | None = None,
+) -> LearnedInto:
     return {
-        "playbook": destination.name,
-        "how": "own memory",
-        "count": 0,
-        "kept": learned,
+        "playbook": playbook,
+        "how": how,
+        "count": count,
+        "kept": kept,
         "why": why,
-        "bullet_ids": [],
-        "proposal_id": None,
+        "bullet_ids": list(dict.fromkeys(bullet_ids)),
+        "proposal_id": proposal_id,
     }
 
 
@@ -243,15 +257,14 @@ async def _write(
     taken = done.report.refs
     left = [each for each in lessons if each.ref not in taken] if done.status == "applied" else []
     why = done.report.rejected[0].why if left and done.report.rejected else None
-    report: LearnedInto = {
-        "playbook": name,
-        "how": "written" if taken else "own memory",
-        "count": len(taken),
-        "kept": len(left),
-        "why": why,
-        "bullet_ids": list(dict.fromkeys(taken.values())),
-        "proposal_id": None,
-    }
+    report = _report(
+        name,
+        "written" if taken else "own memory",
+        len(taken),
+        kept=len(left),
+        why=why,
+        bullet_ids=taken.values(),
+    )
     return Delivery(report, frozenset(each.ref or "" for each in left))
 
 
@@ -267,14 +280,6 @@ async def _propose(
     playbook: PlaybookHandle, name: str, lessons: Sequence[Add], op_id: str, now: datetime
 ) -> Delivery:
     made = await Proposals(playbook).propose_lessons(lessons, op_id, now)
-    return Delivery(
-        {
-            "playbook": name,
-            "how": "proposed",
-            "count": 0 if made is None else len(made.texts),
-            "kept": 0,
-            "why": SAID_ALREADY if made is None else None,
-            "bullet_ids": [],
-            "proposal_id": None if made is None else made.proposal_id,
-        }
-    )
+    if made is None:
+        return Delivery(_report(name, "proposed", why=SAID_ALREADY))
+    return Delivery(_report(name, "proposed", len(made.texts), proposal_id=made.proposal_id))

@@ -58,8 +58,8 @@ async def create(
     fields = {"description": description, "scope": scope, "visibility": visibility}
     entry = checked_entry(new_id(), ref, change.now or utc_now(), **fields)
     await off_loop(check_shown, entry.name, description)
-    playbooks, now = complete(store).playbooks, change.now or utc_now()
-    adds = without_turns(await off_loop(adds_of, content, now))
+    playbooks = complete(store).playbooks
+    adds = without_turns(await off_loop(adds_of, content, entry.created_at))
     unknown = await unknown_examples(complete(store), entry.owner, adds)
     first = await in_slices(replacement(adds, Playbook(), store.policy, entry.created_at, unknown), owner)
     check_any_accepted(len(adds), first.refused)

@@ -16,16 +16,14 @@ from ace_graph.memory.formats.reading import (
     READ_FIELDS,
     Collector,
     Document,
-    Fields,
     Reading,
     as_fields,
     named,
 )
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import FORMAT, dump_playbook
-from ace_graph.memory.views import POLARITIES
+from ace_graph.memory.views import strategy_fields
 
-_RENAMED = frozenset({"category", "pattern", "confidence"})
 _BOOKKEEPING = frozenset({"format", "next_id", "version", "bullets", "strategies"})
 
 
@@ -43,7 +41,8 @@ class JsonFormat:
         """Return the bullets. Raises FormatError, NewerFormat."""
         collector = Collector()
         for name, fields in collector.objects(named(_items(document.value, collector))):
-            bullet = _bullet_of(fields) if "pattern" in fields else fields
+            is_strategy = "pattern" in fields and "content" not in fields
+            bullet = strategy_fields(fields, EPOCH_START) if is_strategy else fields
             collector.leave_out_all_but(READ_FIELDS, bullet)
             collector.take({key: value for key, value in bullet.items() if key in READ_FIELDS}, name)
         return collector.reading()
@@ -70,16 +69,3 @@ def _items(document: object, collector: Collector) -> list[object]:
             'it is JSON, but no playbook: "bullets" with a list of bullets, or "strategies", is missing'
         )
     return cast("list[object]", document)
-
-
-def _bullet_of(strategy: Fields) -> Fields:
-    """Return the fields of a bullet for those of a strategy; others keep their names."""
-    bullet = {"section": "strategies", "memory_type": "procedural", "evidence_count": 0}
-    bullet |= {key: value for key, value in strategy.items() if key not in _RENAMED}
-    category = strategy.get("category", "helpful")
-    bullet["content"] = strategy["pattern"]
-    bullet["polarity"] = POLARITIES.get(category, category) if isinstance(category, str) else category
-    if (confidence := strategy.get("confidence")) is not None:
-        at = strategy.get("updated_at") or strategy.get("created_at") or EPOCH_START.isoformat()
-        bullet["stated"] = {"confidence": confidence, "count": bullet["evidence_count"], "at": at}
-    return bullet

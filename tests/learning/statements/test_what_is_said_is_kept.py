@@ -882,8 +882,9 @@ def graph(store: SQLiteStore) -> ACEGraph:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.language}: {' / '.join(row.turns)}"[:100])
-async def test_what_is_said_is_kept_and_nothing_else(row: Row, store: SQLiteStore, graph: ACEGraph) -> None:
-    learner = f"learner {ROWS.index(row)}"
+async def test_what_is_said_is_kept_and_nothing_else(
+    row: Row, store: SQLiteStore, graph: ACEGraph, learner: str
+) -> None:
     messages = list[AnyMessage]()
     for said in row.turns:
         messages.append(HumanMessage(said))
