@@ -38,7 +38,7 @@ async def in_python(folder: Path) -> None:
 
 async def over_http(folder: Path) -> None:
     async with serving(settings_for(folder), Overrides(model=ScriptedModel([]))) as served:
-        body = {"bullets": GIVEN, "merge": True}
+        body = {"strategies": GIVEN, "merge": True}
         done = await served.client.put("/api/playbooks/default", json=body, headers=bearer("alice"))
         assert done.status_code == 200, done.text
 
@@ -77,9 +77,13 @@ async def test_a_strategy_that_is_none_is_refused_by_name(tmp_path: Path) -> Non
             {"pattern": "x", "confidence": 2},
         ):
             done = await served.client.put(
-                "/api/playbooks/default", json={"bullets": [wrong]}, headers=bearer("alice")
+                "/api/playbooks/default", json={"strategies": [wrong]}, headers=bearer("alice")
             )
             assert done.status_code == 422, wrong
+            assert done.json()["error"].startswith(f"strategies[0].{list(wrong)[-1]} ")
+        for empty in ({}, {"merge": True}):
+            done = await served.client.put("/api/playbooks/default", json=empty, headers=bearer("alice"))
+            assert done.status_code == 422, "it would empty the playbook"
     (tmp_path / "wrong.json").write_text('{"strategies": [{"pattern": "x", "category": "good"}]}', "utf-8")
     refused = await asyncio.to_thread(Commands(tmp_path), "playbook", "import", tmp_path / "wrong.json")
     assert "polarity" in refused.err + refused.out

@@ -535,11 +535,17 @@ class StrategyBody(Body):
 
 
 MOST_BULLETS = 1_000
-Bullets = Annotated[tuple[BulletBody | StrategyBody, ...], Field(max_length=MOST_BULLETS)]
 
 
-def _adds(bullets: Bullets, now: datetime) -> list[Add]:
-    return [each.add(now) if isinstance(each, StrategyBody) else each.add() for each in bullets]
+class ContentBody(Body):
+    """What a playbook is to hold."""
+
+    bullets: Annotated[tuple[BulletBody, ...], Field(max_length=MOST_BULLETS)] = ()
+    strategies: Annotated[tuple[StrategyBody, ...], Field(max_length=MOST_BULLETS)] = ()
+
+    def adds(self, now: datetime) -> list[Add]:
+        """Return the operations that add it; confidences are stated `now`."""
+        return [*(each.add() for each in self.bullets), *(each.add(now) for each in self.strategies)]
 
 
 class AboutPatch(Patch):
@@ -554,15 +560,25 @@ class AboutPatch(Patch):
     scope: Scope | Absent = None
 
 
-class UpdateBody(Body):
-    """The new content, or with `merge` what is added to it."""
+class UpdateBody(ContentBody):
+    """The new content, or with `merge` what is added to it: bullets, strategies, or both."""
 
-    bullets: Bullets
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["bullets"]}, {"required": ["strategies"]}]}
+    )
+
     merge: Annotated[bool, Field(strict=True, description="Add to what is there, replace nothing.")] = False
     increment_version: Annotated[
         bool, Field(strict=True, description="False: an amendment, the version keeps its label.")
     ] = True
     reason: Annotated[Text, Field(max_length=500)] = ""
+
+    @model_validator(mode="after")
+    def _says_its_content(self) -> Self:
+        """An empty body would empty the playbook."""
+        if self.model_fields_set.isdisjoint({"bullets", "strategies"}):
+            raise ValueError("must say bullets or strategies")
+        return self
 
 
 class EntryReply(Body):
@@ -702,7 +718,7 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
 
     async def write(base: Snapshot) -> Commit:
         change = replace(edit.change(reason, base), keeps_label=not body.increment_version)
-        adds = _adds(body.bullets, edit.services.clock.now())
+        adds = body.adds(edit.services.clock.now())
         done = await edit.playbook.write(adds, merge=body.merge, change=change)
         kept.extend(done.refused)
         return done.commit
@@ -1103,17 +1119,16 @@ templates = APIRouter(prefix="/api/templates", tags=["playbooks"], route_class=D
 RightName = Literal["read", "propose", "write", "own"]
 
 
-class CreateBody(Body):
+class CreateBody(ContentBody):
     """A new playbook. No slash and no control characters in the name; case makes no difference.
 
-    `template` fills it, with `bullets` after it; its description is taken where none is given.
+    `template` fills it, with `bullets` and `strategies` after it; its description is taken where none is given.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS, pattern=f"^{PLAYBOOK_NAME}$")]
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] = ""
     scope: Scope = "agent"
     visibility: Visibility = "private"
-    bullets: Bullets = ()
     template: TemplateName | None = None
 
 
@@ -1174,7 +1189,7 @@ async def create(
     await playbooks.create(
         services.store,
         body.name,
-        [*(given.bullets if given else ()), *_adds(body.bullets, services.clock.now())],
+        [*(given.bullets if given else ()), *body.adds(services.clock.now())],
         owner=learner,
         description=body.description or (given.description if given else ""),
         scope=body.scope,
