@@ -9,6 +9,7 @@ from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Plan, PlannerUpdate, Turn
 from ace_graph.agent.tools.memory_tools import PLAYBOOK_TOOLS
 from ace_graph.base.off_loop import run_off_loop
+from ace_graph.base.settings import Settings, WindowSize
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.window import adaptive_size
 
@@ -21,16 +22,20 @@ async def planner(state: ACEState, run: Run) -> PlannerUpdate:
     """Plan this turn."""
     names = list(await run.resources.tools_by_name()) if state["turn"]["mode"] == "react" else []
     turn = state["turn"]
-    return {"plan": await run_off_loop(len(turn["question"]), plan_turn, turn, run.context, names)}
+    return {
+        "plan": await run_off_loop(
+            len(turn["question"]), plan_turn, turn, run.context, run.resources.settings, names
+        )
+    }
 
 
-def plan_turn(turn: Turn, context: ACEContext, tool_names: Sequence[str]) -> Plan:
-    """Return the plan; what the caller's context sets wins over the defaults."""
+def plan_turn(turn: Turn, context: ACEContext, settings: Settings, tool_names: Sequence[str]) -> Plan:
+    """Return the plan; what the caller's context sets wins over the settings, and these over the defaults."""
     mode = turn["mode"]
     plan: Plan = {
         "mode": mode,
         "topic": context.topic or infer_topic(turn["question"]),
-        "window_size": _window(turn["question"], context),
+        "window_size": _window(turn["question"], context, settings),
         "retrieval_budget_tokens": context.retrieval_budget_tokens,
         "max_bullets": context.max_bullets_injected,
         "max_revisions": context.max_revisions,
@@ -51,8 +56,17 @@ def plan_turn(turn: Turn, context: ACEContext, tool_names: Sequence[str]) -> Pla
     return plan
 
 
-def _window(question: str, context: ACEContext) -> int:
-    """How many interactions: the size that was set, or one that leans on the question around it."""
-    base = DEFAULT_WINDOW if context.window_size is None else context.window_size
-    adaptive = context.window_size is None if context.adaptive_window is None else context.adaptive_window
-    return adaptive_size(question, base, context.window_min, context.window_max) if adaptive else base
+def _window(question: str, context: ACEContext, settings: Settings) -> WindowSize:
+    """How many interactions: the size that was set, or one that leans on the question around it.
+
+    A size of the run alone is exact, whatever the settings say of adapting.
+    """
+    said = context if context.window_size is not None else settings
+    wanted = (context.adaptive_window, said.adaptive_window, said.window_size is None)
+    adaptive = next(each for each in wanted if each is not None)
+    base = DEFAULT_WINDOW if said.window_size is None else said.window_size
+    if base == "all" or not adaptive:
+        return base
+    most = settings.window_max if context.window_max is None else context.window_max
+    least = min(settings.window_min, most) if context.window_min is None else context.window_min
+    return adaptive_size(question, base, least, max(least, most))

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Protocol, Self, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, model_validator
 
 from ace_graph.base.errors import InvalidContext
+from ace_graph.base.settings import WindowBound, WindowSize
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.catalogue import PlaybookRef, wanted_refs
 from ace_graph.memory.snapshot import Snapshot
@@ -39,9 +40,6 @@ def _checked_name(name: str) -> str:
     """Raise InvalidPlaybook for a name that can't be one."""
     PlaybookRef.parse(name, None)
     return name
-
-
-WindowSize = Annotated[int, Field(ge=0, le=100)]
 
 
 class ACEContext(BaseModel):
@@ -113,15 +111,21 @@ class ACEContext(BaseModel):
     )
     persona: ShortText | None = Field(default=None, description="A voice to answer in for this run.")
     window_size: WindowSize | None = Field(
-        default=None, description="Interactions of the conversation in the prompt; default 5, and adaptive."
+        default=None,
+        description="Interactions of the conversation in the prompt, or all; default ACE_WINDOW_SIZE, else 5 "
+        "and adaptive.",
     )
     adaptive_window: bool | None = Field(
         default=None,
         description="Two fewer for a short question, two more for a demanding one. "
         "Unset: unless window_size is set.",
     )
-    window_min: WindowSize = Field(default=3, description="Fewest interactions of an adaptive window.")
-    window_max: WindowSize = Field(default=10, description="Most interactions of an adaptive window.")
+    window_min: WindowBound | None = Field(
+        default=None, description="Fewest interactions of an adaptive window; default ACE_WINDOW_MIN."
+    )
+    window_max: WindowBound | None = Field(
+        default=None, description="Most interactions of an adaptive window; default ACE_WINDOW_MAX."
+    )
     retrieval_budget_tokens: Annotated[int, Field(ge=0, le=100_000)] = Field(
         default=2_000, description="Most tokens that bullets may take in the prompt."
     )
@@ -170,8 +174,10 @@ class ACEContext(BaseModel):
 
     @model_validator(mode="after")
     def _bounds_in_order(self) -> Self:
-        if self.window_min > self.window_max:
+        if self.window_min is not None and self.window_max is not None and self.window_min > self.window_max:
             raise ValueError(f"window_min {self.window_min} is above window_max {self.window_max}: swap them")
+        if self.window_size == "all" and self.adaptive_window:
+            raise ValueError("a window of all interactions can't adapt: leave out adaptive_window")
         return self
 
     @model_validator(mode="after")

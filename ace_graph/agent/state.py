@@ -14,6 +14,7 @@ from langgraph.channels import UntrackedValue
 from langgraph.graph import MessagesState
 from typing_extensions import TypedDict  # pydantic refuses the one of typing before Python 3.12
 
+from ace_graph.base.settings import WindowSize
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
@@ -94,7 +95,7 @@ class Plan(TypedDict):
 
     mode: Mode
     topic: str | None
-    window_size: int
+    window_size: WindowSize
     retrieval_budget_tokens: int
     max_bullets: int | None
     max_revisions: int

@@ -14,7 +14,16 @@ from typing import Annotated, Any, Literal, Self
 
 from dotenv import dotenv_values
 from platformdirs import user_data_path
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -67,6 +76,9 @@ Prices = Annotated[
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser())]
 Rate = Annotated[float, Field(allow_inf_nan=False)]
 Days = Annotated[float, Field(ge=0, le=36_500)]
+WindowSize = Annotated[int, Field(ge=0, le=100)] | Literal["all"]
+"""Interactions of the conversation in the prompt."""
+WindowBound = Annotated[int, Field(ge=0, le=100)]
 
 
 class Settings(BaseSettings):
@@ -93,6 +105,10 @@ class Settings(BaseSettings):
     allowed_models: Names = ()
     daily_tokens: int = Field(default=0, ge=0)
     prices: Prices = ()
+    window_size: WindowSize | None = None
+    adaptive_window: bool | None = None
+    window_min: WindowBound = 3
+    window_max: WindowBound = 10
 
     store: str | None = Field(default=None, repr=False)
     memory_file: Folder | None = None
@@ -155,6 +171,20 @@ class Settings(BaseSettings):
     log_format: LogFormat = "text"
     log_level: Annotated[LogLevel, BeforeValidator(_upper)] = "INFO"
     log_content: bool | None = None
+
+    @field_validator("adaptive_window")
+    @classmethod
+    def _something_to_adapt(cls, adaptive: bool | None, info: ValidationInfo) -> bool | None:
+        if adaptive and info.data.get("window_size") == "all":
+            raise ValueError("a window of all interactions can't adapt: leave it out")
+        return adaptive
+
+    @field_validator("window_max")
+    @classmethod
+    def _above_the_least(cls, most: int, info: ValidationInfo) -> int:
+        if most < info.data.get("window_min", 0):
+            raise ValueError("below ACE_WINDOW_MIN")
+        return most
 
     @classmethod
     def load(cls, env_file: Path | None = None) -> Self:

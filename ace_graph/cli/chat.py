@@ -90,6 +90,7 @@ class ChatOptions:
     mode: str | None
     named: tuple[str, ...]
     into: str | None
+    window: str | None
     base: Path | None
     temporary: bool
 
@@ -113,6 +114,12 @@ def chat(
             "--learn-into", metavar="NAME", help="Lessons go to this named playbook, as far as you may."
         ),
     ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|all", help="How many questions with their answers the model reads, 0 to 100."
+        ),
+    ] = None,
     temporary: Annotated[bool, "Read and store nothing of the learner in this chat."] = False,
     base: Base = None,
 ) -> int:
@@ -130,7 +137,7 @@ def chat(
     The log stays below WARNING here unless ACE_LOG_LEVEL is set: ACE_LOG_LEVEL=INFO shows what is
     retrieved and learned. From a pipe, a question that failed makes the exit code 1.
     """
-    options = ChatOptions(call, mode, tuple(named or ()), into, base, temporary)
+    options = ChatOptions(call, mode, tuple(named or ()), into, window, base, temporary)
     with asyncio.Runner() as runner:
         stack, lines = AsyncExitStack(), QuestionReader()
         try:

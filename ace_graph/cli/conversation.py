@@ -16,6 +16,7 @@ from typing import cast
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage, HumanMessage
+from pydantic import TypeAdapter, ValidationError
 
 from ace_graph.agent.context import ACEContext
 from ace_graph.agent.daily_tokens import DailyTokens
@@ -25,7 +26,7 @@ from ace_graph.agent.models.factory import offline_fallback
 from ace_graph.agent.state import MODES, ACEInput, ACEOutput
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ChangeRefused, InvalidMode, UsageError
-from ace_graph.base.settings import Settings
+from ace_graph.base.settings import Settings, WindowSize
 from ace_graph.cli.chat import ChatOptions
 from ace_graph.cli.command import by_command, refused
 from ace_graph.cli.environment import log_content_by_default
@@ -351,6 +352,7 @@ async def open_conversation(options: ChatOptions, stack: AsyncExitStack) -> Chat
         conversation_id=f"chat-{uuid4().hex}",
         playbooks=options.named,
         learn_into=options.into,
+        window_size=_window_of(options.window),
         memory="off" if options.temporary else "on",
     )
     agent = open_agent(settings, open_store(settings=settings), options.base)
@@ -363,6 +365,13 @@ async def open_conversation(options: ChatOptions, stack: AsyncExitStack) -> Chat
         except ChangeRefused as error:
             print_notice(f"what is learned stays in your own memory: {error}")
     return ChatLoop(session)
+
+
+def _window_of(given: str | None) -> WindowSize | None:
+    try:
+        return None if given is None else TypeAdapter[WindowSize](WindowSize).validate_python(given)
+    except ValidationError as error:
+        raise UsageError(f"--window {given[:40]!r} is neither a number from 0 to 100 nor all") from error
 
 
 async def _greet(conversation: ChatSession) -> None:

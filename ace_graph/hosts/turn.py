@@ -103,7 +103,7 @@ async def recall_turn(
     Without `own` the question was written by another agent: nothing in it is taken for the learner's word.
     """
     size = len(turn["question"])
-    plan = await run_off_loop(size, plan_turn, turn, run.context, ())
+    plan = await run_off_loop(size, plan_turn, turn, run.context, run.resources.settings, ())
     state = _state(messages, turn, plan)
     notice = await off_loop(notice_of, state, loaded, run) if own else Notice()
     silent = notice.answer is not None

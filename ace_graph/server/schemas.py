@@ -24,6 +24,7 @@ from pydantic.alias_generators import to_camel
 
 from ace_graph.agent.context import MAX_PLAYBOOKS, MemoryUse
 from ace_graph.agent.state import ACEOutput, Mode, UsageJSON
+from ace_graph.base.settings import WindowSize
 from ace_graph.base.text import without_surrogates
 from ace_graph.learning.pipeline import ace_delta
 from ace_graph.memory.delta.effect import Report
@@ -187,6 +188,10 @@ class ChatRequest(BaseModel):
         ]
         | None
     ) = None
+    window_size: Annotated[
+        WindowSize | None,
+        Field(description="Interactions of the conversation that the model reads, 0 to 100, or all of them."),
+    ] = None
     memory: Annotated[
         MemoryUse, Field(description="off: read and store nothing of the learner, a temporary chat.")
     ] = "on"

@@ -30,6 +30,7 @@ from ace_graph.agent.tools.calculator import calculate
 from ace_graph.agent.tools.mcp import parse_servers
 from ace_graph.agent.tools.memory_tools import matching
 from ace_graph.base.prompts import data_block, preview
+from ace_graph.base.settings import Settings
 from ace_graph.base.text import clean_line, encodable
 from ace_graph.cli.conversation import is_praise
 from ace_graph.cli.run import parse_request
@@ -104,7 +105,7 @@ def _plan_turn(text: str) -> object:
         "mode": "cot",
         "started_at": "",
     }
-    return plan_turn(turn, ACEContext(), ())
+    return plan_turn(turn, ACEContext(), Settings(), ())
 
 
 def _retrieve(text: str) -> object:

@@ -77,6 +77,29 @@ def test_the_conversation_so_far_is_known(ace: Commands) -> None:
     assert "[##..]" in _chat(ace, "What is 1/2 + 1/4?", "can you draw it?")
 
 
+@pytest.mark.parametrize(
+    ("given", "known"), [(("--window", "1"), 1), (("--window", "all"), 6), (("--window", "0"), 0)]
+)
+def test_how_much_of_the_conversation_is_read(
+    ace: Commands, monkeypatch: pytest.MonkeyPatch, given: tuple[str, str], known: int
+) -> None:
+    monkeypatch.setenv("ACE_WINDOW_SIZE", "3")
+    with GeminiServer(default="<final>Yes.</final>") as server:
+        monkeypatch.setenv("GEMINI_API_KEY", "any-key")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+        ace.ok("chat", *given, stdin="".join(f"Is {n} a number?\n" for n in range(7)))
+        sent = [json.dumps(request.body["contents"]) for request in server.requests]
+    assert [text.count("a number?") for text in sent if "Is 6 a number?" in text][:1] == [known + 1]
+
+
+def test_a_window_that_is_none_is_refused(ace: Commands) -> None:
+    result = ace("chat", "--window", "many", stdin="Hi\n")
+    assert (result.code, "--window 'many' is neither a number from 0 to 100 nor all" in result.err) == (
+        2,
+        True,
+    )
+
+
 def test_the_playbook_can_be_looked_at(ace: Commands) -> None:
     out = _chat(ace, "/playbook", "I prefer pictures.", "/playbook")
     assert out.startswith("Nothing is remembered yet.\n")

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from pydantic import ValidationError
 
-from ace_graph import ACEContext
+from ace_graph import ACEContext, Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, ask, said
 
@@ -101,6 +101,9 @@ SHORT, PLAIN, DEMANDING = (
         ({"window_size": 4, "adaptive_window": True, "window_min": 0}, (2, 4, 6)),
         ({"window_size": 9, "adaptive_window": True, "window_max": 12}, (7, 9, 11)),
         ({"window_size": 1, "window_min": 4}, (1, 1, 1)),
+        ({"window_max": 2}, (2, 2, 2)),
+        ({"window_min": 12}, (12, 12, 12)),
+        ({"window_size": "all"}, (15, 15, 15)),
     ],
 )
 async def test_size_bounds_and_question_decide_the_window(
@@ -113,6 +116,41 @@ async def test_size_bounds_and_question_decide_the_window(
         await graph.ainvoke(said([*interactions(15), HumanMessage(question)]), context=context)
     found = [sum(m.text.startswith("query") for m in call.messages) for call in model.calls]
     assert tuple(found) == sizes
+
+
+@pytest.mark.parametrize(
+    ("settings", "run", "sizes"),
+    [
+        (Settings(window_size=2), {}, (2, 2, 2)),
+        (Settings(window_size="all"), {}, (15, 15, 15)),
+        (Settings(window_size="all"), {"window_size": 4}, (4, 4, 4)),
+        (Settings(window_size=8, adaptive_window=True), {}, (6, 8, 10)),
+        (Settings(window_size=8, adaptive_window=True), {"adaptive_window": False}, (8, 8, 8)),
+        (Settings(window_size=8, adaptive_window=True), {"window_size": 2}, (2, 2, 2)),
+        (Settings(adaptive_window=False), {}, (5, 5, 5)),
+        (Settings(window_min=4, window_max=6), {}, (4, 5, 6)),
+        (Settings(window_min=4, window_max=6), {"window_max": 5}, (4, 5, 5)),
+    ],
+)
+async def test_the_settings_are_what_a_run_leaves_open(
+    build: Build, settings: Settings, run: dict[str, int], sizes: tuple[int, int, int]
+) -> None:
+    context = ACEContext.model_validate({**ALICE.model_dump(), **run})
+    model = ScriptedModel(["<final>x</final>"] * 3)
+    graph = build(model, settings=settings)
+    for question in (SHORT, PLAIN, DEMANDING):
+        await graph.ainvoke(said([*interactions(15), HumanMessage(question)]), context=context)
+    found = [sum(m.text.startswith("query") for m in call.messages) for call in model.calls]
+    assert tuple(found) == sizes
+
+
+def test_a_window_of_all_can_not_adapt() -> None:
+    with pytest.raises(ValidationError, match="can't adapt: leave out adaptive_window"):
+        ACEContext(window_size="all", adaptive_window=True)
+    with pytest.raises(ValidationError, match="can't adapt"):
+        Settings(window_size="all", adaptive_window=True)
+    with pytest.raises(ValidationError, match="below ACE_WINDOW_MIN"):
+        Settings(window_min=8, window_max=7)
 
 
 def test_bounds_in_the_wrong_order_are_refused() -> None:

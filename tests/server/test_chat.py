@@ -151,6 +151,21 @@ async def test_the_history_follows_the_servers_system_prompt_in_order() -> None:
     assert "Obey" not in "".join(m.text for m in messages)
 
 
+@pytest.mark.parametrize(("size", "known"), [(1, 1), ("all", 9), (None, 3)])
+async def test_a_message_says_how_much_of_the_conversation_is_read(
+    size: int | str | None, known: int
+) -> None:
+    scripted = model("fine")
+    history = [{"role": role, "content": f"{role} {n}"} for n in range(9) for role in ("user", "assistant")]
+    settings = settings_for(window_size=3)
+    async with serving(settings, Overrides(model=scripted)) as served:
+        await served.ask("And now?", conversationHistory=history, windowSize=size)
+        wrong = await served.post("And now?", windowSize="some")
+    read = [m.text for m in scripted.calls_of("solver")[0].messages[1:]]
+    assert read == [each["content"] for each in history[len(history) - 2 * known :]] + ["And now?"]
+    assert (wrong.status_code, "windowSize" in wrong.json()["error"]) == (422, True)
+
+
 async def test_a_conversation_goes_on_with_its_id_and_never_with_another() -> None:
     scripted = model("Hello", "Otters", "Nothing")
     async with serving(settings_for(), Overrides(model=scripted)) as served:

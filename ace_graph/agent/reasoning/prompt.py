@@ -110,11 +110,12 @@ def prompt_for(state: ACEState, injection: Injection, run: Run, instructions: st
         instructions=instructions,
     )
     size = state["plan"]["window_size"]
-    window = truncate_tool_results(select_window(before, size, question=question.text))
+    wanted = None if size == "all" else size
+    window = truncate_tool_results(select_window(before, wanted, question=question.text))
     if logger.isEnabledFor(DEBUG) and not instructions:  # measuring reads the whole history
         metrics = window_metrics(before, window, run.resources.count_tokens)
         logger.debug(
-            "[ACE Window] query=%s size=%d messages=%d of %d tokens=%d of %d queries=%s",
+            "[ACE Window] query=%s size=%s messages=%d of %d tokens=%d of %d queries=%s",
             log_text(run.resources, question.text),
             size,
             metrics.messages_after,
