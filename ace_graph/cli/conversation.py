@@ -16,7 +16,6 @@ from typing import cast
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage, HumanMessage
-from pydantic import TypeAdapter, ValidationError
 
 from ace_graph.agent.context import ACEContext
 from ace_graph.agent.daily_tokens import DailyTokens
@@ -368,10 +367,13 @@ async def open_conversation(options: ChatOptions, stack: AsyncExitStack) -> Chat
 
 
 def _window_of(given: str | None) -> WindowSize | None:
-    try:
-        return None if given is None else TypeAdapter[WindowSize](WindowSize).validate_python(given)
-    except ValidationError as error:
-        raise UsageError(f"--window {given[:40]!r} is neither a number from 0 to 100 nor all") from error
+    if given is None:
+        return None
+    if given == "all":
+        return "all"
+    if not given.isdecimal() or len(given) > 3 or int(given) > 100:
+        raise UsageError(f"--window {given[:40]!r} is neither a number from 0 to 100 nor all")
+    return int(given)
 
 
 async def _greet(conversation: ChatSession) -> None:
