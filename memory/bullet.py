@@ -97,12 +97,18 @@ def _cleaned(value: object) -> object:
     return clean_line(value) if isinstance(value, str) else value
 
 
+def _without_types(tags: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(tag for tag in tags if tag.casefold() not in MEMORY_TYPES)
+
+
 Text = Annotated[str, BeforeValidator(encodable)]
 """Any text that can be stored."""
 # Limits stand before the cleaning, where pydantic checks them itself: after it, each is a call of Python.
 Bounded = AfterValidator(_bounded)
 """For a text that is to become a bullet's: what counts is its length in NFKC, as it is compared."""
 ShortLine = Annotated[str, Field(max_length=256), BeforeValidator(_cleaned)]
+Tags = Annotated[tuple[ShortLine, ...], AfterValidator(_without_types)]
+"""No tag names a memory type: what a bullet's type is, `memory_type` says (document 003)."""
 Context = Annotated[str, Field(max_length=MAX_CONTEXT_CHARS), BeforeValidator(_cleaned)]
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
 Count = Annotated[int, Field(ge=0)]
@@ -163,7 +169,7 @@ class Bullet(BaseModel):
     polarity: Polarity = "strategy"
     topic: ShortLine | None = None
     concept: ShortLine | None = None
-    tags: tuple[ShortLine, ...] = ()
+    tags: Tags = ()
     keywords: tuple[ShortLine, ...] = ()
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
     pinned: bool = False
@@ -198,9 +204,8 @@ class Bullet(BaseModel):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The tags for a search by tag: its own tags and its memory type, but no other memory type."""
-        own = tuple(tag for tag in self.tags if tag.casefold() not in MEMORY_TYPES)
-        return (*own, self.memory_type)
+        """The tags for a search by tag: its own tags and its memory type."""
+        return (*self.tags, self.memory_type)
 
     @property
     def core(self) -> bool:

@@ -108,7 +108,7 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
         result = await _record_feedback(result, result.judged, learner_id, run)
     if commit.scheduled is not None and not run.resources.settings.consolidates_later(run.learning):
         await consolidate_at_once(learner_id, commit.scheduled, run.resources)
-    learning = committed(turn_id, commit, result, run, pending)
+    learning = committed(turn_id, newest, commit, result, run, pending)
     if destination is not None and result.lessons:
         delivery = await deliver(destination, lessons, len(result.lessons), delta.op_id, run)
         learning["learned_into"] = delivery.report
@@ -130,7 +130,7 @@ async def _keep_lessons(learning: Learning, delta: Delta, base: Snapshot, run: R
         lost = failed(learning["turn_id"], learner_id, base, delta, None, error)
         return {**learning, "error": lost["error"], "unsaved": lost["unsaved"]}
     run.resources.cache.put(learner_id, commit.snapshot)
-    more = committed(learning["turn_id"], commit, LearningResult(), run)
+    more = committed(learning["turn_id"], base, commit, LearningResult(), run)
     return {
         **learning,
         "version": more["version"],

@@ -338,7 +338,7 @@ async def _commit(
     newest = run.resources.cache.newest(item.learner_id, base)
     commit = await store.commit(item.learner_id, delta, newest, amend, item)
     run.resources.cache.put(item.learner_id, commit.snapshot)
-    learning = committed(item.turn_id, commit, result, run, learned_into=learned_into)
+    learning = committed(item.turn_id, newest, commit, result, run, learned_into=learned_into)
     return _ended(item, "learned" if commit.status == "applied" else "repeated", learning)
 
 

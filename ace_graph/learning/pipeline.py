@@ -35,10 +35,12 @@ from ace_graph.learning.statements.model_facts import WantedFacts, learner_facts
 from ace_graph.learning.statements.turn_source import from_turn
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks
 from ace_graph.learning.turn_record import stored_reflection
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit, Pending
-from ace_graph.memory.delta.effect import Report
+from ace_graph.memory.delta.effect import Pruned, Report
 from ace_graph.memory.delta.operations import Add, Analyze, Delta, Judge, Operation, Reflect
 from ace_graph.memory.foreign import is_foreign
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.memories import Unsaved
 from ace_graph.memory.turn import LearnedInto, TurnRecord, TurnReflection
@@ -344,19 +346,20 @@ def skipped(turn_id: str, reason: str | None) -> Learning:
 
 def committed(
     turn_id: str,
+    base: Snapshot,
     commit: Commit,
     result: LearningResult,
     run: Run,
     pending: Pending | None = None,
     learned_into: LearnedInto | None = None,
 ) -> Learning:
-    """Return what the commit changed, and log it. `pending` is the work that it left.
+    """Return what the commit changed, and log it. `base` is the memory before it, `pending` the work it left.
 
     `learned_into` says what became of lessons for a named playbook, which are in a commit of their own.
     """
     report = commit.report
     if commit.status == "applied":
-        _log(report, commit.snapshot, run)
+        _log(report, base.playbook, commit.snapshot, run)
     outcome = _empty(turn_id)
     outcome["version"] = commit.version.n
     outcome["added"] = list(report.added)
@@ -420,7 +423,7 @@ def _empty(turn_id: str) -> Learning:
     }
 
 
-def _log(report: Report, snapshot: Snapshot, run: Run) -> None:
+def _log(report: Report, before: Playbook, snapshot: Snapshot, run: Run) -> None:
     def content(bullet_id: str) -> str:
         bullet = snapshot.playbook.get_bullet(bullet_id)
         return log_text(run.resources, bullet.content) if bullet else ""
@@ -439,7 +442,9 @@ def _log(report: Report, snapshot: Snapshot, run: Run) -> None:
     for bullet_id in report.removed:
         logger.info("[ACE Memory][Delta Remove] id=%s", bullet_id)
     for pruned in report.pruned:
-        logger.info("[ACE Memory][Prune] Pruned id=%s score=%.3f", pruned.id, pruned.score)
+        logger.info("[ACE Memory][Prune] %s", _pruned(pruned, before.get_bullet(pruned.id), run))
+    if report.pruned:
+        logger.info("[ACE Memory][Prune] Pruned count=%d", len(report.pruned))
     for refusal in report.rejected:
         logger.info("[ACE Memory][Delta Rejected] op=%s why=%s", refusal.op, refusal.why)
     # Log how the playbook grew or shrank, and how many of its bullets changed
@@ -456,6 +461,15 @@ def _log(report: Report, snapshot: Snapshot, run: Run) -> None:
             went,
             len(changed - {*report.added, *report.restored}),
         )
+
+
+def _pruned(pruned: Pruned, bullet: Bullet | None, run: Run) -> str:
+    line = f"Pruned id={pruned.id} score={pruned.score:.3f}"
+    if bullet is None:  # another process added it since the memory was read
+        return line
+    votes = f"helpful={bullet.helpful} harmful={bullet.harmful}"
+    tags = [log_text(run.resources, tag) for tag in bullet.tags]
+    return f"{line} {votes} tags={tags} content={log_text(run.resources, bullet.content)}"
 
 
 def ace_delta(learning: Learning) -> dict[str, int]:

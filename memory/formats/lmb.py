@@ -76,14 +76,13 @@ class LmbFormat:
 
 
 def _fields(item: Fields) -> Fields:
-    memory_type = _memory_type(item)
     return {
         "id": item.get("id") or None,
         **split_advice(item.get("content")),
         "helpful": item.get("helpful_count"),
         "harmful": item.get("harmful_count"),
-        "tags": _own_tags(item.get("tags"), memory_type),
-        "memory_type": memory_type,
+        "tags": item.get("tags"),
+        "memory_type": _memory_type(item),
         "created_at": _moment(item.get("created_at")),
         **{name: item.get(name) for name in _SAME},
     }
@@ -100,12 +99,6 @@ def _memory_type(item: Fields) -> MemoryType | None:
 
 def _positive(value: object) -> bool:
     return isinstance(value, int | float) and value > 0
-
-
-def _own_tags(tags: object, memory_type: str | None) -> object:
-    return (
-        [tag for tag in cast("list[object]", tags) if tag != memory_type] if isinstance(tags, list) else tags
-    )
 
 
 def _moment(value: object) -> object:
@@ -126,7 +119,7 @@ def _item(bullet: Bullet) -> Fields:
         "harmful_count": bullet.harmful,
         "created_at": bullet.created_at.replace(tzinfo=None).isoformat(),
         "last_used": None,
-        "tags": list(dict.fromkeys((*bullet.tags, bullet.memory_type))),
+        "tags": list(dict.fromkeys(bullet.labels)),
     }
     for each in reversed(_TYPES):
         item[_STRENGTHS[each]] = base_strength(bullet) if each == bullet.memory_type else 0.0

@@ -62,15 +62,26 @@ async def test_an_injected_bullet_is_described_with_score_votes_type_and_tags(
     )
 
 
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (True, "tags=['zoo'] content=Otters hold hands while they sleep"),
+        (False, "tags=['[len=3]'] content=[len=34]"),
+    ],
+)
 async def test_a_bullet_archived_by_the_cap_is_logged_with_its_score(
-    build: Build, store: CountingStore, lines: pytest.LogCaptureFixture
+    build: Build, store: CountingStore, lines: pytest.LogCaptureFixture, content: bool, shown: str
 ) -> None:
     store.policy = Policy(max_bullets=1)
-    await store.seed("alice", Add(content="Otters hold hands while they sleep"))
+    otters = Add(content="Otters hold hands while they sleep", tags=("zoo",), helpful=1, harmful=1)
+    await store.seed("alice", otters)
     model = ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons(RULE)])
-    out = await build(model).ainvoke(ask(), context=ALICE)
+    settings = Settings(log_content=content)
+    out = await build(model, settings=settings).ainvoke(ask(), context=ALICE)
     assert out["learning"]["removed"] == ["gen-00001"]
-    assert "[ACE Memory][Prune] Pruned id=gen-00001 score=1.000" in lines.text
+    told = [r.getMessage() for r in lines.records if "[ACE Memory][Prune]" in r.getMessage()]
+    votes = "[ACE Memory][Prune] Pruned id=gen-00001 score=1.000 helpful=1 harmful=1"
+    assert told == [f"{votes} {shown}", "[ACE Memory][Prune] Pruned count=1"]
     assert len((await store.now("alice")).playbook) == 1
 
 

@@ -121,7 +121,7 @@ def test_the_best_of_a_context_are_those_that_help_more_than_they_harm() -> None
 
 def test_a_search_by_tag_finds_the_memory_type_and_no_other() -> None:
     bullet = Bullet(id="a-1", section="s", content="c", tags=("math", "Episodic"), memory_type="procedural")
-    assert bullet.labels == ("math", "procedural")
+    assert (bullet.tags, bullet.labels) == (("math",), ("math", "procedural"))
     found = [kind for kind in MEMORY_TYPES if BulletFilter(tags=(kind,)).passes(bullet)]
     assert found == ["procedural"]
     changed = bullet.model_copy(update={"memory_type": "semantic"})

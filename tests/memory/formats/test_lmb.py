@@ -63,6 +63,14 @@ def test_the_memory_type_is_the_one_named_or_the_strongest_kind(
     assert read_bullets(_payload(**fields)).bullets[0].memory_type == memory_type
 
 
+def test_no_tag_names_a_memory_type_and_an_export_carries_one_class() -> None:
+    tags = ["semantic", "Episodic", "procedural", "decimals"]
+    playbook = imported(_payload(tags=tags, memory_type="procedural"))
+    assert [bullet.tags for bullet in playbook.bullets()] == [("decimals",)]
+    written = json.loads(format_named("lmb").write(playbook))["bullets"][0]
+    assert (written["tags"], written["memory_type"]) == (["decimals", "procedural"], "procedural")
+
+
 @pytest.mark.parametrize(
     ("fields", "helpful"),
     [
