@@ -21,6 +21,8 @@ from .curate_reflections import (
 from .curator import UNATTRIBUTED as UNATTRIBUTED, judge_bullets as judge_bullets
 from .execution import (
     RunningTrajectory as RunningTrajectory,
+    TaskEvent as TaskEvent,
+    TaskHook as TaskHook,
     TaskResult as TaskResult,
     execute_with_learning as execute_with_learning,
 )

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, cast
@@ -45,6 +45,28 @@ _STATUSES = frozenset({"success", "failure", "partial"})
 _BUDGET_TOKENS = 2_000
 Task = Callable[..., Any]
 """Any: the host's own function, which returns what it likes."""
+
+
+@dataclass(frozen=True)
+class TaskEvent:
+    """A task that begins, or has ended: what a hook of a workflow is told (document 004).
+
+    `status` is None before the task. `pending_id` names the learning that is left to a worker, or to
+    `learn_pending`; None where nothing waits.
+    """
+
+    phase: Literal["begins", "ended"]
+    trajectory_id: str
+    learner_id: str
+    task: str
+    agent: str
+    task_type: str | None = None
+    parent_id: str | None = None
+    status: TurnStatus | None = None
+    pending_id: str | None = None
+
+
+TaskHook = Callable[[TaskEvent], Awaitable[None] | None]
 
 
 @dataclass(frozen=True)
@@ -93,6 +115,7 @@ async def execute_with_learning(
     learning: Literal["inline", "background"] = "background",
     model: BaseChatModel | str | None = None,
     settings: Settings | None = None,
+    on_task: TaskHook | None = None,
     clock: Callable[[], datetime] = utc_now,
 ) -> tuple[Any, str]:
     """Run `task_fn`, sync or async, as a trajectory; return its result and the trajectory's id.
@@ -108,6 +131,9 @@ async def execute_with_learning(
     the lessons go to: written where the learner may write, proposed where they may propose, else kept in the
     own memory. `learned_into` of the trajectory says which. One that the learner can't read gives no advice,
     and the log says so.
+
+    `on_task` is called before the task and after it, when its outcome is stored; a hook that fails is logged
+    and changes nothing.
 
     Learning that fails is logged and never costs the result. `settings`, else the environment, say whether
     the steps are kept. Raises what the task raises; InvalidPlaybook for a name that can't be one; a
@@ -139,6 +165,8 @@ async def execute_with_learning(
         clock=clock,
     )
     running = RunningTrajectory(store, learner_id, name, format_context(found), ids, clock)
+    begins = TaskEvent("begins", name, learner_id, task, agent, task_type, parent_id)
+    await _tell(on_task, begins)
     into = None if own else playbook_name
     plain = Completion(learns=auto_reflect, curates=auto_curate, learn_into=into)
     try:
@@ -146,7 +174,7 @@ async def execute_with_learning(
     except BaseException as error:
         why = f"{type(error).__name__}: {error}".strip()
         failed = replace(plain, error=why, score=0.0, source="tool")
-        await asyncio.shield(_complete(running, "failure", failed, tracing))
+        await asyncio.shield(_end_failed(running, failed, tracing, on_task, begins))
         raise
     report = _report(returned)
     given = report.completion
@@ -154,7 +182,9 @@ async def execute_with_learning(
     completion = replace(given, learns=learns, curates=auto_curate, learn_into=into)
     pending_id = await _complete(running, report.status, completion, tracing)
     if pending_id is not None and learning == "inline":
-        await _learn_now(running, pending_id, model, settings)
+        pending_id = await _learn_now(running, pending_id, model, settings)
+    ended = replace(begins, phase="ended", status=report.status, pending_id=pending_id)
+    await _tell(on_task, ended)
     return report.result, running.trajectory_id
 
 
@@ -176,6 +206,27 @@ async def _read_named(store: Store, name: str, learner_id: str) -> _NamedAdvice 
     entry = found.entry
     bullets = as_foreign(foreign_prefix(entry.owner or "", entry.name), found.playbook.bullets())
     return _NamedAdvice(Playbook.of(bullets), PlaybookRead(entry.playbook_id, str(entry.version.label)))
+
+
+async def _tell(on_task: TaskHook | None, event: TaskEvent) -> None:
+    """Call the hook; what it raises is logged, because the task is not its business."""
+    try:
+        told = None if on_task is None else on_task(event)
+        if told is not None:
+            await told
+    except Exception:
+        logger.exception("[ACE Trajectory] the hook failed when %s %s", event.trajectory_id, event.phase)
+
+
+async def _end_failed(
+    running: RunningTrajectory,
+    failed: Completion,
+    tracing: Tracing,
+    on_task: TaskHook | None,
+    begins: TaskEvent,
+) -> None:
+    pending_id = await _complete(running, "failure", failed, tracing)
+    await _tell(on_task, replace(begins, phase="ended", status="failure", pending_id=pending_id))
 
 
 async def _call_task(task_fn: Task, running: RunningTrajectory) -> object:
@@ -225,7 +276,8 @@ async def _complete(
 
 async def _learn_now(
     running: RunningTrajectory, pending_id: str, model: BaseChatModel | str | None, settings: Settings | None
-) -> None:
+) -> str | None:
+    """Learn from the trajectory; return the id of what is left to a worker."""
     try:
         outcome = await learn_pending(
             running.learner_id,
@@ -237,6 +289,8 @@ async def _learn_now(
         )
     except AceError:
         logger.exception("[ACE Trajectory] %s is left to a worker", running.trajectory_id)
-        return
-    if outcome.status != "done":
-        logger.warning("[ACE Trajectory] %s is left to a worker: %s", pending_id, outcome.error)
+        return pending_id
+    if outcome.status == "done":
+        return None
+    logger.warning("[ACE Trajectory] %s is left to a worker: %s", pending_id, outcome.error)
+    return pending_id

@@ -58,6 +58,7 @@ from ace_graph.playbooks.sharing import (
 )
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
 from ace_graph.playbooks.versions import VersionOutcome, keep_versions, observe_versions, version_number
+from ace_graph.playbooks.watch import watch
 
 __all__ = [
     "TEMPLATES",
@@ -105,5 +106,6 @@ __all__ = [
     "update",
     "update_playbook",
     "version_number",
+    "watch",
     "withdraw",
 ]

@@ -148,6 +148,20 @@ class PlaybookHandle:
         asked = self.asked or PlaybookAccess(self.key, Caller(self.ref.owner), self.ref.name, audit_denial)
         return self.named.asked(asked), self.named, asked
 
+    async def version(self) -> Version:
+        """Return the present version, by a small read; number 0 for an own memory that is not there yet.
+
+        Raises PlaybookNotFound where the playbook is gone, or the caller may not read it any more.
+        """
+        if self.named is None:
+            own = await self.root.playbooks.find(self.ref)
+            return Version() if own is None else own.version
+        stored = self.named if self.asked is None else self.named.asked(self.asked)
+        entry = await stored.entry(self.key)
+        if entry is None:
+            raise not_found(self.ref.name)
+        return entry.version
+
     async def load(self) -> Snapshot:
         """Return the newest snapshot, as the caller may see it."""
         return await self.store.load(self.key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -144,7 +145,17 @@ async def open_services(
             model=model, store=store, settings=settings, snapshots=snapshots, clock=clock.now
         )
         yield Services(
-            settings, graph, store, snapshots, conversations, turns, metrics, clock, resources, set()
+            settings,
+            graph,
+            store,
+            snapshots,
+            conversations,
+            turns,
+            metrics,
+            clock,
+            resources,
+            set(),
+            Counter(),
         )
 
 
@@ -172,6 +183,8 @@ class Services:
     resources: Resources
     exporting: set[str]
     """The learners whose data this server is exporting."""
+    watching: Counter[str]
+    """How many streams of changes each learner has open on this server."""
 
 
 async def _services(request: Request) -> Services:  # FastAPI runs what is not async in a thread

@@ -56,6 +56,10 @@ def test_the_manual_loop_runs_with_its_failure(tmp_path: Path, warm_python: Warm
     assert printed.startswith("failure: 504 Gateway Timeout")
 
 
+def test_a_workflow_learns_when_it_ends(tmp_path: Path, warm_python: WarmPython) -> None:
+    assert _printed("workflow.py", tmp_path, warm_python) == _shown()["workflow.py"]
+
+
 def test_ten_runs_are_reflected_on_and_curated(tmp_path: Path, warm_python: WarmPython) -> None:
     assert _printed("batch.py", tmp_path, warm_python) == _shown()["batch.py"]
 

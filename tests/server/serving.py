@@ -52,7 +52,7 @@ class HandClock:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._waiting: list[tuple[float, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[float, float, asyncio.Future[None]]] = []
 
     def now(self) -> datetime:
         return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
@@ -62,12 +62,16 @@ class HandClock:
 
     async def sleep(self, seconds: float) -> None:
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((self.seconds + seconds, ended))
+        self._waiting.append((seconds, self.seconds + seconds, ended))
         await ended
+
+    def is_waited_for(self, seconds: float) -> bool:
+        """Whether somebody waits who sleeps so long at a time."""
+        return any(asked == seconds and not ended.done() for asked, _, ended in self._waiting)
 
     def move(self, seconds: float) -> None:
         self.seconds += seconds
-        for until, ended in self._waiting:
+        for _, until, ended in self._waiting:
             if until <= self.seconds and not ended.done():
                 ended.set_result(None)
 

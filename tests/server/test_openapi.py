@@ -34,6 +34,8 @@ OPEN = {"/healthz", "/readyz", "/metrics"}
 PLAYBOOK = ("/api/playbook", "/api/playbooks/{playbook_id}")
 BULLETS = ("/api/playbook", "/api/playbooks/{playbook_id}/bullets")
 READINGS = ("history", "diff", "archived", "versions", "search")
+ENDLESS = ("/api/playbook/changes", "/api/playbooks/{playbook_id}/changes")
+"""Streams that go on; `test_changes.py` reads them."""
 RECORDING = ("steps", "complete", "reflect")
 SHARED = {"If-Match", "Idempotency-Key"}
 CURATIONS = ("restore", "supersede", "tag", "quarantine", "release")
@@ -77,7 +79,7 @@ ROUTES = {
     "/api/learner/stats": {"get"},
     "/api/learner": {"delete"},
     "/api/learners": {"get"},
-    **{path: {"get"} for path in OPEN},
+    **{path: {"get"} for path in (*OPEN, *ENDLESS)},
 }
 
 
@@ -123,7 +125,7 @@ OPERATIONS = [
     (path, each)
     for path in sorted(ROUTES)
     for each in sorted(ROUTES[path])
-    if LONG or not _same_function(path)
+    if path not in ENDLESS and (LONG or not _same_function(path))
 ]
 
 

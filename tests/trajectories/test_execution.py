@@ -12,6 +12,7 @@ from ace_graph.learning import (
     BatchReflection,
     Completion,
     RunningTrajectory,
+    TaskEvent,
     TaskResult,
     batch_reflect,
     curate,
@@ -101,6 +102,65 @@ async def test_an_iterator_that_had_no_more_is_a_failure_like_any_other(store: S
             await execute_with_learning(exhausted, "Fetch", store=store, learner_id="bot")
     (turn,) = await store.turns("bot")
     assert turn.status == "failure"
+
+
+async def test_a_hook_is_told_before_and_after_a_task(store: SQLiteStore) -> None:
+    told = list[TaskEvent]()
+
+    async def hook(event: TaskEvent) -> None:
+        stored = await get_trajectory(store, "bot", event.trajectory_id)
+        assert (stored.status == "in_progress") is (event.phase == "begins")
+        told.append(event)
+
+    def broken() -> None:
+        raise LookupError("no such page")
+
+    _, name = await execute_with_learning(
+        lambda: (1, "partial"), "Fetch", store=store, learner_id="bot", task_type="io", on_task=hook
+    )
+    with pytest.raises(LookupError):
+        await execute_with_learning(
+            broken, "Fetch on", store=store, learner_id="bot", parent_id=name, on_task=told.append
+        )
+    waiting = [item.pending_id for item in await store.list_pending("bot")]
+    assert [(event.phase, event.status, event.pending_id) for event in told] == [
+        ("begins", None, None),
+        ("ended", "partial", waiting[0]),
+        ("begins", None, None),
+        ("ended", "failure", waiting[1]),
+    ]
+    assert {(event.task, event.task_type, event.parent_id) for event in told} == {
+        ("Fetch", "io", None),
+        ("Fetch on", None, name),
+    }
+
+
+async def test_a_hook_is_told_what_is_left_to_a_worker(store: SQLiteStore) -> None:
+    told = list[TaskEvent]()
+    await execute_with_learning(
+        lambda: (1, "failure"),
+        "Fetch",
+        store=store,
+        learner_id="bot",
+        learning="inline",
+        model=ScriptedModel(reflector=[LESSONS]),
+        on_task=told.append,
+    )
+    assert (told[-1].phase, told[-1].pending_id) == ("ended", None)
+
+
+async def test_a_hook_that_fails_costs_nothing(store: SQLiteStore, caplog: pytest.LogCaptureFixture) -> None:
+    def hook(event: TaskEvent) -> None:
+        raise KeyError(event.phase)
+
+    result, name = await execute_with_learning(
+        lambda: "all pages", "Fetch", store=store, learner_id="bot", on_task=hook
+    )
+    turn = await get_trajectory(store, "bot", name)
+    assert (result, turn.status) == ("all pages", "success")
+    assert [record.levelname for record in caplog.records if "the hook failed" in record.message] == [
+        "ERROR"
+    ] * 2
 
 
 async def test_what_was_learned_is_there_for_the_next_run(store: SQLiteStore) -> None:

@@ -54,9 +54,9 @@ chatting = APIRouter(
 )
 routes = APIRouter(prefix="/api/conversations", tags=["conversations"], route_class=DescribedRoute)
 PING_SECONDS = 15.0
-_LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 """Characters that JSON leaves and SSE allows in a line, but that end a line for Python's `splitlines`."""
-_STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 _EXAMPLE = """\
 id: 1
 event: start
@@ -146,7 +146,7 @@ async def chat_stream_again(
 
 def sse_response(turn: LiveTurn, after: int = 0) -> StreamingResponse:
     """Return a response that streams a turn's events after number `after`."""
-    return StreamingResponse(_stream(turn, after), media_type="text/event-stream", headers=_STREAM_HEADERS)
+    return StreamingResponse(_stream(turn, after), media_type="text/event-stream", headers=STREAM_HEADERS)
 
 
 async def _stream(turn: LiveTurn, after: int) -> AsyncGenerator[bytes]:
@@ -156,7 +156,7 @@ async def _stream(turn: LiveTurn, after: int) -> AsyncGenerator[bytes]:
 
 
 def _encode(event: Event) -> bytes:
-    data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":")).translate(_LINE_BREAKS)
+    data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":")).translate(LINE_BREAKS)
     return f"id: {event.number}\nevent: {event.name}\ndata: {data}\n\n".encode("utf-8", "replace")
 
 
