@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from ace_graph import playbooks
 from ace_graph.base import Settings
 from ace_graph.hosts.mcp_server import last_exchange, read_transcript
 from ace_graph.learning import UNATTRIBUTED, curate, learning_resources
@@ -63,6 +64,23 @@ async def test_with_a_model_the_lessons_are_there_at_once() -> None:
         done = await ada.call("learn", messages=CONVERSATION, outcome="failure")
         assert (done["pending"], done["error"]) == (None, None)
         assert "before adding them" in str(done["learned"])
+
+
+@pytest.mark.parametrize(("relation", "how"), [("editor", "written"), ("viewer", "own memory")])
+async def test_lessons_go_into_the_playbook_that_is_named(relation: str, how: str) -> None:
+    store = SQLiteStore()
+    await playbooks.create(store, "maths", ["Draw a bar for a fraction"], owner="bob")
+    await playbooks.grant(store, "maths", "user:ada", relation, owner="bob")
+    model = ScriptedModel(reflector=[LESSON])
+    resources, _ = learning_resources(model=model, store=store, settings=Settings())
+    async with client(store, learning=resources) as ada:
+        done = await ada.call("learn", messages=CONVERSATION, outcome="failure", learn_into="bob/maths")
+        text = await ada.refused("learn", transcript=TRANSCRIPT, learn_into="bob/maths")
+    shared = (await playbooks.get_playbook(store, "maths", "bob")).playbook.bullets()
+    written = [bullet.content for bullet in shared if "before adding them" in bullet.content]
+    assert (done["learned_into"]["playbook"], done["learned_into"]["how"]) == ("bob/maths", how)
+    assert (len(written), len(done["learned"])) == ((1, 0) if how == "written" else (0, 1))
+    assert "leave learn_into out" in text
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])

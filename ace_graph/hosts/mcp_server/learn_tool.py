@@ -11,12 +11,27 @@ from pydantic import BaseModel, Field
 from ace_graph.base.errors import TrajectoryClosed, UsageError
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.hosts.mcp_server.access import AUTHOR, Call, MemoryAccess
-from ace_graph.hosts.mcp_server.schema import BulletId, BulletRow, HeldBack, LearnReply, Outcome, Text
+from ace_graph.hosts.mcp_server.schema import (
+    BulletId,
+    BulletRow,
+    HeldBack,
+    LearnReply,
+    Outcome,
+    PlaybookName,
+    Text,
+)
 from ace_graph.learning.curator import for_review
 from ace_graph.learning.statements.explicit import read_statements
-from ace_graph.learning.trajectories import Completion, complete_trajectory, log_step, start_trajectory
+from ace_graph.learning.trajectories import (
+    Completion,
+    complete_trajectory,
+    get_trajectory,
+    log_step,
+    start_trajectory,
+)
 from ace_graph.learning.trajectory_feedback import reflect_on
 from ace_graph.memory.bullet import content_hash
+from ace_graph.memory.catalogue import PlaybookRef
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.playbook import Playbook
@@ -126,6 +141,10 @@ Judged = Annotated[Outcome | None, Field(description="How it ended, where that i
 Followed = Annotated[
     tuple[BulletId, ...], Field(max_length=100, description="The recalled bullets that were followed.")
 ]
+LearnInto = Annotated[
+    PlaybookName | None,
+    Field(description="A playbook of playbook_list that the lessons go to; else the learner's own memory."),
+]
 
 
 def _unknown(operations: Iterable[Operation], playbook: Playbook) -> Iterator[Add]:
@@ -148,17 +167,24 @@ class LearnTool:
         transcript: Transcript = None,
         outcome: Judged = None,
         followed: Followed = (),
+        learn_into: LearnInto = None,
     ) -> LearnReply:
         """Learn from a finished conversation or task: what the learner said of themselves, and what helped.
 
         Send messages with their roles. The same conversation is learned from once. Where the server has a
         model, lessons are there when the call returns; else they are left to a worker. Of a transcript
         without roles nothing is carried out: what it says is kept in quarantine for a person to release.
+        With `learn_into` lessons go to that playbook, as far as the learner may write or propose there.
         """
         learner, store = await self._memory.learner(call), self._memory.store
         # What was said, and the id of its trajectory. Raises UsageError where there is nothing
         if bool(messages) == (transcript is not None):
             raise UsageError("send either messages, each with its role, or a transcript")
+        if learn_into is not None and transcript is not None:
+            raise UsageError(
+                "what a transcript says waits for a review: send messages, or leave learn_into out"
+            )
+        own = learn_into is None or PlaybookRef.parse(learn_into, learner).is_memory_of(learner)
         if transcript is not None:
             lines = await run_off_loop(len(transcript), read_transcript, transcript)
             name = operation_id("mcp", learner, transcript)
@@ -181,7 +207,13 @@ class LearnTool:
             unattributed=transcript is not None,
         )
         stated = await self._keep_statements(learner, lines, name, attributed=transcript is None)
-        pending = await self._complete(learner, name, said, outcome, followed)
+        completion = Completion(
+            answer=said.answer,
+            cited=followed,
+            source=None if outcome is None else "learner",
+            learn_into=None if own else learn_into,
+        )
+        pending = await self._complete(learner, name, said, outcome or "partial", completion)
         error = None
         if pending is not None and self._memory.learning is not None:
             done = await reflect_on(learner, name, self._memory.learning, store)
@@ -198,6 +230,7 @@ class LearnTool:
                 for bullet in made
                 if bullet.status == "quarantined"
             ],
+            learned_into=(await get_trajectory(store, learner, name)).learned_into,
             pending=pending,
             error=None if error is None else "the model gave no lessons: a worker will try again",
         )
@@ -230,19 +263,14 @@ class LearnTool:
         return frozenset(done.report.added)
 
     async def _complete(
-        self, learner: str, name: str, said: Exchange, outcome: Outcome | None, followed: tuple[str, ...]
+        self, learner: str, name: str, said: Exchange, outcome: Outcome, completion: Completion
     ) -> str | None:
         """Store the steps and the outcome. Raises UsageError where this conversation was learned from."""
         store, clock = self._memory.store, self._memory.clock
-        completion = Completion(
-            answer=said.answer, cited=followed, source=None if outcome is None else "learner"
-        )
         try:
             for n, line in enumerate(said.before[-_MOST_STEPS:]):
                 kind: StepKind = "observation" if line.speaker == "learner" else "action"
                 await log_step(store, learner, name, kind, line.text, step_id=f"{name}-{n}", clock=clock)
-            return await complete_trajectory(
-                store, learner, name, outcome or "partial", completion, clock=clock
-            )
+            return await complete_trajectory(store, learner, name, outcome, completion, clock=clock)
         except TrajectoryClosed as error:
             raise UsageError(f"this conversation was learned from before, as trajectory {name}") from error

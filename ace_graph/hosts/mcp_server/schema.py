@@ -10,6 +10,7 @@ from ace_graph.base.text import without_surrogates
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Moment
 from ace_graph.memory.catalogue import MAX_NAME_CHARS
 from ace_graph.memory.stores.base import StoredVersion
+from ace_graph.memory.turn import LearnedInto
 from ace_graph.memory.views import BulletKind, kind_of
 
 
@@ -86,13 +87,15 @@ class LearnReply(_Reply):
     """The trajectory of a conversation, and what was learned from it.
 
     `pending` is work that a worker (`ace-graph worker`) still has to do, `stated` what the learner's own
-    words said, `quarantined` what is in no prompt until a person has released it.
+    words said, `quarantined` what is in no prompt until a person has released it. `learned_into` says where
+    lessons for a named playbook went; None before they are there.
     """
 
     trajectory_id: str
     stated: list[BulletRow]
     learned: list[BulletRow]
     quarantined: list[HeldBack]
+    learned_into: LearnedInto | None = None
     pending: str | None
     error: str | None = None
 
