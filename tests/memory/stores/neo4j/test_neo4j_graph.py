@@ -358,6 +358,7 @@ def test_what_is_hidden(fields: dict[str, object], why: str | None) -> None:
     assert hides(Bullet.model_validate({"id": "a-1", "section": "s", **fields})) == why
 
 
+@pytest.mark.slow
 async def test_a_worker_draws_at_the_end_of_its_work(
     neo4j: Neo4jServer, subject: Neo4jSubject, learner: str
 ) -> None:
