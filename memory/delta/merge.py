@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import combinations
 
-from ace_graph.memory.bullet import MAX_DISTINCT, MAX_EXAMPLES, MAX_KEYWORDS, Bullet, Stated
+from ace_graph.memory.bullet import MAX_DISTINCT, MAX_EXAMPLES, MAX_KEYWORDS, Bullet, MemoryType, Stated
+from ace_graph.memory.classify import has_stated_type
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.operations import Merge, Restore
@@ -37,9 +38,10 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
     """Return the survivor with what the dropped bullet adds to it.
 
     It keeps its id and text. Counters add up; tags, sources, examples and the ids of the merged bullets (its
-    own first) are united, and a trajectory behind both is evidence once; empty fields are filled. The words
-    of the dropped text become keywords (at most MAX_KEYWORDS), so that searches still find them. Source words
-    are united, those of the bullet that changed last first. `updated_at` becomes `now`.
+    own first) are united, and a trajectory behind both is evidence once; empty fields are filled, and a memory
+    type that somebody stated takes the place of one that the rules inferred. The words of the dropped text
+    become keywords (at most MAX_KEYWORDS), so that searches still find them. Source words are united, those of
+    the bullet that changed last first. `updated_at` becomes `now`.
     """
     ttl = (
         None
@@ -52,6 +54,7 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "harmful": survivor.harmful + dropped.harmful,
             "neutral": survivor.neutral + dropped.neutral,
             "seen": survivor.seen + dropped.seen,
+            "memory_type": _memory_type(survivor, dropped),
             "topic": survivor.topic or dropped.topic,
             "concept": survivor.concept or dropped.concept,
             "tags": _union(survivor.tags, dropped.tags)[:MAX_TAGS],
@@ -77,6 +80,12 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "updated_at": now,
         }
     )
+
+
+def _memory_type(survivor: Bullet, dropped: Bullet) -> MemoryType:
+    if survivor.memory_type == dropped.memory_type or has_stated_type(survivor):
+        return survivor.memory_type
+    return dropped.memory_type if has_stated_type(dropped) else survivor.memory_type
 
 
 def _origin(survivor: Bullet, dropped: Bullet) -> dict[str, object]:

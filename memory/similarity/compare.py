@@ -14,6 +14,7 @@ from typing import Literal
 from rapidfuzz import fuzz
 
 from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet
+from ace_graph.memory.classify import has_stated_type
 from ace_graph.memory.similarity.claim import Claim, parse_claim
 from ace_graph.memory.similarity.guards import Verdict, check_claims
 from ace_graph.memory.similarity.paraphrase import say_the_same
@@ -83,17 +84,18 @@ def are_distinct(a: Bullet, b: Bullet) -> bool:
 def mergeable_scope(a: Bullet, b: Bullet) -> bool:
     """Whether two bullets may merge if they say the same.
 
-    They must have one memory type, polarity, status and slot, and compatible topics (equal, or one has
-    none); a part of the profile merges only within its own section.
+    They must have one polarity, status and slot, and compatible topics (equal, or one has none). Memory
+    types that somebody stated must be equal; one that the rules inferred keeps nothing apart. A part of the
+    profile merges only within its own section.
     """
     profile = a.section in PROFILE_SECTIONS or b.section in PROFILE_SECTIONS
     return (
-        a.memory_type == b.memory_type
-        and a.polarity == b.polarity
+        a.polarity == b.polarity
         and a.status == b.status
         and a.slot == b.slot
         and (not profile or a.section == b.section)
         and _compatible_topics(a, b)
+        and (a.memory_type == b.memory_type or not (has_stated_type(a) and has_stated_type(b)))
     )
 
 
