@@ -42,6 +42,7 @@ from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.views import diff
+from ace_graph.memory.vocabulary import Vocabulary, vocabulary_of
 from ace_graph.playbooks.content import unknown_examples
 from ace_graph.playbooks.handle import PlaybookHandle, open_owned
 
@@ -116,7 +117,8 @@ async def curate(
     if await _version_of(target, op_id) is not None:
         return CuratedReflections("repeated", base.version)
     sensitive = "ask" if resources is None else resources.settings.sensitive_facts
-    lessons = await _adds(store, owner, found, sensitive if target.named is None else None)
+    labels = vocabulary_of(base.playbook.entries.values())
+    lessons = await _adds(store, owner, found, sensitive if target.named is None else None, labels)
     adds = await in_slices(_news(lessons, base, target.store.policy, clock()))
     held = [add for add in adds if add.status == "quarantined"]
     decidable = [add for add in adds if add.status == "active"]
@@ -148,7 +150,11 @@ def _reason(number: int, reasoning: str) -> str:
 
 
 async def _adds(
-    store: Store, owner: str, found: Sequence[StoredReflection], sensitive: SensitiveFacts | None
+    store: Store,
+    owner: str,
+    found: Sequence[StoredReflection],
+    sensitive: SensitiveFacts | None,
+    labels: Vocabulary,
 ) -> list[Add]:
     """Return an Add for each lesson. Trajectories that were cleaned since are no examples any more.
 
@@ -166,6 +172,7 @@ async def _adds(
             topic=each.turn.topic,
             source=each.reflection.turn_id,
             start=len(adds) + 1,
+            vocabulary=labels,
         )
         behind = {
             "examples": each.reflection.runs[-MAX_EXAMPLES:],

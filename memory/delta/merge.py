@@ -38,10 +38,10 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
     """Return the survivor with what the dropped bullet adds to it.
 
     It keeps its id and text. Counters add up; tags, sources, examples and the ids of the merged bullets (its
-    own first) are united, and a trajectory behind both is evidence once; empty fields are filled, and a memory
-    type that somebody stated takes the place of one that the rules inferred. The words of the dropped text
-    become keywords (at most MAX_KEYWORDS), so that searches still find them. Source words are united, those of
-    the bullet that changed last first. `updated_at` becomes `now`.
+    own first) are united, and a trajectory behind both is evidence once; empty fields are filled, and a
+    memory type that somebody stated takes the place of one that the rules inferred. The words of the dropped
+    text become keywords (at most MAX_KEYWORDS), so that searches still find them. Source words are united,
+    those of the bullet that changed last first. `updated_at` becomes `now`.
     """
     ttl = (
         None
