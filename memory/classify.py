@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.imperatives import is_imperative
 from ace_graph.memory.search.tokenize import fold
+from ace_graph.memory.similarity.claim import normalized_tokens
 from ace_graph.memory.similarity.paraphrase import statement_of
 
 _MAX_CHARS = 4_000
@@ -89,7 +90,7 @@ def _memory_type_of(text: str) -> MemoryType:
     plain = fold(text[:_MAX_CHARS]).casefold().strip(" -*\t\"'")
     if re.search(_STEP, plain):
         return "procedural"
-    if re.search(_OWN_EXPERIENCE, text[:_MAX_CHARS]):
+    if re.search(_OWN_EXPERIENCE, " ".join(token.text for token in normalized_tokens(text[:_MAX_CHARS]))):
         return "episodic"
     if is_imperative(text):
         return "procedural"

@@ -16,6 +16,7 @@ from ace_graph.base.tables import groups
 from ace_graph.memory.languages.detection import likely_languages
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, table
 from ace_graph.memory.search.word_list import per_million
+from ace_graph.memory.search.written_language import written_language
 from ace_graph.memory.similarity.claim import normalized_tokens
 
 _MAX_CHARS = 600
@@ -32,8 +33,6 @@ _VERB_BEHIND_PLURAL = 0.5
 _OFTEN_A_VERB = 0.25
 _LIKE_ITS_BASE = 0.8
 """A word in -s that is met as often as without it is no plural: depends, expires."""
-_ENOUGH = 0.75
-"""The share of the words of an English text that the English list has."""
 _NONE = "-"
 
 
@@ -80,20 +79,8 @@ def is_imperative(text: str) -> bool:
     if likely[0] in SPACELESS:
         return any(_is_marked(sentence, _grammar(language)) for language in likely[:1])
     words = list(_words(sentence))
-    grammar = _grammar(_language(words, likely))
+    grammar = _grammar(written_language([word for word in words if word.isalpha()], likely))
     return _opens_with_verb(words, grammar) or _ends_with_verb(words, grammar)
-
-
-def _language(words: Sequence[str], likely: Sequence[str]) -> str:
-    """The language whose list has most of the words; English where it has enough: no other list is read."""
-    letters = [word for word in words if word.isalpha()]
-    if FIRST in likely and _known(letters, FIRST) >= _ENOUGH * len(letters):
-        return FIRST
-    return max(likely, key=lambda language: _known(letters, language))
-
-
-def _known(words: Iterable[str], language: str) -> int:
-    return sum(_is_word(word, _grammar(language)) for word in words)
 
 
 def _first_sentence(text: str) -> str:
