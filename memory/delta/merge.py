@@ -58,7 +58,7 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "topic": survivor.topic or dropped.topic,
             "concept": survivor.concept or dropped.concept,
             "tags": _union(survivor.tags, dropped.tags)[:MAX_TAGS],
-            "keywords": _union(survivor.keywords, dropped.keywords, _new_words(survivor, dropped))[
+            "keywords": _union(survivor.keywords, dropped.keywords, new_words(survivor, dropped))[
                 :MAX_KEYWORDS
             ],
             "importance": max(survivor.importance, dropped.importance),
@@ -102,7 +102,7 @@ def _origin(survivor: Bullet, dropped: Bullet) -> dict[str, object]:
 
 def with_keywords_of(bullet: Bullet, other: Bullet) -> Bullet:
     """Return the bullet with the words of the other that it lacks as keywords (at most MAX_KEYWORDS)."""
-    learned = _union(bullet.keywords, other.keywords, _new_words(bullet, other))
+    learned = _union(bullet.keywords, other.keywords, new_words(bullet, other))
     return bullet.model_copy(update={"keywords": learned[:MAX_KEYWORDS]})
 
 
@@ -222,7 +222,7 @@ def _union(*groups: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item for group in groups for item in group))
 
 
-def _new_words(survivor: Bullet, dropped: Bullet) -> tuple[str, ...]:
+def new_words(survivor: Bullet, dropped: Bullet) -> tuple[str, ...]:
     """The words of the dropped text by which searches do not find the survivor yet."""
     language = language_of(survivor.content)
     known = content_words(" ".join((survivor.content, *survivor.keywords)), language)
