@@ -264,10 +264,11 @@ def _progress(snapshot: Snapshot) -> str:
     """How far the learner's memory has come: its size and votes, how recent turns went, the last insights."""
     stats = snapshot.playbook.stats()
     verdicts = Counter(turn.verdict for turn in snapshot.access.recent_turns)
+    counts = ", ".join(f"{verdict}: {count}" for verdict, count in sorted(verdicts.items()))
     lines = [
         f"version: {snapshot.version.n}; items: {stats.bullets}; sections: {len(stats.sections)}; "
         f"judged items: {stats.used} (helpful: {stats.helpful}, harmful: {stats.harmful})",
-        f"recent turns: {', '.join(f'{each}: {count}' for each, count in sorted(verdicts.items())) or 'none'}",
+        f"recent turns: {counts or 'none'}",
     ]
     insights = (clean_line(each.insight)[:_INSIGHT_CHARS] for each in snapshot.playbook.reflections)
     lines += [f"insight of an earlier turn: {insight}" for insight in insights]

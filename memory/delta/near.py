@@ -27,7 +27,8 @@ async def joined_by_meaning(
     all do.
     """
     bullets = tuple(playbook.entries.values())
-    vectors = await vectors_of((each.content for each in (*bullets, *adds)), embeddings if adds else None)
+    texts = [*(bullet.content for bullet in bullets), *(add.content for add in adds)]
+    vectors = await vectors_of(texts, embeddings if adds else None)
     return await in_slices(_joined(adds, bullets, unit_vectors(vectors))) if vectors else list(adds)
 
 
