@@ -25,6 +25,7 @@ from ace_graph.agent.runtime import Run
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import LearnerForgotten, UsageError
 from ace_graph.base.off_loop import Steps, in_slices, run_off_loop
+from ace_graph.learning.batch_reflection import ChosenEmbeddings, chosen_embeddings
 from ace_graph.learning.curator import for_review, lessons_to_operations
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import Reflection, StoredReflection, find_reflections
@@ -34,6 +35,7 @@ from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import Commit, check_expected, operation_id
 from ace_graph.memory.delta.effect import Rejection
+from ace_graph.memory.delta.near import joined_by_meaning
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Touch, Update
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.policy import Policy
@@ -42,6 +44,7 @@ from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.views import diff
+from ace_graph.memory.vocabulary import Vocabulary, vocabulary_of
 from ace_graph.playbooks.content import unknown_examples
 from ace_graph.playbooks.handle import PlaybookHandle, open_owned
 
@@ -89,6 +92,7 @@ async def curate(
     name: str = DEFAULT,
     *,
     resources: Resources | None = None,
+    embeddings: ChosenEmbeddings = "settings",
     author: str = AUTHOR,
     clock: Callable[[], datetime] = utc_now,
     progress: OnProgress | None = None,
@@ -97,11 +101,12 @@ async def curate(
     """Take the lessons of an owner's reflections into one of the owner's playbooks, as one version.
 
     The bullets name the reflections' trajectories as examples, so a lesson that comes from a new trajectory
-    raises the evidence of its bullet by one. The rules curate; the model does where `resources` have one and
-    their settings say so (ACE_CURATOR_USE_LLM). With `expected_etag` it changes the version with that etag
-    only, else it raises PlaybookChanged. Raises UsageError without ids and for more than 200,
-    ReflectionNotFound for a reflection that the owner does not have, PlaybookNotFound, PlaybookForbidden, and
-    what the store raises; then nothing was changed.
+    raises the evidence of its bullet by one. A lesson that says in other words what a bullet or another
+    lesson says, by its vector, joins that (`embeddings` as for `batch_reflect`). The rules curate; the model
+    does where `resources` have one and their settings say so (ACE_CURATOR_USE_LLM). With `expected_etag` it
+    changes the version with that etag only, else it raises PlaybookChanged. Raises UsageError without ids and
+    for more than 200, ReflectionNotFound for a reflection that the owner does not have, PlaybookNotFound,
+    PlaybookForbidden, and what the store raises; then nothing was changed.
     """
     target = await open_owned(store, name, owner)
     names = sorted(set(reflection_ids))
@@ -116,8 +121,10 @@ async def curate(
     if await _version_of(target, op_id) is not None:
         return CuratedReflections("repeated", base.version)
     sensitive = "ask" if resources is None else resources.settings.sensitive_facts
-    lessons = await _adds(store, owner, found, sensitive if target.named is None else None)
-    adds = await in_slices(_news(lessons, base, target.store.policy, clock()))
+    labels = vocabulary_of(base.playbook.entries.values())
+    lessons = await _adds(store, owner, found, sensitive if target.named is None else None, labels)
+    joined = await joined_by_meaning(lessons, base.playbook, chosen_embeddings(embeddings))
+    adds = await in_slices(_news(joined, base, target.store.policy, clock()))
     held = [add for add in adds if add.status == "quarantined"]
     decidable = [add for add in adds if add.status == "active"]
     curated = await _curated(decidable, found, base, owner, resources, progress)
@@ -148,7 +155,11 @@ def _reason(number: int, reasoning: str) -> str:
 
 
 async def _adds(
-    store: Store, owner: str, found: Sequence[StoredReflection], sensitive: SensitiveFacts | None
+    store: Store,
+    owner: str,
+    found: Sequence[StoredReflection],
+    sensitive: SensitiveFacts | None,
+    labels: Vocabulary,
 ) -> list[Add]:
     """Return an Add for each lesson. Trajectories that were cleaned since are no examples any more.
 
@@ -166,6 +177,7 @@ async def _adds(
             topic=each.turn.topic,
             source=each.reflection.turn_id,
             start=len(adds) + 1,
+            vocabulary=labels,
         )
         behind = {
             "examples": each.reflection.runs[-MAX_EXAMPLES:],

@@ -44,6 +44,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.memories import Unsaved
 from ace_graph.memory.turn import LearnedInto, TurnRecord, TurnReflection
+from ace_graph.memory.vocabulary import NO_LABELS, Vocabulary, vocabulary_of
 
 MAX_REASON_CHARS = 450
 """Of the reason for a delta: a little less than it may hold, for what a worker puts before it."""
@@ -193,7 +194,8 @@ async def learn_from(
     if task.reflects:
         reflected, error = await _try_to_reflect(task, snapshot, run, count, answer_again, late=late)
     votes = _votes(task, reflected, late=late)
-    adds = _lessons(task, reflected, votes, first_ref)
+    labels = NO_LABELS if elsewhere else vocabulary_of(snapshot.playbook.entries.values())
+    adds = _lessons(task, reflected, votes, first_ref, labels)
     curated = Curated(Decided(tuple(adds)), Usage())
     reflection = reflected.reflection if reflected else None
     asks_model = run.resources.settings.curator_use_llm and not task.unattributed and not elsewhere
@@ -311,7 +313,11 @@ def _votes(
 
 
 def _lessons(
-    task: LearningTask, reflected: ReflectionResult | None, votes: Sequence[Judge], first_ref: int
+    task: LearningTask,
+    reflected: ReflectionResult | None,
+    votes: Sequence[Judge],
+    first_ref: int,
+    labels: Vocabulary,
 ) -> list[Add]:
     # A lesson about the form alone contests what was cited, although that gets no vote.
     failed = votes if task.blames else _votes(task.model_copy(update={"blames": True}), reflected)
@@ -323,6 +329,7 @@ def _lessons(
         evidence=task.evidence,
         start=first_ref,
         contests=failed_advice(failed, task.known),
+        vocabulary=labels,
     )
     if task.unattributed:
         return for_review(adds)

@@ -49,6 +49,13 @@ async def test_one_new_lesson_beside_two_bullets(store: Store) -> None:
     assert bullets[-1].examples == ("run-0",)
 
 
+async def test_a_lesson_takes_the_topic_of_the_playbook_that_it_is_about(store: Store) -> None:
+    labelled = Add(content="Send the key in a header", topic="paging")
+    await write(store, "bot", rewriting(labelled))
+    await curate(store, "bot", await add_runs(store, "bot", ["Paging ends with an empty list"]))
+    assert (await _bullets(store))[-1].topic == "paging"
+
+
 async def test_the_result_is_the_difference_of_the_versions(store: Store) -> None:
     await write(store, "bot", adding(FIRST))
     reflections = await add_runs(store, "bot", [AGAIN, PAGES, "Cache the schema in a file"])

@@ -299,6 +299,11 @@ class Meaning:
         self._paused_until = 0.0
         self._problem: str | None = None
 
+    @property
+    def embeddings(self) -> Embeddings:
+        """What makes the vectors."""
+        return self._embeddings
+
     async def similarities(
         self,
         query: str,

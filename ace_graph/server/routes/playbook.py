@@ -20,6 +20,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, WithJsonSchema, model_validator
 
 from ace_graph import playbooks
+from ace_graph.agent.resources import find_embeddings
 from ace_graph.agent.retriever import explain_search
 from ace_graph.base.errors import (
     ChangeRefused,
@@ -719,7 +720,8 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
     async def write(base: Snapshot) -> Commit:
         change = replace(edit.change(reason, base), keeps_label=not body.increment_version)
         adds = body.adds(edit.services.clock.now())
-        done = await edit.playbook.write(adds, merge=body.merge, change=change)
+        embeddings = find_embeddings(edit.services.resources.settings)
+        done = await edit.playbook.write(adds, merge=body.merge, change=change, embeddings=embeddings)
         kept.extend(done.refused)
         return done.commit
 
@@ -817,6 +819,7 @@ async def curate(playbook_id: PlaybookId, body: CurateBody, edit: OwnEdit) -> Cu
         body.reflections,
         edit.playbook.ref.name,
         resources=edit.services.resources,
+        embeddings=edit.services.resources.embeddings,
         author=edit.sender.author,
         clock=edit.services.clock.now,
         expected_etag=await edit.expected_etag(),

@@ -409,6 +409,7 @@ async def reflect_on_many(body: ReflectBody, learner: Learner, services: Service
         since=body.since,
         task_type=body.task_type,
         min_trajectories=body.min_trajectories,
+        embeddings=services.resources.embeddings,
         clock=services.clock.now,
     )
     if found.status == "not_enough":
