@@ -1,10 +1,10 @@
 """A real Neo4j for the tests that ask for one: started once per run, shared by all workers, then stopped.
 
 `neo4j` is that server: the oldest version that is supported and, with ACE_TEST_EVERY_NEO4J=1, the newest,
-too; heavy tests have that with ACE_TEST_LONG=1 only. A version that this machine can't run is deselected, and
-where it can run none the tests are skipped and say why. `locked_neo4j` is one that asks for a password, shared
-too. `own_neo4j` makes servers for one test alone, to be killed. Tests share a server and a database, so each
-uses a learner id of its own (`learner`).
+too; heavy tests have that with ACE_TEST_LONG=1 only. A version that this machine can't run is deselected.
+Where it can run none, the tests are skipped and say why. `locked_neo4j` is one that asks for a password, and
+is shared, too. `own_neo4j` makes servers for one test alone, to be killed. Tests share a server and a
+database, so each uses a learner id of its own (`learner`).
 
 The database is not cleaned; the folder it lives in is thrown away.
 """
