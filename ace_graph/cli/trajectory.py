@@ -212,18 +212,35 @@ def complete(
     error: Annotated[str | None, typer.Option(metavar="TEXT", help="What went wrong.")] = None,
     answer: Annotated[str, typer.Option(metavar="TEXT", help="What came of it.")] = "",
     metrics: Values = None,
+    input_tokens: Annotated[int, typer.Option(min=0, help="Tokens that the model read.")] = 0,
+    output_tokens: Annotated[int, typer.Option(min=0, help="Tokens that the model wrote.")] = 0,
+    cost: Annotated[
+        float | None, typer.Option(min=0, help="What it cost, else by the price of --model.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that was asked.")] = None,
     cited: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="A bullet that was followed; may be given several times."),
     ] = None,
     learn: Annotated[bool, typer.Option(help="Leave work for a worker.")] = True,
 ) -> None:
-    """End a trajectory. Its first outcome stays."""
+    """End a trajectory. Its first outcome stays.
+
+    \b
+    ace-graph trajectory complete "$id" success --input-tokens 1200 --output-tokens 300 --cost 0.03
+    ace-graph trajectory complete "$id" success --metrics '{"tokens": 1500, "cost_usd": 0.03, "duration_ms": 2340}'
+
+    These three metrics stand for tokens, cost and duration where no option gives them.
+    """
     completion = Completion(
         score=score,
         error=error,
         answer=answer,
         metrics=_json_object(metrics, "--metrics"),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        cost=cost,
+        model=model,
         cited=tuple(cited or ()),
         learns=learn,
     )

@@ -63,6 +63,21 @@ def test_a_shell_script_records_a_trajectory(ace: Commands, warm_python: WarmPyt
     assert shown["learning"] == "pending"
 
 
+def test_tokens_and_cost_are_given_with_the_outcome(ace: Commands) -> None:
+    by_options = ("--input-tokens", "1200", "--output-tokens", "300", "--cost", "0.03", "--model", "m")
+    by_metrics = ("--metrics", '{"tokens": 1500, "cost_usd": 0.03, "duration_ms": 2340}')
+    found = list[Json]()
+    for given in (by_options, by_metrics):
+        name = ace.ok("trajectory", "start", "Fetch").out.strip()
+        ace.ok("trajectory", "complete", name, "success", *given)
+        found.append(_show(ace, name))
+    assert [(each["input_tokens"], each["output_tokens"], each["cost"], each["model"]) for each in found] == [
+        (1200, 300, 0.03, "m"),
+        (1500, 0, 0.03, None),
+    ]
+    assert found[1]["duration_ms"] == 2340
+
+
 def test_a_graph_turn_shows_every_field(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     lesson = {"reasoning": "r", "lessons": [{"content": "Rewrite both fractions with one denominator."}]}
     asked = {"messages": [{"role": "user", "content": "What is 1/2 + 1/3?"}], "mode": "tot"}

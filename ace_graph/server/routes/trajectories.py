@@ -228,14 +228,26 @@ class StepsReply(CamelBody):
     steps: int
 
 
+_Tokens = Annotated[WholeNumber, Field(ge=0, le=2_147_483_647)]
+_Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+
+
 class CompleteBody(CamelBody):
-    """How it ended. The bullets that were followed, `cited`, are credited or blamed."""
+    """How it ended. The bullets that were followed, `cited`, are credited or blamed.
+
+    Of `metrics` three stand for fields that are not given: `tokens`, `cost_usd` and `duration_ms`.
+    """
 
     status: Literal["success", "failure", "partial"]
     score: Annotated[Share, Field(strict=True)] | None = None
     error: Annotated[Text, Field(max_length=MAX_TASK_CHARS)] | None = None
     answer: Annotated[Text, Field(max_length=MAX_TASK_CHARS)] = ""
     metrics: Values = Field({})
+    input_tokens: Annotated[_Tokens, Field(description="Tokens that the model read.")] = 0
+    output_tokens: Annotated[_Tokens, Field(description="Tokens that the model wrote.")] = 0
+    cost: Annotated[_Amount, Field(description="In a currency of yours.")] | None = None
+    duration_ms: Annotated[_Amount, Field(description="Else the time since the start.")] | None = None
+    model: Annotated[Text, Field(max_length=256)] | None = None
     cited: Annotated[tuple[Id, ...], Field(max_length=100)] = ()
     learn: Annotated[bool, Field(strict=True, description="Leave work for a worker.")] = True
 
@@ -339,6 +351,11 @@ async def complete(
         error=body.error,
         answer=body.answer,
         metrics=body.metrics,
+        input_tokens=body.input_tokens,
+        output_tokens=body.output_tokens,
+        cost=body.cost,
+        duration_ms=body.duration_ms,
+        model=body.model,
         cited=body.cited,
         learns=body.learn,
     )
