@@ -132,13 +132,18 @@ Types = Annotated[
 
 @command(commands, *LEARNER, panel=_LOOK, name="list")
 def list_(
-    call: Call, templates: Annotated[bool, "The playbooks that come with ace-graph instead."] = False
+    call: Call,
+    templates: Annotated[bool, "The playbooks that come with ace-graph instead."] = False,
+    figures: Annotated[bool, "How much is in each, how often it was used, and how well."] = False,
 ) -> None:
     """The playbooks of a learner; `default` is the memory that turns read and write.
 
     \b
     ace-graph playbook list --learner ada
+    ace-graph playbook list --figures
     ace-graph playbook list --templates
+
+    The use of a shared playbook by others counts, without their names.
     """
     if templates:
         known = [template(name) for name in TEMPLATES]
@@ -159,6 +164,9 @@ def list_(
     entries = call.on_store(job)
     if not entries and not call.as_json:
         print_aside(f"Learner {call.learner} has no playbook yet.")
+    if figures:
+        _answer_figures(call, entries)
+        return
     call.answer(
         {"playbooks": [entry_json(entry) for entry in entries]},
         [
@@ -167,6 +175,35 @@ def list_(
             for entry in entries
         ],
     )
+
+
+def _answer_figures(call: Call, entries: Sequence[PlaybookEntry]) -> None:
+    async def job(store: Store) -> list[Worth]:
+        opened = [await playbooks.open_playbook(store, each.name, call.learner) for each in entries]
+        return [await read_worth(store, each, call.learner, lambda _: ()) for each in opened]
+
+    found = list(zip(entries, call.on_store(job), strict=True))
+    call.answer(
+        {"playbooks": [_figures_json(*each) for each in found]}, [_figures_line(*each) for each in found]
+    )
+
+
+def _figures_json(entry: PlaybookEntry, worth: Worth) -> dict[str, object]:
+    measured = (worth.effectiveness.model_dump(mode="json"), worth.metadata.model_dump(mode="json"))
+    return {**entry_json(entry), "bullets": len(active_bullets(worth.snapshot)), **measured[0], **measured[1]}
+
+
+def _figures_line(entry: PlaybookEntry, worth: Worth) -> str:
+    use, analyzed = worth.effectiveness, worth.metadata.total_trajectories_analyzed
+    parts = (
+        f"{entry.name}  {entry.version.label}",
+        counted(len(active_bullets(worth.snapshot)), "bullet"),
+        f"{counted(use.usage_count, 'turn')} of {counted(use.used_by, 'learner')}",
+        "not judged" if use.success_rate is None else f"success {use.success_rate:.0%}",
+        f"last used {use.last_used_at:%Y-%m-%d}" if use.last_used_at else "never used",
+        f"{counted(analyzed, 'run')} analysed",
+    )
+    return "  ".join(parts)
 
 
 @command(commands, *PLAYBOOK, panel=_LOOK)

@@ -228,9 +228,9 @@ def complete(
 
     \b
     ace-graph trajectory complete "$id" success --input-tokens 1200 --output-tokens 300 --cost 0.03
-    ace-graph trajectory complete "$id" success --metrics '{"tokens": 1500, "cost_usd": 0.03, "duration_ms": 2340}'
+    ace-graph trajectory complete "$id" success --metrics '{"tokens": 1500, "cost_usd": 0.03}'
 
-    These three metrics stand for tokens, cost and duration where no option gives them.
+    The metrics tokens, cost_usd and duration_ms stand for what no option gives.
     """
     completion = Completion(
         score=score,

@@ -11,7 +11,7 @@ ACE_CURATOR_USE_LLM is set the same model curator decides. The same reflections 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -34,7 +34,7 @@ from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import Commit, check_expected, operation_id
 from ace_graph.memory.delta.effect import Rejection
-from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Touch, Update
+from ace_graph.memory.delta.operations import Add, Analyze, Delta, Operation, Remove, Touch, Update
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.rights import not_found
@@ -125,6 +125,8 @@ async def curate(
     operations = (*curated.decided.lessons, *held, *allowed)
     if not operations:
         return CuratedReflections("unchanged", base.version, problem=curated.error)
+    if target.named is not None:  # the own memory has counted them when they were reflected on
+        operations = (*operations, *_analyzed(found, base))
     delta = Delta(
         op_id=op_id,
         now=clock(),
@@ -140,6 +142,14 @@ async def curate(
     done = await _result(target, commit, op_id, curated.error)
     await target.drop_old_versions(delta.now)
     return done
+
+
+def _analyzed(found: Iterable[StoredReflection], base: Snapshot) -> Iterator[Operation]:
+    """Count the runs that no bullet of the playbook names yet."""
+    known = {name for bullet in base.playbook.bullets() for name in bullet.examples}
+    new = {name for each in found for name in each.reflection.runs} - known
+    if new:
+        yield Analyze(turn_ids=tuple(sorted(new)))
 
 
 def _reason(number: int, reasoning: str) -> str:

@@ -61,9 +61,9 @@ def _new_id() -> str:
 class Completion:
     """What is known of a trajectory when it ends, beside its status.
 
-    `score` is in [0, 1], `cost` in a currency of yours, `metrics` any JSON. Three metrics stand for fields that
-    are not given: `tokens`, all of them counted as input, `cost_usd`, and `duration_ms`, else measured from
-    the start (document 004, 3.1). `cited` names the bullets that
+    `score` is in [0, 1], `cost` in a currency of yours, `metrics` any JSON. Three metrics stand for fields
+    that are not given (document 004, 3.1): `tokens`, all counted as input, `cost_usd`, and `duration_ms`, which is
+    else measured from the start. `cited` names the bullets that
     were followed: they are credited or blamed. Without `evidence` the status itself is evidence, from
     `source`: by default the learner, so that later feedback may correct it; with None there is no evidence.
     `learns`: a worker reflects on it; `curates`: its lessons reach the playbook, and votes are counted.
@@ -178,10 +178,10 @@ async def complete_trajectory(
     """Store the outcome, with the votes and the work for a worker, in one transaction.
 
     `tracing` says whether its steps are kept; without one the environment does (ACE_TRACE_SAMPLE,
-    ACE_TRACE_FAILURES). Returns the pending id, None where nothing is
-    left to learn. Raises UsageError for a status other than success, failure or partial and for a score out
-    of [0, 1], or a metric that can't be one; TrajectoryNotFound; TrajectoryClosed when it is complete already: the first outcome stays;
-    ConfigurationError.
+    ACE_TRACE_FAILURES). Returns the pending id, None where nothing is left to learn. Raises UsageError for a
+    status other than success, failure or partial, for a score out of [0, 1] and for one of the three metrics
+    that is no such number; TrajectoryNotFound; TrajectoryClosed when it is complete already: the first
+    outcome stays; ConfigurationError.
     """
     if status not in _STATUSES:
         raise UsageError(f"{str(status)[:40]!r} is not an outcome: use one of {', '.join(_STATUSES)}")

@@ -58,6 +58,7 @@ from ace_graph.playbooks.sharing import (
 )
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
 from ace_graph.playbooks.versions import VersionOutcome, keep_versions, observe_versions, version_number
+from ace_graph.playbooks.worth import PlaybookFigures, Worth, figures_of, read_worth
 
 __all__ = [
     "TEMPLATES",
@@ -68,6 +69,7 @@ __all__ = [
     "Directory",
     "Grant",
     "NamedPlaybook",
+    "PlaybookFigures",
     "PlaybookHandle",
     "Proposal",
     "Right",
@@ -75,6 +77,7 @@ __all__ = [
     "Template",
     "Trust",
     "VersionOutcome",
+    "Worth",
     "accept",
     "add_to_team",
     "caller_of",
@@ -83,6 +86,7 @@ __all__ = [
     "delete",
     "descendants",
     "edit_fields",
+    "figures_of",
     "get_playbook",
     "get_version",
     "grant",
@@ -96,6 +100,7 @@ __all__ = [
     "own_proposals",
     "proposals",
     "propose",
+    "read_worth",
     "refuse",
     "remove_from_team",
     "restore",

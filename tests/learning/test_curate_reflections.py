@@ -113,6 +113,20 @@ async def test_a_named_playbook_is_curated_and_the_memory_stays(store: Store) ->
     assert (await curate(store, "bot", reflections, "api_client")).status == "repeated"
 
 
+async def test_a_named_playbook_counts_each_run_that_it_was_curated_from(store: Store) -> None:
+    await playbooks.create(store, "api_client", owner="bot")
+    reflections = await add_runs(store, "bot", [FIRST, PAGES, AGAIN])
+    target = await playbooks.open_playbook(store, "api_client", "bot")
+    counts = list[int]()
+    for chosen in (reflections[:2], reflections[:2], reflections):
+        await curate(store, "bot", chosen, "api_client")
+        counts.append((await playbooks.read_worth(store, target, "bot")).metadata.total_trajectories_analyzed)
+    assert counts == [2, 2, 3]
+    analyzed = (await store.load("bot")).access.analyzed
+    await curate(store, "bot", reflections)
+    assert (await store.load("bot")).access.analyzed == analyzed
+
+
 async def test_what_is_unknown_is_refused_and_nothing_changes(store: Store) -> None:
     (reflection,) = await add_runs(store, "bot", [FIRST])
     await add_run(store, "ben", "other-run", PAGES)

@@ -1122,7 +1122,8 @@ RightName = Literal["read", "propose", "write", "own"]
 class CreateBody(ContentBody):
     """A new playbook. No slash and no control characters in the name; case makes no difference.
 
-    `template` fills it, with `bullets` and `strategies` after it; its description is taken where none is given.
+    `template` fills it, with `bullets` and `strategies` after it; its description is taken where none is
+    given.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS, pattern=f"^{PLAYBOOK_NAME}$")]
