@@ -50,7 +50,7 @@ def reflect(
     since: Annotated[
         datetime | None,
         typer.Option(
-            metavar="TIME", help="--batch: completed on this day (UTC) or later, such as 2026-01-31."
+            metavar="TIME", help="--batch: completed on this day or later, or from a time on, in UTC."
         ),
     ] = None,
     minimum: Annotated[
