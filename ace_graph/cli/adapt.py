@@ -183,7 +183,7 @@ def compare(
     ],
     options: CompareOptions,
 ) -> int:
-    """Compare two playbooks, or two settings, on the same rows: both answers, both accuracies, which is better.
+    """Compare two playbooks, or two settings, on the same rows: both answers, and which is right more.
 
     \b
     ace-graph adapt compare none run/playbook.json --task formula --data test.jsonl

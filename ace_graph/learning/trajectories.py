@@ -62,9 +62,9 @@ class Completion:
     """What is known of a trajectory when it ends, beside its status.
 
     `score` is in [0, 1], `cost` in a currency of yours, `metrics` any JSON. Three metrics stand for fields
-    that are not given (document 004, 3.1): `tokens`, all counted as input, `cost_usd`, and `duration_ms`, which is
-    else measured from the start. `cited` names the bullets that
-    were followed: they are credited or blamed. Without `evidence` the status itself is evidence, from
+    that are not given (document 004, 3.1): `tokens`, all counted as input, `cost_usd`, and `duration_ms`,
+    which is else measured from the start. `cited` names the bullets that were followed: they are credited or
+    blamed. Without `evidence` the status itself is evidence, from
     `source`: by default the learner, so that later feedback may correct it; with None there is no evidence.
     `learns`: a worker reflects on it; `curates`: its lessons reach the playbook, and votes are counted.
     `learn_into`: the named playbook that its lessons go to, as name or owner/name, as far as the learner may.

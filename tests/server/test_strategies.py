@@ -24,9 +24,9 @@ GIVEN: tuple[Mapping[str, object], ...] = (
         "pattern": "Retry once after a 429",
         "context": "calling an API",
         "confidence": 0.9,
-        "evidence_count": 4,
+        "evidenceCount": 4,
     },
-    {"category": "harmful", "pattern": "Send the whole file", "confidence": 0.25, "evidence_count": 2},
+    {"category": "harmful", "pattern": "Send the whole file", "confidence": 0.25, "evidenceCount": 2},
     {"category": "neutral", "pattern": "The service is slow on Mondays"},
 )
 
@@ -57,9 +57,9 @@ async def test_strategies_are_read_as_they_were_written(
     await way(tmp_path)
     snapshot = await SQLiteStore(tmp_path / "ace.db").load("alice")
     held = content_of(snapshot, (), utc_now())
-    wanted = {"category", "pattern", "context", "evidence_count"}
+    wanted = {"category", "pattern", "context", "evidenceCount"}
     found = {each.pattern: each.model_dump(include=wanted) for each in held.strategies}
-    blank = {"context": None, "evidence_count": 0}
+    blank = {"context": None, "evidenceCount": 0}
     assert found == {
         str(each["pattern"]): {**blank, **{name: each[name] for name in wanted & each.keys()}}
         for each in GIVEN
