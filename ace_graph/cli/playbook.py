@@ -1176,7 +1176,7 @@ def _version_from(text: str) -> int | str:
 def curate(
     call: Call,
     reflection_ids: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="Reflections: `reflect --batch` prints their ids.")
+        list[str], typer.Argument(metavar="ID...", help="Reflections, or single lessons (ID#2).")
     ],
 ) -> None:
     """Add what reflections found to a playbook, in one version, and show what changed.
@@ -1185,7 +1185,9 @@ def curate(
     ace-graph reflect --batch --json | jq -r '.patterns[] | select(.frequency > 2) | .memory_id' |
       xargs ace-graph playbook curate --name api_client
 
-    The same reflections again change nothing. With ACE_CURATOR_USE_LLM a model curates, as in a turn.
+    `reflect --batch` prints the id of each pattern, `trajectory show` those of a run's reflections with the
+    numbers of their lessons. Only what is named is taken: ID is all lessons of a reflection, ID#2 its second
+    one. The same ones again change nothing. With ACE_CURATOR_USE_LLM a model curates, as in a turn.
     """
     from ace_graph.cli.reflect import curate_reflections
 

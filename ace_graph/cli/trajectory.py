@@ -155,6 +155,8 @@ def _lines(row: ListedTrajectory) -> Iterator[str]:
             *reflection.recommendations,
         )
         yield f"  reflection {reflection.reflection_id}{mark}: {'; '.join(findings) or 'nothing to learn'}"
+        for number, lesson in enumerate(reflection.lessons, 1):
+            yield f"    #{number} {lesson.polarity}: {lesson.content}"
     if row.item is not None:
         why = f": {row.item.error}" if row.item.error else ""
         yield f"  learning: {row.item.state}{why}"

@@ -96,12 +96,13 @@ async def curate(
 ) -> CuratedReflections:
     """Take the lessons of an owner's reflections into one of the owner's playbooks, as one version.
 
-    The bullets name the reflections' trajectories as examples, so a lesson that comes from a new trajectory
-    raises the evidence of its bullet by one. The rules curate; the model does where `resources` have one and
-    their settings say so (ACE_CURATOR_USE_LLM). With `expected_etag` it changes the version with that etag
-    only, else it raises PlaybookChanged. Raises UsageError without ids and for more than 200,
-    ReflectionNotFound for a reflection that the owner does not have, PlaybookNotFound, PlaybookForbidden, and
-    what the store raises; then nothing was changed.
+    An id names all lessons of a reflection, `ID#2` the second one alone: what was not chosen stays out. The
+    bullets name the reflections' trajectories as examples, so a lesson that comes from a new trajectory raises
+    the evidence of its bullet by one. The rules curate; the model does where `resources` have one and their
+    settings say so (ACE_CURATOR_USE_LLM). With `expected_etag` it changes the version with that etag only,
+    else it raises PlaybookChanged. Raises UsageError without ids and for more than 200, ReflectionNotFound
+    for a reflection or a lesson that the owner does not have, PlaybookNotFound, PlaybookForbidden, and what
+    the store raises; then nothing was changed.
     """
     target = await open_owned(store, name, owner)
     names = sorted(set(reflection_ids))

@@ -88,6 +88,24 @@ async def test_evidence_of_two_and_three_is_five(store: Store) -> None:
     assert bullet.evidence_count == 5
 
 
+async def test_only_the_lessons_that_were_chosen_are_taken(store: Store) -> None:
+    reflection = await add_run(store, "bot", "run", FIRST, PAGES, "Cache the schema in a file")
+    other = await add_run(store, "bot", "run-2", "Send the key in a header", minute=1)
+    done = await curate(store, "bot", [f"{reflection}#3", f"{reflection}#1"])
+    assert [each.text for each in done.added] == [FIRST, "Cache the schema in a file"]
+    assert (await curate(store, "bot", [f"{reflection}#1", f"{reflection}#3"])).status == "repeated"
+    rest = await curate(store, "bot", [reflection, f"{reflection}#1", other])
+    assert [each.text for each in rest.added] == [PAGES, "Send the key in a header"]
+
+
+@pytest.mark.parametrize("number", ["0", "2", "99999", "x", ""])
+async def test_a_lesson_that_a_reflection_has_not_is_refused(store: Store, number: str) -> None:
+    reflection = await add_run(store, "bot", "run", FIRST)
+    with pytest.raises(ReflectionNotFound):
+        await curate(store, "bot", [f"{reflection}#{number}"])
+    assert await _bullets(store) == []
+
+
 async def test_opposites_stay_apart(store: Store) -> None:
     said = ["Always retry after a timeout", "Never retry after a timeout"]
     done = await curate(store, "bot", await add_runs(store, "bot", said))

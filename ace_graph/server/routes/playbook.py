@@ -696,7 +696,7 @@ class RescreenReply(Body):
 
 
 class CurateBody(RequestBody):
-    """The ids of reflections, as trajectories have them."""
+    """The ids of reflections, as trajectories have them; `ID#2` is the second lesson of one alone."""
 
     reflections: Annotated[list[Label], Field(min_length=1, max_length=MAX_REFLECTIONS)]
 
