@@ -16,6 +16,7 @@ from ace_graph.base.settings import Settings
 from ace_graph.cli.command import DEFAULT_NAME, Call
 from ace_graph.cli.passes import all_learners, run_pass
 from ace_graph.cli.terminal import counted, print_notice
+from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.consolidation import Options
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.views import Kind, is_bullet_kind
@@ -23,12 +24,26 @@ from ace_graph.playbooks.consolidation import Consolidation, Undone, Writer, con
 
 
 def options_of(
-    kind: Kind | None, topic: str | None, section: str | None, below: float, keep_above: float
+    kind: Kind | None,
+    topic: str | None,
+    section: str | None,
+    below: float | None,
+    keep_above: float | None,
+    *,
+    preserve: bool,
+    memory_types: frozenset[MemoryType],
+    tags: tuple[str, ...],
 ) -> Options:
     """Return which bullets to consolidate. Raises UsageError."""
     if kind is not None and not is_bullet_kind(kind):
         raise UsageError(f"a {kind} is no bullet: consolidate merges bullets")
-    return Options(kind, topic, section, below, keep_above)
+    if not preserve and keep_above is not None:
+        raise UsageError("--keep-above says what --no-preserve would merge: leave one of them out")
+    known = Options(kind, topic, section, memory_types=memory_types, tags=tags)
+    if preserve:
+        kept = known.keep_above if keep_above is None else keep_above
+        return replace(known, below=known.below if below is None else below, keep_above=kept)
+    return replace(known, below=1.0 if below is None else below, keep_above=None)
 
 
 @asynccontextmanager

@@ -1187,7 +1187,9 @@ def curate(
 
     `reflect --batch` prints the id of each pattern, `trajectory show` those of a run's reflections with the
     numbers of their lessons. Only what is named is taken: ID is all lessons of a reflection, ID#2 its second
-    one. The same ones again change nothing. With ACE_CURATOR_USE_LLM a model curates, as in a turn.
+    one. The same ones again change nothing. The rules remove nothing: they name what did more harm than good,
+    or says something else than a new lesson, with the command that removes it. With ACE_CURATOR_USE_LLM a
+    model curates, as in a turn.
     """
     from ace_graph.cli.reflect import curate_reflections
 
@@ -1207,12 +1209,22 @@ def consolidate(
     kind: Annotated[Kind | None, "Only memories of this kind."] = None,
     topic: Annotated[str | None, "Only bullets on this topic."] = None,
     section: Annotated[str | None, "Only bullets of this section."] = None,
+    tag: Tags = None,
+    memory_type: Types = None,
     below: Annotated[
-        float, typer.Option(metavar="0..1", help="Only bullets of at most this importance.")
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            metavar="0..1", help="Only bullets of at most this importance: 0.5, without preserving 1."
+        ),
+    ] = None,
     keep_above: Annotated[
-        float, typer.Option(metavar="0..1", help="Bullets of at least this importance stay as they are.")
-    ] = 0.8,
+        float | None,
+        typer.Option(metavar="0..1", help="Bullets of at least this importance stay as they are: 0.8."),
+    ] = None,
+    preserve: Annotated[
+        bool,
+        typer.Option("--preserve/--no-preserve", help="Whether what is important stays as it is."),
+    ] = True,
     batch: Annotated[
         int | None, typer.Option(min=100, max=1_000, help="Bullets per commit; else ACE_CONSOLIDATE_BATCH.")
     ] = None,
@@ -1228,6 +1240,7 @@ def consolidate(
     \b
     ace-graph playbook consolidate --dry-run
     ace-graph playbook consolidate --learner ada --kind strategy
+    ace-graph playbook consolidate --section lessons --tag fractions --type procedural --no-preserve
     ace-graph playbook consolidate --all --on ray
     ace-graph playbook consolidate undo
 
@@ -1244,7 +1257,12 @@ def consolidate(
         undo_run(call, undone_run)
         return 0
     check_all(on, everybody=everybody)
-    options = options_of(kind, topic, section, below, keep_above)
+    options = options_of(
+        *(kind, topic, section, below, keep_above),
+        preserve=preserve,
+        memory_types=_types(memory_type),
+        tags=tuple(tag or ()),
+    )
     how = {"dry_run": dry_run, "with_model": with_model}
     if everybody:
         return consolidate_all(call, options, batch, run_id, on=on, **how)

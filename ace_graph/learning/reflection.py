@@ -252,9 +252,9 @@ async def find_reflections(
             f"there is no reflection {shown}: trajectory show and reflect --batch give the ids; "
             "nothing was changed"
         )
-    for name, each in found.items():
-        held = len(each.reflection.lessons)
-        if each.chosen is not None and not each.chosen <= set(range(1, held + 1)):
+    for name, stored in found.items():
+        held = len(stored.reflection.lessons)
+        if stored.chosen is not None and not stored.chosen <= set(range(1, held + 1)):
             raise ReflectionNotFound(
                 f"the reflection {name[:60]} has {held} lessons: number one of them; nothing was changed"
             )

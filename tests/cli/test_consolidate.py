@@ -65,6 +65,25 @@ def test_distinct_bullets_are_never_merged(ace: Commands) -> None:
     assert ace("playbook", "merge", ids[0], "--never").code == 2
 
 
+def test_tags_and_types_select_and_importance_preserves_until_it_is_switched_off(ace: Commands) -> None:
+    planted = bullets(*PARAPHRASES, importance=0.9, tags=("http",))
+
+    async def work() -> None:
+        async with SQLiteStore(ace.database) as store:
+            await write(store, "local", rewriting(Reset(bullets=planted)))
+
+    asyncio.run(work())
+    for options, merged in (
+        ((), 0),
+        (("--no-preserve", "--tag", "other"), 0),
+        (("--no-preserve", "--type", "episodic"), 0),
+        (("--no-preserve", "--below", "0.5"), 0),
+        (("--no-preserve", "--tag", "http", "--type", "procedural"), 3),
+    ):
+        done = ace.ok("playbook", "consolidate", "--dry-run", *options, "--json").json
+        assert done["merged"] == merged, options
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -72,6 +91,7 @@ def test_distinct_bullets_are_never_merged(ace: Commands) -> None:
         ("--below", "2"),
         ("--kind", "trajectory"),
         ("--kind", "nonsense"),
+        ("--no-preserve", "--keep-above", "0.9"),
         ("--batch", "99"),
         ("--batch", "1001"),
     ],

@@ -12,7 +12,14 @@ import pytest
 from ace_graph import playbooks
 from ace_graph.agent import Resources
 from ace_graph.base import PlaybookNotFound, ReflectionNotFound, Settings, UsageError
-from ace_graph.learning import MAX_REFLECTIONS, BulletText, CuratedReflections, curate, learning_resources
+from ace_graph.learning import (
+    MAX_REFLECTIONS,
+    BulletText,
+    CuratedReflections,
+    OutdatedBullet,
+    curate,
+    learning_resources,
+)
 from ace_graph.memory import Bullet, ReflectedLesson, diff, playbook_at
 from ace_graph.memory.delta import Add, Reset
 from ace_graph.memory.stores import Store
@@ -110,6 +117,25 @@ async def test_opposites_stay_apart(store: Store) -> None:
     said = ["Always retry after a timeout", "Never retry after a timeout"]
     done = await curate(store, "bot", await add_runs(store, "bot", said))
     assert [each.text for each in done.added] == said
+
+
+async def test_what_is_outdated_is_named_and_stays(store: Store) -> None:
+    old = bullets("Never retry after a timeout", "Fetch in parallel", "Log the body", "Draw a bar first")
+    harmed, helped, pinned = {"helpful": 1, "harmful": 3}, {"helpful": 3, "harmful": 3}, {"pinned": True}
+    fields = ({}, harmed, helped, {**harmed, **pinned})
+    planted = [each.model_copy(update=more) for each, more in zip(old, fields, strict=True)]
+    await write(store, "bot", rewriting(Reset(bullets=tuple(planted))))
+    reflections = await add_runs(store, "bot", ["Always retry after a timeout"])
+    done = await curate(store, "bot", reflections)
+    (new,) = done.added
+    assert done.outdated == (
+        OutdatedBullet("gen-00002", "Fetch in parallel", "did more harm than good (+1/-3)"),
+        OutdatedBullet(
+            "gen-00001", "Never retry after a timeout", f"says something else than {new.id}", new.id
+        ),
+    )
+    assert {each.content for each in await _bullets(store)} >= {each.content for each in old}
+    assert [each.id for each in (await curate(store, "bot", reflections)).outdated] == ["gen-00002"]
 
 
 async def test_what_failed_becomes_an_anti_pattern(store: Store) -> None:

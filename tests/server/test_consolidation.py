@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from ace_graph import playbooks
 from ace_graph.memory.delta import Reset
 from ace_graph.server import Overrides
@@ -36,6 +38,27 @@ async def test_a_playbook_is_consolidated_and_restored() -> None:
     assert (done["merged"], done["preserved"], done["untouched"], done["total"]) == (3, 0, 2, 5)
     assert len(back.json()["restored"]) == 3
     assert [foreign.status_code, again.status_code, wrong.status_code] == [409, 409, 422]
+
+
+@pytest.mark.parametrize("later", [True, False])
+async def test_a_scope_and_the_switch_for_preservation_hold_at_once_and_for_a_worker(later: bool) -> None:
+    planted = bullets(*PARAPHRASES, importance=0.9, tags=("http",))
+    clock, store = HandClock(), CountingStore()
+    await store.seed("alice", Reset(bullets=planted))
+    settings = settings_for(learning="background", consolidate_async=later)
+    merged = list[int]()
+    async with serving(settings, Overrides(model=ScriptedModel([]), store=store), clock) as served:
+        for body in ({}, {"preserve": False, "tag": ["other"]}, {"preserve": False, "type": ["procedural"]}):
+            done = await served.client.post(PATH, json=body)
+            if later:
+                async with asyncio.timeout(PATIENT):
+                    while (run := await served.client.get(done.headers["Location"])).json()[
+                        "status"
+                    ] != "done":
+                        clock.move(1.0)
+                done = run
+            merged.append(sum(len(group["ids"]) for group in done.json()["groups"]))
+    assert merged == [0, 0, 3]
 
 
 async def test_a_worker_consolidates_and_the_run_can_be_asked_for() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
+from pydantic.alias_generators import to_camel
 
 from ace_graph import playbooks
 from ace_graph.base import utc_now
@@ -24,9 +25,9 @@ GIVEN: tuple[Mapping[str, object], ...] = (
         "pattern": "Retry once after a 429",
         "context": "calling an API",
         "confidence": 0.9,
-        "evidenceCount": 4,
+        "evidence_count": 4,
     },
-    {"category": "harmful", "pattern": "Send the whole file", "confidence": 0.25, "evidenceCount": 2},
+    {"category": "harmful", "pattern": "Send the whole file", "confidence": 0.25, "evidence_count": 2},
     {"category": "neutral", "pattern": "The service is slow on Mondays"},
 )
 
@@ -38,7 +39,8 @@ async def in_python(folder: Path) -> None:
 
 async def over_http(folder: Path) -> None:
     async with serving(settings_for(folder), Overrides(model=ScriptedModel([]))) as served:
-        body = {"strategies": GIVEN, "merge": True}
+        strategies = [{to_camel(name): value for name, value in each.items()} for each in GIVEN]
+        body = {"strategies": strategies, "merge": True}
         done = await served.client.put("/api/playbooks/default", json=body, headers=bearer("alice"))
         assert done.status_code == 200, done.text
 
@@ -57,9 +59,9 @@ async def test_strategies_are_read_as_they_were_written(
     await way(tmp_path)
     snapshot = await SQLiteStore(tmp_path / "ace.db").load("alice")
     held = content_of(snapshot, (), utc_now())
-    wanted = {"category", "pattern", "context", "evidenceCount"}
+    wanted = {"category", "pattern", "context", "evidence_count"}
     found = {each.pattern: each.model_dump(include=wanted) for each in held.strategies}
-    blank = {"context": None, "evidenceCount": 0}
+    blank = {"context": None, "evidence_count": 0}
     assert found == {
         str(each["pattern"]): {**blank, **{name: each[name] for name in wanted & each.keys()}}
         for each in GIVEN

@@ -56,7 +56,7 @@ from ace_graph.memory.catalogue import (
 )
 from ace_graph.memory.commit import Commit, HistoryEntry, operation_id
 from ace_graph.memory.confidence import Effectiveness, PlaybookMetadata
-from ace_graph.memory.consolidation import ConsolidationWork, Options
+from ace_graph.memory.consolidation import ConsolidationWork
 from ace_graph.memory.delta import operations
 from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Rejection, Revived
 from ace_graph.memory.delta.operations import Add, Operation
@@ -708,8 +708,21 @@ class BulletTextReply(Body):
     text: str
 
 
+class OutdatedReply(Body):
+    """A bullet that a person may want to remove, and why; `by` is what would take its place."""
+
+    id: str
+    text: str
+    why: str
+    by: str | None
+
+
 class CuratedReply(Body):
-    """The difference that curating made. `byRules`: the model curator failed, so the rules have decided."""
+    """The difference that curating made. `byRules`: the model curator failed, so the rules have decided.
+
+    `outdated` are bullets that stay until somebody removes them: they did more harm than good, or say
+    something else than a lesson that was added.
+    """
 
     playbook_id: str
     status: Literal["curated", "unchanged", "repeated"]
@@ -720,6 +733,7 @@ class CuratedReply(Body):
     removed: list[BulletTextReply]
     refused: list[Rejection]
     by_rules: bool
+    outdated: list[OutdatedReply]
 
 
 @named.get("")
@@ -1283,9 +1297,28 @@ class ConsolidateBody(RequestBody):
     kind: BulletKind | None = None
     topic: Label | None = None
     section: Label | None = None
+    type: Annotated[
+        tuple[MemoryType, ...], Field(max_length=3, description="One of these memory types.")
+    ] = ()
+    tag: Annotated[tuple[Label, ...], Field(max_length=10, description="All of these tags.")] = ()
     keep_above: Annotated[
         Share, Field(description="Bullets of at least this importance stay as they are.")
     ] = 0.8
+    preserve: Annotated[bool, Field(strict=True, description="False: no importance keeps a bullet.")] = True
+
+    def work(self, name: str, expected_etag: str | None) -> ConsolidationWork:
+        """Return which bullets of a playbook may be merged."""
+        return ConsolidationWork(
+            name=name,
+            kind=self.kind,
+            topic=self.topic,
+            section=self.section,
+            below=_BELOW if self.preserve else 1.0,
+            keep_above=self.keep_above if self.preserve else None,
+            memory_types=self.type,
+            tags=self.tag,
+            expected_etag=expected_etag,
+        )
 
 
 class UndoBody(RequestBody):
@@ -1362,21 +1395,17 @@ async def consolidate_playbook(
     Where the server learns in the background, a worker does it, and the reply is the run to ask for.
     """
     playbook, services, etag = edit.playbook, edit.services, await edit.expected_etag()
-    now, below = services.clock.now(), min(_BELOW, body.keep_above)
+    now, work = services.clock.now(), body.work(playbook.ref.name, etag)
     if not body.dry_run and services.settings.consolidates_later(learning_mode(services.settings)):
-        wanted = body.model_dump(exclude={"dry_run"})
-        work = ConsolidationWork(name=playbook.ref.name, below=below, expected_etag=etag, **wanted)
         run_id = await enqueue(services.store, edit.sender.learner, work, now=now)
         reply = ConsolidationRunReply(run_id=run_id, status="pending", groups=[], error=None)
         where = f"/api/playbooks/{playbook_id}/consolidations/{run_id}"
         return JSONResponse(reply.model_dump(by_alias=True), status_code=202, headers={"Location": where})
-    batch = services.store.policy.consolidate_batch
-    options = Options(body.kind, body.topic, body.section, below, body.keep_above, batch)
     done = await consolidate(
         services.store,
         playbook.ref.name,
         edit.sender.learner,
-        options,
+        work.options(services.store.policy.consolidate_batch),
         dry_run=body.dry_run,
         now=now,
         expected_etag=etag,
