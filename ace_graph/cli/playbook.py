@@ -7,8 +7,8 @@ that the memory refuses is an error, and nothing is written.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -53,7 +53,7 @@ from ace_graph.cli.terminal import (
     printable,
     progress_bar,
 )
-from ace_graph.memory.bullet import AVOID, Bullet, BulletSource, BulletTag, MemoryType
+from ace_graph.memory.bullet import AVOID, STATED_BY_A_PERSON, Bullet, BulletSource, BulletTag, MemoryType
 from ace_graph.memory.catalogue import PlaybookEntry, Scope, Visibility
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.operations import (
@@ -75,7 +75,6 @@ from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.formats.registry import FORMATS, format_named
 from ace_graph.memory.formats.skill import SkillFormat
 from ace_graph.memory.sharing import outgoing_text
-from ace_graph.memory.stores.memories import MemoryItem, memories
 from ace_graph.memory.views import (
     BulletFilter,
     BulletStatus,
@@ -90,6 +89,15 @@ from ace_graph.memory.views import diff as bullet_diff
 from ace_graph.playbooks.content import Change, Rescreened
 from ace_graph.playbooks.content import rescreen as rescreen_bullets
 from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle, Written
+from ace_graph.playbooks.memories import (
+    MemoryItem,
+    agent_label,
+    checked_scope,
+    destination,
+    memories,
+    search_memories,
+    shown_name,
+)
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
 from ace_graph.playbooks.versions import version_from, version_number
 from ace_graph.playbooks.worth import Worth, active_bullets, bullet_named, figures_of, read_worth
@@ -105,6 +113,7 @@ if TYPE_CHECKING:
     from ace_graph.memory.stores.base import KeyedStore, Store, StoredVersion
     from ace_graph.memory.turn import TurnRecord
 
+_MOST_FOUND = 100
 _LOOK, _CHANGE, _VERSIONS, _MANY = "Look", "Change", "Versions", "Many runs"
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
@@ -125,6 +134,17 @@ Tags = Annotated[
 Types = Annotated[
     list[MemoryChoice] | None, typer.Option("--type", help="Only this memory type; several: any of them.")
 ]
+
+
+ScopeOption = Annotated[
+    Scope | None,
+    typer.Option(
+        "--scope",
+        help="agent: what --agent made; user: all that is the learner's own; tenant: what a team may read; "
+        "global: all that is shared.",
+    ),
+]
+AgentOption = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="The label of an agent.")]
 
 
 # Look
@@ -223,6 +243,8 @@ def show(
     memory_type: Types = None,
     kind: Annotated[Kind | None, "Only memories of this kind, trajectories too."] = None,
     details: Annotated[bool, "All that is stored about the playbook, and its worth."] = False,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
     of_template: Annotated[
         str | None, typer.Option("--template", metavar="NAME", help="A template instead; list names them.")
     ] = None,
@@ -233,6 +255,7 @@ def show(
     ace-graph playbook show --learner ada
     ace-graph playbook show str-00002
     ace-graph playbook show --kind strategy
+    ace-graph playbook show --scope tenant
     ace-graph playbook show --tag fractions --type procedural
     ace-graph playbook show --name api_client --details
     ace-graph playbook show --json | jq '.bullets[].content'
@@ -250,6 +273,11 @@ def show(
         return
     if bullet_id is not None:
         _show_bullet(call, bullet_id)
+        return
+    if scope is not None or agent is not None:
+        _show_memories(
+            call, lambda store: memories(store, call.learner, kind, limit, scope=scope, agent=agent)
+        )
         return
     if archived:
         _show_archived(call, limit)
@@ -393,6 +421,19 @@ def _show_records(call: Call, kind: str, limit: int) -> None:
     )
 
 
+def _show_memories(call: Call, found: Callable[[Store], Awaitable[tuple[MemoryItem, ...]]]) -> None:
+    """Print memories of a scope, each with the playbook that it is in. `--name` has no part in it."""
+    if call.name != DEFAULT_NAME:
+        raise UsageError("--scope says which playbooks: leave out --name")
+    items = call.on_store(found)
+    if not items and not call.as_json:
+        print_aside(f"Learner {call.learner} has no such memory in this scope.")
+    rows = [{**asdict(each), "at": each.at.isoformat()} for each in items]
+    call.answer(
+        {"memories": rows}, [f"{each.playbook} [{each.id}] {each.kind}: {each.content}" for each in items]
+    )
+
+
 @command(commands, *PLAYBOOK, panel=_LOOK)
 def stats(call: Call) -> None:
     """Counts, votes, reliability and strength; how often the playbook was used, and what it was worth."""
@@ -418,15 +459,26 @@ def search(
     bullet: Annotated[
         str | None, typer.Option("--id", metavar="BULLET", help="With --explain: this bullet only.")
     ] = None,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
 ) -> None:
     """The bullets whose text holds the words.
 
     \b
     ace-graph playbook search fraction
     ace-graph playbook search fraction --tag exam
+    ace-graph playbook search fraction --scope tenant
     ace-graph playbook search "How do I add 1/2 and 1/3?" --explain
     ace-graph playbook search "How do I add 1/2 and 1/3?" --explain --id fra-00001
     """
+    if scope is not None or agent is not None:
+        if explain or tag or memory_type or bullet:
+            raise UsageError("--scope and --agent take words alone: leave the other options out")
+        most = _MOST_FOUND
+        _show_memories(
+            call, lambda store: search_memories(store, call.learner, text, most, scope=scope, agent=agent)
+        )
+        return
     if explain:
         if tag:
             raise UsageError("--explain takes no --tag: a turn's search does not look at tags; leave it out")
@@ -624,7 +676,9 @@ def add(
     example: Annotated[
         list[str] | None, typer.Option("--example", metavar="ID", help="A trajectory that supports it.")
     ] = None,
-    importance: Annotated[float, typer.Option(min=0, max=1, help="From 0 to 1.")] = 0.5,
+    importance: Annotated[
+        float, typer.Option(min=0, max=1, help="From 0 to 1; what a person states has 0.8.")
+    ] = STATED_BY_A_PERSON,
     memory_type: Annotated[
         MemoryType | None, typer.Option("--type", help="Inferred from the text by default.")
     ] = None,
@@ -633,6 +687,8 @@ def add(
     avoid: Annotated[bool, "It is what not to do."] = False,
     pin: Annotated[bool, "Put it into every prompt."] = False,
     ttl_days: Annotated[float | None, "Days without a change after which no prompt holds it."] = None,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
 ) -> None:
     """Add a bullet by hand.
 
@@ -640,7 +696,19 @@ def add(
     ace-graph playbook add "Draw a picture before the first formula." --learner ada
     ace-graph playbook add "Learner says: call me Ann" --section profile --pin
     ace-graph playbook add "Retry once after a 429" --kind strategy --context "calling an API"
+    ace-graph playbook add "Pages have 50 rows" --scope tenant --name ada/http
+    ace-graph playbook add "Pages have 50 rows" --scope agent --agent crawler
+
+    With --scope tenant or global it goes to the only playbook of the scope that the learner may write, or to
+    the one of --name; what an agent adds is labelled with --agent.
     """
+    where = checked_scope(scope, agent)
+    if where is not None and call.name == DEFAULT_NAME:
+
+        async def place(store: Store) -> str:
+            return shown_name(await destination(store, call.learner, where))
+
+        call = replace(call, name=call.on_store(place))
     bullet = Add(
         ref="new",
         content=text,
@@ -651,7 +719,7 @@ def add(
         context=context,
         examples=tuple(example or ()),
         importance=importance,
-        tags=tuple(tag or ()),
+        tags=(*(tag or ()), *((agent_label(agent),) if agent else ())),
         pinned=pin,
         ttl_days=_checked_days(ttl_days),
         sources=(BulletSource.COMMAND_LINE,),
