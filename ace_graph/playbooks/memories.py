@@ -84,7 +84,7 @@ async def remember(
     *,
     kind: str = "fact",
     scope: str | None = None,
-    playbook: str | None = None,
+    playbook: PlaybookHandle | str | None = None,
     agent: str | None = None,
     importance: float = 0.5,
     context: str | None = None,
@@ -246,12 +246,17 @@ async def _shared(store: Store, caller: Caller, *, by_team: bool) -> list[Playbo
 
 
 async def destination(
-    store: Store, learner: Caller | str, scope: Scope | None = None, playbook: str | None = None
+    store: Store,
+    learner: Caller | str,
+    scope: Scope | None = None,
+    playbook: PlaybookHandle | str | None = None,
 ) -> PlaybookHandle:
     """Return the playbook that a memory of this scope goes to: the named one, else the only one to write.
 
     Raises UsageError where there is none, or several; PlaybookNotFound for a name.
     """
+    if isinstance(playbook, PlaybookHandle):
+        return playbook
     if playbook is not None:
         return await open_playbook(store, playbook, _name(learner), learner)
     writable = list[PlaybookHandle]()
