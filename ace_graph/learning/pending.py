@@ -229,6 +229,7 @@ async def process_item(
                     temperature=work.temperature,
                     learn_into=work.learn_into if work.curates else None,
                     teams=work.teams,
+                    agent=work.agent,
                 )
                 run = Run(resources, context, item.learner_id, Runtime(context=context))
                 base = await _base_of(item, store, resources)

@@ -101,7 +101,9 @@ async def grant(
     user: User = None,
     now: datetime | None = None,
 ) -> Grant:
-    """Share a playbook with a user or a team: `to` is `user:NAME` or `team:NAME`.
+    """Share a playbook: `to` is `user:NAME`, `team:NAME` or `agent:NAME`.
+
+    An agent's grant holds where the host says that it acts (`Caller(user, agent=)`, `ACEContext.agent`).
 
     A viewer reads, a contributor proposes changes, too, an editor makes them, an owner grants and deletes. It
     takes the place of the grant that the subject had, and holds from the next load on. Raises
@@ -214,7 +216,7 @@ async def all_grants(named: PlaybookStore, playbook_id: str) -> AsyncIterator[Gr
 
 
 async def who_may(playbook: PlaybookHandle, needed: Right) -> list[str]:
-    """Return the owner and whoever has a right by a grant, in order, as the store's table has the teams.
+    """Return the owner and who has a right by a grant, in order; members as the store's table has them.
 
     Raises PlaybookForbidden: only owners see the grants.
     """
@@ -223,7 +225,7 @@ async def who_may(playbook: PlaybookHandle, needed: Right) -> list[str]:
     async for grant in all_grants(checked, playbook.key):
         if grant.relation == "declined":
             declined.add(grant.subject.name)
-        if RIGHTS[grant.relation] < needed:
+        if RIGHTS[grant.relation] < needed or grant.subject.kind == "agent":
             continue
         if grant.subject.kind == "user":
             found.add(grant.subject.name)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ace_graph.base.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded
-from ace_graph.memory.sharing import Grant, Granted, Proposal, ProposalState, Relation
+from ace_graph.memory.sharing import Grant, Granted, Proposal, ProposalState, Relation, SubjectKind
 from ace_graph.playbooks.proposals import MAX_BULLETS, Proposals, own_proposals
 from ace_graph.playbooks.sharing import Sharing
 from ace_graph.server.errors import DescribedRoute, error_responses
@@ -28,7 +28,7 @@ routes = APIRouter(
 )
 own = APIRouter(prefix="/api/proposals", tags=["sharing"], route_class=DescribedRoute)
 
-Kind = Annotated[Literal["user", "team"], Field(description="A user is a learner.")]
+Kind = Annotated[SubjectKind, Field(description="A user is a learner; which agent acts, the host says.")]
 Name = Annotated[
     Text, Field(min_length=1, max_length=256, description="Compared exactly.", examples=["bob", "ops"])
 ]
