@@ -1300,6 +1300,8 @@ def consolidate(
         str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that was stopped.")
     ] = None,
     with_model: Annotated[bool, "Let the model judge what rules can't, and write the text."] = False,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
     everybody: Everybody = False,
     on: On = None,
 ) -> int:
@@ -1309,15 +1311,23 @@ def consolidate(
     ace-graph playbook consolidate --dry-run
     ace-graph playbook consolidate --learner ada --kind strategy
     ace-graph playbook consolidate --section lessons --tag fractions --type procedural --no-preserve
+    ace-graph playbook consolidate --scope agent --agent crawler
     ace-graph playbook consolidate --all --on ray
     ace-graph playbook consolidate undo
 
     What is pinned, of the profile, in quarantine or important stays as it is. A merge is refused where its
     text would lose a number, a name, code, a link, a quotation or a "not", and where the questions that the
     bullets came from would find less. An undo is refused, with names, where a merged bullet has changed
-    since; what came later stays, and ids are never given twice.
+    since; what came later stays, and ids are never given twice. With --scope the learner's own playbooks of a
+    scope are consolidated, each by itself: those of others are their owners'.
     """
-    from ace_graph.cli.consolidate import consolidate_all, consolidate_one, options_of, undo_run
+    from ace_graph.cli.consolidate import (
+        consolidate_all,
+        consolidate_one,
+        consolidate_scope,
+        options_of,
+        undo_run,
+    )
 
     if action is not None:
         if action != "undo":
@@ -1329,9 +1339,15 @@ def consolidate(
         *(kind, topic, section, below, keep_above),
         preserve=preserve,
         memory_types=_types(memory_type),
-        tags=tuple(tag or ()),
+        tags=(*(tag or ()), *((agent_label(agent),) if agent else ())),
     )
     how = {"dry_run": dry_run, "with_model": with_model}
+    where = checked_scope(scope, agent)
+    if where is not None:
+        if everybody or run_id is not None or call.name != DEFAULT_NAME:
+            raise UsageError("--scope says which playbooks: leave out --name, --all and --resume")
+        consolidate_scope(call, where, options, batch, **how)
+        return 0
     if everybody:
         return consolidate_all(call, options, batch, run_id, on=on, **how)
     consolidate_one(call, options, batch, run_id, **how)

@@ -188,6 +188,14 @@ def checked_scope(scope: str | None, agent: str | None = None) -> Scope | None:
     return cast("Scope | None", scope)
 
 
+async def own_names(store: Store, learner: str, scope: Scope) -> tuple[str, ...]:
+    """Return the names of the learner's own playbooks in a scope: those that can be consolidated."""
+    first = (DEFAULT,) if scope in _OWN else ()
+    if scope == "agent":
+        return first
+    return (*first, *[each.name async for each in _owned(store, learner) if _is_of(each, scope)])
+
+
 async def _found(
     store: Store, learner: Caller | str, scope: Scope | None, shown: BulletFilter, most: int
 ) -> tuple[MemoryItem, ...]:

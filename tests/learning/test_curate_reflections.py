@@ -121,8 +121,8 @@ async def test_opposites_stay_apart(store: Store) -> None:
 
 async def test_what_is_outdated_is_named_and_stays(store: Store) -> None:
     old = bullets("Never retry after a timeout", "Fetch in parallel", "Log the body", "Draw a bar first")
-    harmed, helped, pinned = {"helpful": 1, "harmful": 3}, {"helpful": 3, "harmful": 3}, {"pinned": True}
-    fields = ({}, harmed, helped, {**harmed, **pinned})
+    harmed, helped = {"helpful": 1, "harmful": 3}, {"helpful": 3, "harmful": 3}
+    fields: tuple[dict[str, object], ...] = ({}, {**harmed}, {**helped}, {**harmed, "pinned": True})
     planted = [each.model_copy(update=more) for each, more in zip(old, fields, strict=True)]
     await write(store, "bot", rewriting(Reset(bullets=tuple(planted))))
     reflections = await add_runs(store, "bot", ["Always retry after a timeout"])

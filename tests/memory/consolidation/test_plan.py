@@ -109,7 +109,8 @@ def test_memory_types_and_tags_select() -> None:
     episodic: frozenset[MemoryType] = frozenset({"episodic"})
     for other in (Options(memory_types=episodic), Options(tags=("http", "other"))):
         assert _plan(snapshot, other).merged == 0
-    matching = Options(memory_types=episodic | {"procedural"}, tags=("HTTP", "retry"))
+    either: frozenset[MemoryType] = frozenset({"episodic", "procedural"})
+    matching = Options(memory_types=either, tags=("HTTP", "retry"))
     assert _plan(snapshot, matching).merged == 3
 
 
