@@ -53,7 +53,7 @@ from ace_graph.cli.terminal import (
     printable,
     progress_bar,
 )
-from ace_graph.memory.bullet import AVOID, STATED_BY_A_PERSON, Bullet, BulletSource, BulletTag, MemoryType
+from ace_graph.memory.bullet import AVOID, Bullet, BulletSource, BulletTag, MemoryType
 from ace_graph.memory.catalogue import PlaybookEntry, Scope, Visibility
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.operations import (
@@ -676,9 +676,7 @@ def add(
     example: Annotated[
         list[str] | None, typer.Option("--example", metavar="ID", help="A trajectory that supports it.")
     ] = None,
-    importance: Annotated[
-        float, typer.Option(min=0, max=1, help="From 0 to 1; what a person states has 0.8.")
-    ] = STATED_BY_A_PERSON,
+    importance: Annotated[float, typer.Option(min=0, max=1, help="From 0 to 1.")] = 0.5,
     memory_type: Annotated[
         MemoryType | None, typer.Option("--type", help="Inferred from the text by default.")
     ] = None,

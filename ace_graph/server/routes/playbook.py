@@ -37,7 +37,6 @@ from ace_graph.memory.bullet import (
     MAX_CONTENT_CHARS,
     MAX_CONTEXT_CHARS,
     MAX_EXAMPLES,
-    STATED_BY_A_PERSON,
     Bounded,
     Bullet,
     BulletSource,
@@ -229,7 +228,7 @@ class NewBullet(RequestBody):
     examples: Annotated[
         tuple[Label, ...], Field(max_length=MAX_EXAMPLES, description="Trajectories that support it.")
     ] = ()
-    importance: Annotated[Share, Field(strict=True)] = STATED_BY_A_PERSON
+    importance: Annotated[Share, Field(strict=True)] = 0.5
     pinned: Annotated[bool, Field(strict=True, description="Part of every prompt.")] = False
     ttl_days: TtlDays = 0
 
