@@ -149,6 +149,7 @@ async def defer(
         temperature=run.context.temperature,
         learn_into=run.context.learn_into,
         teams=teams,
+        agent=run.context.agent if run.context.learn_into else None,
     )
     return await immediate_votes(tasks, run), work.as_pending(pending_id, turn_id)
 

@@ -238,7 +238,7 @@ Needs = Callable[[Place], Awaitable[object]]
 
 async def _a_proposal(place: Place) -> str:
     await place.alice("POST", "/grants", {"kind": "user", "name": "zoe", "relation": "contributor"})
-    return str((await place.alice("POST", "/proposals", {"bullets": [FIRST]}, "zoe"))["proposal_id"])
+    return str((await place.alice("POST", "/proposals", {"bullets": [FIRST]}, "zoe"))["proposalId"])
 
 
 async def _a_reflection(place: Place) -> str:
@@ -247,7 +247,7 @@ async def _a_reflection(place: Place) -> str:
 
 async def _a_consolidation(place: Place) -> str:
     await place.alike()
-    return str((await place.alice("POST", "/consolidate", {}))["run_id"])
+    return str((await place.alice("POST", "/consolidate", {}))["runId"])
 
 
 NEEDS: dict[tuple[str, str], Needs] = {
@@ -479,7 +479,7 @@ async def test_an_operator_decides_no_proposal_on_the_page() -> None:
         url = str(served.client.base_url).rstrip("/")
         cookie = f"ace_session={token('root', staff=True)}; ace_learner=alice"
         decided = await served.client.post(
-            f"/page/review/playbooks/{playbook_id}/proposals/{made.json()['proposal_id']}",
+            f"/page/review/playbooks/{playbook_id}/proposals/{made.json()['proposalId']}",
             data=form,
             headers={"cookie": cookie, "origin": url},
         )

@@ -17,7 +17,7 @@ from ace_graph.learning import build_worker, draw_changes, graph_drawing, hides
 from ace_graph.memory import Bullet, DecayRates, Grant, Playbook, Snapshot, Subject, decay_score
 from ace_graph.memory.delta import Add, Quarantine, Release, Remove
 from ace_graph.memory.stores import DrawsGraph, Hides
-from ace_graph.memory.stores.neo4j import BulletNode, Neo4jStore, changes_of, graph_of
+from ace_graph.memory.stores.neo4j import BulletNode, Neo4jStore, changes_of, graph_of, people_of
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing.conformance import (
     NOON,
@@ -251,6 +251,12 @@ async def test_playbooks_show_owner_and_grants(subject: Neo4jSubject, store: Neo
     assert left == [], "the node was made for a grant that is gone"
     shown = {bullet["content"] for bullet in (await _bullets(subject, life.playbook)).values()}
     assert shown == {"Use version one", "Retry twice", "Log each call"}
+
+
+def test_an_agent_with_a_grant_is_drawn_as_nobody() -> None:
+    rest: dict[str, object] = {"relation": "viewer", "at": NOON}
+    given = [{**rest, "subject": name} for name in ("agent:bob", "user:eve")]
+    assert people_of("ada", given).names == {"ada", "eve"}
 
 
 async def test_a_user_of_the_host_stays_when_a_grant_goes(subject: Neo4jSubject, store: Neo4jStore) -> None:
