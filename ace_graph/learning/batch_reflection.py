@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from ace_graph.agent.resources import find_embeddings
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError
 from ace_graph.base.off_loop import run_off_loop
@@ -162,7 +161,11 @@ def _unreflected(runs: Iterable[TurnRecord], reflections: Iterable[TurnReflectio
 
 def chosen_embeddings(embeddings: ChosenEmbeddings) -> Embeddings | None:
     """Return the embeddings that are given, or those that the settings find."""
-    return find_embeddings(Settings.load()) if embeddings == "settings" else embeddings
+    if embeddings != "settings":
+        return embeddings
+    from ace_graph.agent.resources import find_embeddings  # loads LangChain
+
+    return find_embeddings(Settings.load())
 
 
 def _record(
