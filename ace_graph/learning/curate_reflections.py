@@ -33,6 +33,7 @@ from ace_graph.learning.statements.statement import SensitiveFacts
 from ace_graph.learning.statements.turn_source import from_trajectory
 from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet
 from ace_graph.memory.catalogue import DEFAULT
+from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.commit import Commit, check_expected, operation_id
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.near import joined_by_meaning
@@ -200,8 +201,7 @@ async def _adds(
     for each in found:
         made = lessons_to_operations(
             each.lessons,
-            question=each.turn.task,
-            topic=each.turn.topic,
+            topic=each.turn.topic or infer_topic(each.turn.task),
             source=each.reflection.turn_id,
             start=len(adds) + 1,
             vocabulary=labels,

@@ -25,7 +25,6 @@ _SECTION_CHARS = 100
 def lessons_to_operations(
     lessons: Sequence[Lesson],
     *,
-    question: str,
     topic: str | None,
     source: str,
     start: int = 1,
@@ -35,11 +34,11 @@ def lessons_to_operations(
 ) -> list[Add]:
     """Return one Add per lesson, named `n1`, `n2`, ... so that a vote of the same delta can name them.
 
-    `source` is the turn that the lessons are from, which the bullets name as an example; the kinds of
-    `evidence` there was are their sources. `contests` are the bullets whose advice failed in it: those that
-    a lesson corrects are superseded by it. A lesson never lands in a profile section: only what a learner or
-    the host says explicitly does. Where the reflector left topic, concept or tags out, those of `vocabulary`
-    that the lesson has all words of take their place.
+    `topic` is that of the question, `source` the turn that the lessons are from, which the bullets name as an
+    example; the kinds of `evidence` there was are their sources. `contests` are the bullets whose advice
+    failed in it: those that a lesson corrects are superseded by it. A lesson never lands in a profile
+    section: only what a learner or the host says explicitly does. Where the reflector left topic, concept or
+    tags out, those of `vocabulary` that the lesson has all words of take their place.
     """
     return [
         Add(
@@ -51,8 +50,7 @@ def lessons_to_operations(
             topic=_short(lesson.topic)
             or infer_topic(lesson.content)
             or vocabulary.topic_of(lesson.content)
-            or topic
-            or infer_topic(question),
+            or topic,
             concept=_short(lesson.concept) or vocabulary.concept_of(lesson.content),
             tags=tuple(tag[:256] for tag in lesson.tags[:10] if tag.strip())
             or vocabulary.tags_of(lesson.content),

@@ -24,7 +24,7 @@ from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, LearnerForgotten, PlaybookChanged, PlaybookNotFound, StoreError
 from ace_graph.base.prices import cost_of
 from ace_graph.learning.learn_into import deliver, find_destination, lessons_for, without_lessons
-from ace_graph.learning.pipeline import LearningResult, committed, learn_from
+from ace_graph.learning.pipeline import LearningPass, LearningResult, committed, learn_from
 from ace_graph.learning.tasks import PendingWork, read_work
 from ace_graph.learning.turn_record import model_name
 from ace_graph.memory.commit import Amend, Commit, PendingItem
@@ -292,10 +292,9 @@ async def _learn(
         raise LearnerForgotten("the learner was forgotten before the work began")
     destination = await find_destination(run, late=late)
     elsewhere = destination is not None and destination.playbook is not None
-    result = LearningResult()
+    how, result = LearningPass(run, pending_id, late=True, elsewhere=elsewhere), LearningResult()
     for task in work.looks:
-        ref = result.next_ref
-        result += await learn_from(task, base, run, pending_id, first_ref=ref, late=True, elsewhere=elsewhere)
+        result += await learn_from(task, base, how, first_ref=result.next_ref)
     if not work.curates:
         return replace(result, operations=()), None
     if destination is None or not result.lessons:

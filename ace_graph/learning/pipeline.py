@@ -28,7 +28,7 @@ from ace_graph.learning.curator import (
 from ace_graph.learning.feedback import JudgedTurn
 from ace_graph.learning.learn_into import teams_for_worker
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
-from ace_graph.learning.reflection import BulletVerdict
+from ace_graph.learning.reflection import BulletVerdict, Lesson
 from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, reflect
 from ace_graph.learning.statements.forms import SENSITIVE
 from ace_graph.learning.statements.model_facts import WantedFacts, learner_facts, stated_later
@@ -36,6 +36,7 @@ from ace_graph.learning.statements.turn_source import from_turn
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks
 from ace_graph.learning.turn_record import stored_reflection
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.commit import Commit, Pending
 from ace_graph.memory.delta.effect import Pruned, Report
 from ace_graph.memory.delta.operations import Add, Analyze, Delta, Judge, Operation, Reflect
@@ -114,19 +115,18 @@ async def learn_now(
     """Return what the turn teaches. Raises nothing that a model may raise.
 
     `attempt` is the id of the turn's attempt, from which ids of reflections follow. `answer_again` answers
-    the question once more, for a reflector with rounds left. `elsewhere`: see `learn_from`.
+    the question once more, for a reflector with rounds left. `elsewhere`: see `LearningPass`.
     """
+    how = LearningPass(run, attempt, elsewhere=elsewhere)
     result = LearningResult(cleared=tasks.cleared)
     if tasks.previous is not None:
         judged, previous = tasks.previous
         result += LearningResult(judged=_checked_feedback(judged, previous))
-        result += await learn_from(previous, snapshot, run, attempt, elsewhere=elsewhere)
+        result += await learn_from(previous, snapshot, how)
     current = tasks.current
     first_ref = result.next_ref + sum(operation.op == "add" for operation in tasks.operations)
     retry = answer_again if may_retry(current.evidence, run) else None
-    learned = await learn_from(
-        current, snapshot, run, attempt, first_ref=first_ref, answer_again=retry, elsewhere=elsewhere
-    )
+    learned = await learn_from(current, snapshot, how, first_ref=first_ref, answer_again=retry)
     stated = await _sourced(tasks.operations, current.subject, run, learned.withheld)
     return LearningResult(stated) + result + learned
 
@@ -169,23 +169,31 @@ def _checked_feedback(judged: JudgedTurn, task: LearningTask) -> JudgedTurn:
     return replace(judged, feedback=replace(judged.feedback, verdict="unknown"))
 
 
+@dataclass(frozen=True)
+class LearningPass:
+    """How tasks are learned from, one after the other.
+
+    `attempt` names this try, the same when it is repeated. `late`: the turns were voted on before, so their
+    votes are only made more exact, and what can be retried later is raised: ModelError, ConfigurationError.
+    `elsewhere`: the lessons are for a named playbook, so no model compares them with the own memory.
+    """
+
+    run: Run
+    attempt: str
+    late: bool = False
+    elsewhere: bool = False
+
+
 async def learn_from(
     task: LearningTask,
     snapshot: Snapshot,
-    run: Run,
-    attempt: str,
+    how: LearningPass,
     *,
     first_ref: int = 1,
     answer_again: AnswerAgain | None = None,
-    late: bool = False,
-    elsewhere: bool = False,
 ) -> LearningResult:
-    """Reflect on one turn if wanted, and turn its lessons and verdicts into operations.
-
-    `attempt` names this try, the same when it is repeated. `late`: the turn was voted on before, so its
-    votes are only made more exact, and what can be retried later is raised: ModelError, ConfigurationError.
-    `elsewhere`: its lessons are for a named playbook, so no model compares them with the own memory.
-    """
+    """Reflect on one turn if wanted, and turn its lessons and verdicts into operations."""
+    run, late, elsewhere = how.run, how.late, how.elsewhere
     usage = dict[str, Usage]()
 
     def count(role: str, more: Usage) -> None:
@@ -195,8 +203,10 @@ async def learn_from(
     if task.reflects:
         reflected, error = await _try_to_reflect(task, snapshot, run, count, answer_again, late=late)
     votes = _votes(task, reflected, late=late)
-    labels = NO_LABELS if elsewhere else vocabulary_of(snapshot.playbook.entries.values())
-    adds = _lessons(task, reflected, votes, first_ref, labels)
+    adds = list[Add]()
+    if lessons := (*task.found, *(reflected.lessons if reflected else ())):
+        labels = NO_LABELS if elsewhere else vocabulary_of(snapshot.playbook.entries.values())
+        adds = _adds(lessons, task, reflected, votes, first_ref, labels)
     curated = Curated(Decided(tuple(adds)), Usage())
     reflection = reflected.reflection if reflected else None
     asks_model = run.resources.settings.curator_use_llm and not task.unattributed and not elsewhere
@@ -208,7 +218,7 @@ async def learn_from(
     votes = credit_lessons(votes, decided.lessons)
     withheld = _withheld(reflected, facts)
     found = reflected.problems if reflected else ()
-    reflections = (stored_reflection(task, reflected, error, run, attempt),) if task.reflects else ()
+    reflections = (stored_reflection(task, reflected, error, run, how.attempt),) if task.reflects else ()
     operations = (*_in_order(votes, decided), *_insight(task, reflected), *facts.operations)
     return LearningResult(
         await _sourced(operations, task.subject, run, withheld),
@@ -313,7 +323,8 @@ def _votes(
     return [vote.model_copy(update={"refines": True}) for vote in votes] if late else votes
 
 
-def _lessons(
+def _adds(
+    lessons: Sequence[Lesson],
     task: LearningTask,
     reflected: ReflectionResult | None,
     votes: Sequence[Judge],
@@ -323,9 +334,8 @@ def _lessons(
     # A lesson about the form alone contests what was cited, although that gets no vote.
     failed = votes if task.blames else _votes(task.model_copy(update={"blames": True}), reflected)
     adds = lessons_to_operations(
-        [*task.found, *(reflected.lessons if reflected else ())],
-        question=task.subject.question,
-        topic=task.subject.topic,
+        lessons,
+        topic=task.subject.topic or infer_topic(task.subject.question),
         source=task.subject.turn_id,
         evidence=task.evidence,
         start=first_ref,
