@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ace_graph.learning.worker import PendingOutcome, Worker, build_worker, learn_pending
     from ace_graph.memory import Bullet, Delta, Effect, Evidence, Playbook, Policy, TurnRecord, apply, resolve
     from ace_graph.memory.stores.base import Store
-    from ace_graph.memory.stores.memories import commit_unsaved, memories, remember
+    from ace_graph.memory.stores.memories import commit_unsaved
+    from ace_graph.playbooks.memories import memories, remember, search_memories
     from ace_graph.stores import open_store
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "open_store",
     "remember",
     "resolve",
+    "search_memories",
     "start_trajectory",
 ]
 
@@ -78,7 +80,8 @@ _HOMES = {
     "agent.retriever": ("PlaybookRetriever", "PlaybookStoreView"),
     "base.settings": ("Settings",),
     "memory.stores.base": ("Store",),
-    "memory.stores.memories": ("commit_unsaved", "memories", "remember"),
+    "memory.stores.memories": ("commit_unsaved",),
+    "playbooks.memories": ("memories", "remember", "search_memories"),
     "stores": ("open_store",),
     "learning.worker": ("PendingOutcome", "learn_pending", "Worker", "build_worker"),
     "learning.batch_reflection": ("batch_reflect", "extract_patterns"),

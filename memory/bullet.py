@@ -49,6 +49,9 @@ class BulletSource(StrEnum):
 GIVEN = frozenset({BulletSource.LEARNER, BulletSource.COMMAND_LINE, BulletSource.HTTP, BulletSource.HOST})
 """Sources of bullets that a person or the host added: they need no proof."""
 
+STATED_BY_A_PERSON = 0.8
+"""The importance of what a person states, where they say none (document 004, 3.1)."""
+
 MEMORY_TYPES: tuple[MemoryType, ...] = ("semantic", "episodic", "procedural")
 
 AVOID = "AVOID: "

@@ -1,25 +1,21 @@
 """Guesses the topic and the memory type of a text by rules.
 
-The rules are tables of patterns for English, of which the first match wins. A caller who knows the topic
-passes it instead.
+Topics and experiences are tables of patterns for English, of which the first match wins; an instruction is
+known by its form in ten languages (imperatives.py). A caller who knows the topic or the type passes it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache, lru_cache
-from itertools import dropwhile
 
-from ace_graph.memory.bullet import MemoryType
+from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.memory.imperatives import is_imperative
 from ace_graph.memory.search.tokenize import fold
-from ace_graph.memory.similarity.claim import lexicon, normalized_tokens
+from ace_graph.memory.similarity.claim import normalized_tokens
 from ace_graph.memory.similarity.paraphrase import statement_of
 
 _MAX_CHARS = 4_000
-_MAX_LEADS = 5
-_HYPHEN = re.compile(r"(?<=\w)-(?=[^\W\d])")
-"""Removed first, because "read-only" is not the command "read"."""
 
 # Patterns are compiled when they are first used; `re` keeps them.
 _FRACTION = r"(?<![\w/.,])[0-9]{1,4}\s?/\s?[1-9][0-9]{0,3}(?![\w/]|[.,][0-9])"
@@ -58,25 +54,10 @@ _EXPERIENCE = (
     r"|\b(?:prefers|likes|loves|hates|enjoys|struggles|struggled|confuses|mixes)\b"
     r"|\bcommon (?:mistake|error|misconception|slip)s?\b|\bmis(?:take|conception)s?\s*:"
     r"|\b(?:last time|yesterday|previously|this session|in the past|keeps? \w+ing|kept \w+ing)\b"
-    r"|\b(?:i|my|me|he|she)\b"
 )
-_LEAD = (
-    r"(?:please|always|never|not|first|next|then|finally|lastly|secondly|afterwards|later|do not|don't"
-    r"|carefully|to)[,:]? "
-    r"|(?:before|after|when|if|for|to|in|by|between|from|until|with|without|under|at|on|over|through|because"
-    r"|while|during|unless|since|once|even if|[0-9]+) [^,]{1,160}, "
-)
+_OWN_EXPERIENCE = r"\bI\b|\b(?i:my|me|he|she)\b|^i\b"
+"""A small "i" inside a text is an article of Italian."""
 _DUTY = r"\b(?:must|should|ought|(?:has|have|needs?|is|are) to|needed|necessary|mandatory|due)\b"
-_LEADING_WORDS = ("you", "we", "also", "too", ",", ";", ":")
-_VERBS = """
-add apply ask avoid begin break build calculate call change check choose combine compare compute confirm
-convert count create cross cut decide delete divide do draw drop estimate expand factor find fix flip
-follow get give go group handle identify include inspect install invert isolate keep label list log look
-make match measure move multiply open pick place plot prefer put raise read reduce refactor remove rename
-replace retry return review rewrite round run save scan search select send set show simplify sketch skip
-solve sort split start stop store subtract switch take test try turn update use validate verify wait work
-wrap write
-"""
 
 
 def infer_topic(text: str) -> str | None:
@@ -101,38 +82,24 @@ def _topic_rules(about_fractions: bool) -> tuple[tuple[str, re.Pattern[str]], ..
 
 def infer_memory_type(text: str) -> MemoryType:
     """Return `procedural` for an instruction, `episodic` for an experience with a person, else `semantic`."""
+    return _memory_type_of(text[: _MAX_CHARS + 1])
+
+
+@lru_cache(maxsize=4_096)
+def _memory_type_of(text: str) -> MemoryType:
     plain = fold(text[:_MAX_CHARS]).casefold().strip(" -*\t\"'")
     if re.search(_STEP, plain):
         return "procedural"
-    words = [token.word for token in normalized_tokens(_HYPHEN.sub("", text[:_MAX_CHARS]))]
-    if re.search(_EXPERIENCE, _sentence(words)):
+    if re.search(_OWN_EXPERIENCE, " ".join(token.text for token in normalized_tokens(text[:_MAX_CHARS]))):
         return "episodic"
-    fillers = lexicon().fillers
-    led = dropwhile(lambda word: word in fillers or word in _LEADING_WORDS, words)
-    if _is_imperative(_sentence(led)):
+    if is_imperative(text):
         return "procedural"
+    if re.search(_EXPERIENCE, plain):
+        return "episodic"
     statement = statement_of(text) if len(text) <= _MAX_CHARS and re.search(_DUTY, plain) else None
     return "procedural" if statement is not None and statement.instruction else "semantic"
 
 
-def _sentence(words: Iterable[str]) -> str:
-    return re.sub(r" (?=[,:])", "", " ".join(words))
-
-
-def _is_imperative(plain: str) -> bool:
-    """Whether the text begins with an imperative, possibly after "always" or "before ..., "."""
-    verbs = _imperatives()
-    for _ in range(_MAX_LEADS):
-        word = re.match(r"[a-z]+(?![\w'-])", plain)
-        if word and word.group() in verbs:
-            return True
-        lead = re.match(_LEAD, plain)
-        if lead is None:
-            return False
-        plain = plain[lead.end() :]
-    return False
-
-
-@lru_cache(maxsize=1)
-def _imperatives() -> frozenset[str]:
-    return frozenset(_VERBS.split())
+def has_stated_type(bullet: Bullet) -> bool:
+    """Whether somebody said which type a bullet has: the rules would give its text another one."""
+    return bullet.memory_type != infer_memory_type(bullet.content)

@@ -29,7 +29,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trust import lift
 from ace_graph.memory.turn import GRAPH_AGENT, TurnRecord
-from ace_graph.memory.usage import OWN_PLAYBOOK, PlaybookUsage
+from ace_graph.memory.usage import OWN_PLAYBOOK, PlaybookUsage, pooled_usage
 
 PRIOR = 0.5
 PRIOR_COUNT = 2
@@ -163,6 +163,7 @@ class Effectiveness(BaseModel):
 
     `success_rate` is that of the turns with a verdict, None before the first. `avg_improvement` is the lift
     of the unproven bullets, the success rate with them less that without; None until both are known.
+    `used_by` counts the learners whose turns these are.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -171,6 +172,7 @@ class Effectiveness(BaseModel):
     success_rate: float | None = None
     avg_improvement: float | None = None
     last_used_at: Moment | None = None
+    used_by: int = 0
 
 
 class PlaybookMetadata(BaseModel):
@@ -183,18 +185,23 @@ class PlaybookMetadata(BaseModel):
     last_consolidated: Moment | None = None
 
 
-def effectiveness_of(snapshot: Snapshot, playbook: str = OWN_PLAYBOOK) -> Effectiveness:
+def effectiveness_of(
+    snapshot: Snapshot, playbook: str = OWN_PLAYBOOK, others: Iterable[PlaybookUsage] = ()
+) -> Effectiveness:
     """Return how the learner of the snapshot used their own playbook, or another one by its name in ids.
 
-    The lift is measured on all unproven bullets together, so it is that of the own playbook.
+    `others` is how others used it; it counts, too. The lift is measured on all unproven bullets together, so
+    it is that of the own playbook.
     """
-    usage = snapshot.access.usage.get(playbook, PlaybookUsage())
+    used = [each for each in (snapshot.access.usage.get(playbook, PlaybookUsage()), *others) if each.turns]
+    usage = pooled_usage(used)
     measured = lift(snapshot.access.trial) if playbook == OWN_PLAYBOOK else None
     return Effectiveness(
         usage_count=usage.turns,
         success_rate=usage.success_rate,
         avg_improvement=None if measured is None else measured.lift,
         last_used_at=usage.last_used_at,
+        used_by=len(used),
     )
 
 

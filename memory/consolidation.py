@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ace_graph.base.errors import CorruptPayload, UsageError
-from ace_graph.memory.bullet import Bullet, Text
+from ace_graph.memory.bullet import Bullet, MemoryType, Text
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import CommitPlan, Pending, PendingItem, operation_id, touched
 from ace_graph.memory.delta.consolidate import merged_away, protection_of
@@ -26,7 +26,7 @@ from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable
 from ace_graph.memory.similarity.losses import items_of, losses
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.memory.views import BulletKind, kind_of
+from ace_graph.memory.views import BulletFilter, BulletKind, BulletStatus, kind_of
 
 # Groups of bullets that could be one, in a playbook.
 #
@@ -229,13 +229,17 @@ _LEAST_CAP = 50
 _CAP_SHARE = 0.25
 
 
+_EVERY: frozenset[BulletStatus] = frozenset({"active", "quarantined"})
+
+
 @dataclass(frozen=True)
 class Options:
     """Which bullets a consolidation may merge, and how many at once.
 
-    `kind`, `topic` and `section` select bullets, None selects all. `below`: only bullets of at most this
-    importance. `keep_above`: bullets of at least this importance are protected. `batch` is how many bullets
-    one commit looks at. `most` is how many bullets a batch may take out of the playbook; by default a
+    `kind`, `topic` and `section` select bullets, None selects all; so do `memory_types`, any of them, and
+    `tags`, all of them. `below`: only bullets of at most this importance. `keep_above`: bullets of at least
+    this importance are protected; None: none is for its importance (document 004, 3.1). `batch` is how many
+    bullets one commit looks at. `most` is how many bullets a batch may take out of the playbook; by default a
     quarter of the batch, or 50 where that is more. Raises UsageError for values out of range.
     """
 
@@ -243,22 +247,26 @@ class Options:
     topic: str | None = None
     section: str | None = None
     below: float = 0.5
-    keep_above: float = 0.8
+    keep_above: float | None = 0.8
     batch: int = 1_000
     most: int | None = None
+    memory_types: frozenset[MemoryType] = frozenset()
+    tags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.below <= 1 or not 0 <= self.keep_above <= 1:
+        if not 0 <= self.below <= 1 or not (self.keep_above is None or 0 <= self.keep_above <= 1):
             raise UsageError("an importance is between 0 and 1: correct --below or --keep-above")
-        if self.below > self.keep_above:
+        if self.keep_above is not None and self.below > self.keep_above:
             raise UsageError("--below is above --keep-above: what is protected is never merged")
         if self.batch < 1 or (self.most is not None and self.most < 1):
             raise UsageError("a batch has at least one bullet: correct --batch")
 
     def selects(self, bullet: Bullet) -> bool:
         """Whether the bullet is looked at at all."""
+        shown = BulletFilter(_EVERY, self.tags, self.memory_types)
         return (
-            self.kind in (None, kind_of(bullet))
+            shown.passes(bullet)
+            and self.kind in (None, kind_of(bullet))
             and (self.topic is None or (bullet.topic or "").casefold() == self.topic.casefold())
             and self.section in (None, bullet.section)
             and bullet.importance <= self.below
@@ -380,7 +388,7 @@ def make_plan(
 
 
 def planned_group(
-    outlook: Outlook, group: Group, text: str, keep_above: float
+    outlook: Outlook, group: Group, text: str, keep_above: float | None
 ) -> PlannedGroup | RefusedGroup:
     """Return the group with this text, or why it is refused: by the operation, or by its questions."""
     # The bullets that earlier merges made these of, as far as they are kept
@@ -489,8 +497,23 @@ class ConsolidationWork(BaseModel):
     topic: Text | None = None
     section: Text | None = None
     below: Annotated[float, Field(ge=0, le=1)] = 0.5
-    keep_above: Annotated[float, Field(ge=0, le=1)] = 0.8
+    keep_above: Annotated[float, Field(ge=0, le=1)] | None = 0.8
+    memory_types: Annotated[tuple[MemoryType, ...], Field(exclude_if=lambda value: not value)] = ()
+    tags: Annotated[tuple[Text, ...], Field(exclude_if=lambda value: not value)] = ()
     expected_etag: Annotated[Text | None, Field(exclude_if=lambda value: value is None)] = None
+
+    def options(self, batch: int) -> Options:
+        """Return which bullets it may merge."""
+        return Options(
+            self.kind,
+            self.topic,
+            self.section,
+            below=self.below if self.keep_above is None else min(self.below, self.keep_above),
+            keep_above=self.keep_above,
+            batch=batch,
+            memory_types=frozenset(self.memory_types),
+            tags=self.tags,
+        )
 
     def as_pending(self, run_id: str) -> Pending:
         """Return the item to store; the run has its id."""

@@ -2,8 +2,9 @@
 
     none < read < propose < write < own
 
-The owner owns. Others have the highest right that a grant to them or to one of their teams gives; nothing
-takes a right away but revoking the grant, leaving the team, or declining what was granted until then.
+The owner owns. Others have the highest right that a grant to them, to one of their teams, or to the agent
+that acts for them gives; nothing takes a right away but revoking the grant, leaving the team, or declining
+what was granted until then.
 """
 
 from __future__ import annotations
@@ -48,22 +49,29 @@ class Owned(Protocol):
     def owner(self) -> str | None: ...
 
 
-def subjects_of(user: str | None, teams: Iterable[str]) -> frozenset[Subject]:
+def subjects_of(user: str | None, teams: Iterable[str], agent: str | None = None) -> frozenset[Subject]:
     """Return the subjects whose grants are a user's. The host application, without a user, has none."""
     if user is None:
         return frozenset()
-    return frozenset({Subject("user", user), *(Subject("team", team) for team in teams)})
+    agents = () if agent is None else (Subject("agent", agent),)
+    return frozenset({Subject("user", user), *(Subject("team", team) for team in teams), *agents})
 
 
-def right(user: str | None, teams: Collection[str], playbook: Owned, grants: Iterable[Grant]) -> Right:
-    """Return what a user with these teams may do with a playbook.
+def right(
+    user: str | None,
+    teams: Collection[str],
+    playbook: Owned,
+    grants: Iterable[Grant],
+    agent: str | None = None,
+) -> Right:
+    """Return what a user with these teams, for whom an agent acts, may do with a playbook.
 
     Without a user it is the host application that asks, which owns the playbooks without an owner. Grants on
     other playbooks and to others count nothing.
     """
     if user == playbook.owner:
         return Right.OWN
-    subjects = subjects_of(user, teams)
+    subjects = subjects_of(user, teams, agent)
     own = [each for each in grants if each.playbook_id == playbook.playbook_id and each.subject in subjects]
     declined = max((each.at for each in own if each.relation == "declined"), default=None)
     given = (each for each in own if declined is None or each.at > declined)
@@ -72,19 +80,23 @@ def right(user: str | None, teams: Collection[str], playbook: Owned, grants: Ite
 
 @dataclass(frozen=True)
 class Caller:
-    """A user with the teams that the user is in now. Without a user it is the host application."""
+    """A user with the teams that the user is in now. Without a user it is the host application.
+
+    `agent` acts for the user, as the host says; no user may say so.
+    """
 
     user: str | None
     teams: frozenset[str] = frozenset()
+    agent: str | None = None
 
     @property
     def subjects(self) -> tuple[str, ...]:
         """The subjects whose grants are the caller's, as texts, in order."""
-        return tuple(sorted(map(str, subjects_of(self.user, self.teams))))
+        return tuple(sorted(map(str, subjects_of(self.user, self.teams, self.agent))))
 
     def right(self, playbook: Owned, grants: Iterable[Grant]) -> Right:
         """Return what the caller may do with a playbook."""
-        return right(self.user, self.teams, playbook, grants)
+        return right(self.user, self.teams, playbook, grants, self.agent)
 
 
 OnDenial = Callable[[Caller, str, Right], None]

@@ -36,22 +36,23 @@ from ace_graph.memory.trust import PROVEN_VOTES
 
 # Who a playbook is shared with: subjects, relations, grants (document 004, 5.5 and 6.4).
 #
-# A subject is written `user:bob` or `team:ops`. Names are compared exactly, character by character:
-# `user:Bob` is somebody else than `user:bob`. A prefix never stands for what begins with it.
+# A subject is written `user:bob`, `team:ops` or `agent:crawler`; which agent acts, the host says. Names are
+# compared exactly, character by character: `user:Bob` is somebody else than `user:bob`. A prefix never stands
+# for what begins with it.
 
 
 Granted = Literal["viewer", "contributor", "editor", "owner"]
 Declined = Literal["declined"]
 Relation = Granted | Declined
 """What a subject has: something granted, or that the user has declined what was."""
-SubjectKind = Literal["user", "team"]
+SubjectKind = Literal["user", "team", "agent"]
 MAX_TEAM_CHARS = 256
 MAX_USER_CHARS = 256
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 
 
 class Subject(NamedTuple):
-    """A user, who is a learner, or a team."""
+    """A user, who is a learner; a team; or an agent of the host, whoever it works for."""
 
     kind: SubjectKind
     name: str
@@ -61,17 +62,17 @@ class Subject(NamedTuple):
 
     @classmethod
     def parse(cls, text: object) -> Subject:
-        """Return the subject of `user:NAME` or `team:NAME`. Raises InvalidGrant."""
+        """Return the subject of `user:NAME`, `team:NAME` or `agent:NAME`. Raises InvalidGrant."""
         kind, colon, name = str(text).partition(":")
         if not isinstance(text, str) or not colon or kind not in get_args(SubjectKind):
-            raise InvalidGrant("a subject is written user:NAME or team:NAME")
+            raise InvalidGrant("a subject is written user:NAME, team:NAME or agent:NAME")
         if kind == "team":
             return cls("team", checked_team(name))
         if not 1 <= len(name) <= MAX_USER_CHARS or any(
             ch == "\x00" or "\ud800" <= ch <= "\udfff" for ch in name
         ):
-            raise InvalidGrant(f"user: takes the id of a learner, 1 to {MAX_USER_CHARS} characters")
-        return cls("user", name)
+            raise InvalidGrant(f"{kind}: takes a name of 1 to {MAX_USER_CHARS} characters")
+        return cls(cast("SubjectKind", kind), name)
 
 
 @dataclass(frozen=True)

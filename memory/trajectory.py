@@ -58,7 +58,7 @@ class TrajectoryFilter:
 
 @dataclass(frozen=True)
 class TrajectoryOutcome:
-    """How a trajectory ended."""
+    """How a trajectory ended. Without a `duration_ms` it took the time since its start."""
 
     status: TurnStatus
     score: float | None = None
@@ -69,6 +69,7 @@ class TrajectoryOutcome:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
+    duration_ms: float | None = None
     model: str | None = None
     answer: str = ""
 
@@ -112,6 +113,7 @@ def completed(turn: TurnRecord, outcome: TrajectoryOutcome, now: datetime, traci
     """Return the record with its outcome. Raises TrajectoryClosed if it has one already."""
     if turn.status != "in_progress":
         raise TrajectoryClosed(f"the trajectory {turn.turn_id} was completed: its first outcome stays")
+    measured = max(0.0, (now - turn.started_at).total_seconds() * 1000)
     update: dict[str, object] = {
         "status": outcome.status,
         "verdict": verdict_of((*turn.evidence, *outcome.evidence)),
@@ -126,7 +128,7 @@ def completed(turn: TurnRecord, outcome: TrajectoryOutcome, now: datetime, traci
         "model": outcome.model or turn.model,
         "answer": outcome.answer,
         "completed_at": max(now, turn.started_at),
-        "duration_ms": max(0.0, (now - turn.started_at).total_seconds() * 1000),
+        "duration_ms": measured if outcome.duration_ms is None else outcome.duration_ms,
     }
     return sampled(TurnRecord.model_validate({**dict(turn), **update}), tracing)
 

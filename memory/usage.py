@@ -76,6 +76,15 @@ def recounted_usage(
     return MappingProxyType(found)
 
 
+def pooled_usage(usages: Iterable[PlaybookUsage]) -> PlaybookUsage:
+    """Return the sum of the counts, and the latest use."""
+    whole = PlaybookUsage()
+    for each in usages:
+        times = [at for at in (whole.last_used_at, each.last_used_at) if at is not None]
+        whole = _sum(whole, each, 1)._replace(last_used_at=max(times, default=None))
+    return whole
+
+
 def _sum(usage: PlaybookUsage, more: PlaybookUsage, sign: int) -> PlaybookUsage:
     return usage._replace(
         turns=max(0, usage.turns + sign * more.turns),

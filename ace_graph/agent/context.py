@@ -100,6 +100,11 @@ class ACEContext(BaseModel):
         description="The learner's teams as the host knows them, for playbooks that are shared with a team. "
         "Unset: the store's table of teams is asked.",
     )
+    agent: ShortText | None = Field(
+        default=None,
+        description="The agent of the host that acts for the learner, for playbooks that are shared with an "
+        "agent.",
+    )
     topic: ShortText | None = Field(
         default=None, description="Preferred topic of bullets; inferred when absent."
     )

@@ -93,6 +93,11 @@ class Resources:
     schemas: Schemas = field(default_factory=Schemas)
     _models: _ModelsByLoop = field(default_factory=_ModelsByLoop)
 
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """What makes vectors of texts, the caller's or those that the settings find."""
+        return None if self.meaning is None else self.meaning.embeddings
+
     @cached_property
     def daily_tokens(self) -> DailyTokens:
         """What learners have cost today, as the graph knows it."""
@@ -241,6 +246,15 @@ def find_meaning(
     """
     if embeddings is not None:
         return Meaning(embeddings, stored=None if store is None else stored_rows(embeddings, store))
+    found = find_embeddings(settings)
+    return None if found is None else Meaning(found)
+
+
+def find_embeddings(settings: Settings) -> Embeddings | None:
+    """Return the static vectors that are installed; None where there are none, or the settings say so.
+
+    Raises ConfigurationError where the settings ask for static vectors and there are none.
+    """
     if settings.embeddings == "off":
         return None
     try:
@@ -250,7 +264,7 @@ def find_meaning(
         return None
     if found is None and settings.embeddings == "static":
         raise ConfigurationError(f"ACE_EMBEDDINGS=static needs the word vectors: {INSTALL}")
-    return None if found is None else Meaning(found)
+    return found
 
 
 def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:

@@ -183,7 +183,7 @@ def compare(
     ],
     options: CompareOptions,
 ) -> int:
-    """Compare two playbooks, or two settings, on the same rows: both answers and both accuracies.
+    """Compare two playbooks, or two settings, on the same rows: both answers, and which is right more.
 
     \b
     ace-graph adapt compare none run/playbook.json --task formula --data test.jsonl
@@ -194,7 +194,8 @@ def compare(
 
     A side is a file in any format that import knows, the folder of an adaptation, or none, and settings after
     commas: variables of the environment, fields of the context, mode. Nothing is learned or stored. Two
-    versions of one playbook: `playbook diff A B --data FILE`.
+    versions of one playbook: `playbook diff A B --data FILE`. One is called better where the difference would
+    come by chance in less than 5 % of cases.
     """
     from ace_graph.cli.measuring import compare_sides
 

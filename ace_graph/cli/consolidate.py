@@ -16,19 +16,36 @@ from ace_graph.base.settings import Settings
 from ace_graph.cli.command import DEFAULT_NAME, Call
 from ace_graph.cli.passes import all_learners, run_pass
 from ace_graph.cli.terminal import counted, print_notice
+from ace_graph.memory.bullet import MemoryType
+from ace_graph.memory.catalogue import Scope
 from ace_graph.memory.consolidation import Options
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.views import Kind, is_bullet_kind
 from ace_graph.playbooks.consolidation import Consolidation, Undone, Writer, consolidate, undo
+from ace_graph.playbooks.memories import own_names
 
 
 def options_of(
-    kind: Kind | None, topic: str | None, section: str | None, below: float, keep_above: float
+    kind: Kind | None,
+    topic: str | None,
+    section: str | None,
+    below: float | None,
+    keep_above: float | None,
+    *,
+    preserve: bool,
+    memory_types: frozenset[MemoryType],
+    tags: tuple[str, ...],
 ) -> Options:
     """Return which bullets to consolidate. Raises UsageError."""
     if kind is not None and not is_bullet_kind(kind):
         raise UsageError(f"a {kind} is no bullet: consolidate merges bullets")
-    return Options(kind, topic, section, below, keep_above)
+    if not preserve and keep_above is not None:
+        raise UsageError("--keep-above says what --no-preserve would merge: leave one of them out")
+    known = Options(kind, topic, section, memory_types=memory_types, tags=tags)
+    if preserve:
+        kept = known.keep_above if keep_above is None else keep_above
+        return replace(known, below=known.below if below is None else below, keep_above=kept)
+    return replace(known, below=1.0 if below is None else below, keep_above=None)
 
 
 @asynccontextmanager
@@ -64,6 +81,29 @@ def consolidate_one(
 
     report = call.on_store(job, settings)
     call.answer(report.json(), _report_lines(report, with_model=with_model))
+
+
+def consolidate_scope(
+    call: Call, scope: Scope, options: Options, batch: int | None, *, dry_run: bool, with_model: bool
+) -> None:
+    """Consolidate the learner's own playbooks of a scope, one after the other, and print each report."""
+    settings = call.settings()
+
+    async def job(store: Store) -> list[tuple[str, Consolidation]]:
+        wanted = replace(options, batch=batch or store.policy.consolidate_batch)
+        names = await own_names(store, call.learner, scope)
+        async with _writer_for(settings, wanted=with_model) as writer:
+            return [
+                (name, await consolidate(store, name, call.learner, wanted, writer=writer, dry_run=dry_run))
+                for name in names
+            ]
+
+    done = call.on_store(job, settings)
+    lines = list[str]()
+    for name, report in done:
+        lines += [f"{name}:", *_report_lines(report, with_model=with_model)]
+    rows = [{"playbook": name, **report.json()} for name, report in done]
+    call.answer({"playbooks": rows}, lines or [f"Learner {call.learner} has no playbook of this scope."])
 
 
 def undo_run(call: Call, run_id: str | None) -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -55,7 +55,7 @@ from ace_graph.training.options import AdaptationOptions
 from ace_graph.training.options import Progress as AdaptationProgress
 from ace_graph.training.samples import Environment, Outcome, RowFile, Sample
 from ace_graph.training.scoring import Task, task_named
-from ace_graph.training.statistics import paired, paired_gain, share_interval
+from ace_graph.training.statistics import Paired, paired, paired_gain, share_interval
 
 Run = Callable[[AdaptationOptions], Awaitable[AdaptationResult]]
 
@@ -346,6 +346,23 @@ def _print_comparison(found: _Compared) -> None:
             f"A against B: {pairs.difference:+.1%} right answers ({low:+.1%} to {high:+.1%}), only A "
             f"{pairs.only_first}, only B {pairs.only_second}, p = {pairs.p_value:.3g}"
         )
+        better = _better(pairs)
+        print_line(
+            f"{better} is better on these rows."
+            if better
+            else "Neither is shown to be better: the difference may be chance. More rows would tell."
+        )
+
+
+_CHANCE = 0.05
+"""The largest p of a difference that is called one."""
+
+
+def _better(pairs: Paired) -> Literal["A", "B"] | None:
+    """Which side is better, None where that may be chance."""
+    if pairs.p_value >= _CHANCE:
+        return None
+    return "A" if pairs.only_first > pairs.only_second else "B"
 
 
 def _comparison_as_json(found: _Compared) -> dict[str, object]:
@@ -365,6 +382,7 @@ def _comparison_as_json(found: _Compared) -> dict[str, object]:
         "A": side(0),
         "B": side(1),
         "paired": comparison_json(*compared.measured) if scored else None,
+        "better": _better(compared.paired) if scored else None,
         "rows": [
             {
                 "sample": first.sample,

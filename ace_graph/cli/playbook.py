@@ -7,8 +7,8 @@ that the memory refuses is an error, and nothing is written.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -75,7 +75,6 @@ from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.formats.registry import FORMATS, format_named
 from ace_graph.memory.formats.skill import SkillFormat
 from ace_graph.memory.sharing import outgoing_text
-from ace_graph.memory.stores.memories import MemoryItem, memories
 from ace_graph.memory.views import (
     BulletFilter,
     BulletStatus,
@@ -90,6 +89,15 @@ from ace_graph.memory.views import diff as bullet_diff
 from ace_graph.playbooks.content import Change, Rescreened
 from ace_graph.playbooks.content import rescreen as rescreen_bullets
 from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle, Written
+from ace_graph.playbooks.memories import (
+    MemoryItem,
+    agent_label,
+    checked_scope,
+    destination,
+    memories,
+    search_memories,
+    shown_name,
+)
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
 from ace_graph.playbooks.versions import version_from, version_number
 from ace_graph.playbooks.worth import Worth, active_bullets, bullet_named, figures_of, read_worth
@@ -105,6 +113,7 @@ if TYPE_CHECKING:
     from ace_graph.memory.stores.base import KeyedStore, Store, StoredVersion
     from ace_graph.memory.turn import TurnRecord
 
+_MOST_FOUND = 100
 _LOOK, _CHANGE, _VERSIONS, _MANY = "Look", "Change", "Versions", "Many runs"
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
@@ -127,18 +136,34 @@ Types = Annotated[
 ]
 
 
+ScopeOption = Annotated[
+    Scope | None,
+    typer.Option(
+        "--scope",
+        help="agent: what --agent made; user: all that is the learner's own; tenant: what a team may read; "
+        "global: all that is shared.",
+    ),
+]
+AgentOption = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="The label of an agent.")]
+
+
 # Look
 
 
 @command(commands, *LEARNER, panel=_LOOK, name="list")
 def list_(
-    call: Call, templates: Annotated[bool, "The playbooks that come with ace-graph instead."] = False
+    call: Call,
+    templates: Annotated[bool, "The playbooks that come with ace-graph instead."] = False,
+    figures: Annotated[bool, "How much is in each, how often it was used, and how well."] = False,
 ) -> None:
     """The playbooks of a learner; `default` is the memory that turns read and write.
 
     \b
     ace-graph playbook list --learner ada
+    ace-graph playbook list --figures
     ace-graph playbook list --templates
+
+    The use of a shared playbook by others counts, without their names.
     """
     if templates:
         known = [template(name) for name in TEMPLATES]
@@ -159,6 +184,9 @@ def list_(
     entries = call.on_store(job)
     if not entries and not call.as_json:
         print_aside(f"Learner {call.learner} has no playbook yet.")
+    if figures:
+        _answer_figures(call, entries)
+        return
     call.answer(
         {"playbooks": [entry_json(entry) for entry in entries]},
         [
@@ -167,6 +195,35 @@ def list_(
             for entry in entries
         ],
     )
+
+
+def _answer_figures(call: Call, entries: Sequence[PlaybookEntry]) -> None:
+    async def job(store: Store) -> list[Worth]:
+        opened = [await playbooks.open_playbook(store, each.name, call.learner) for each in entries]
+        return [await read_worth(store, each, call.learner, lambda _: ()) for each in opened]
+
+    found = list(zip(entries, call.on_store(job), strict=True))
+    call.answer(
+        {"playbooks": [_figures_json(*each) for each in found]}, [_figures_line(*each) for each in found]
+    )
+
+
+def _figures_json(entry: PlaybookEntry, worth: Worth) -> dict[str, object]:
+    measured = (worth.effectiveness.model_dump(mode="json"), worth.metadata.model_dump(mode="json"))
+    return {**entry_json(entry), "bullets": len(active_bullets(worth.snapshot)), **measured[0], **measured[1]}
+
+
+def _figures_line(entry: PlaybookEntry, worth: Worth) -> str:
+    use, analyzed = worth.effectiveness, worth.metadata.total_trajectories_analyzed
+    parts = (
+        f"{entry.name}  {entry.version.label}",
+        counted(len(active_bullets(worth.snapshot)), "bullet"),
+        f"{counted(use.usage_count, 'turn')} of {counted(use.used_by, 'learner')}",
+        "not judged" if use.success_rate is None else f"success {use.success_rate:.0%}",
+        f"last used {use.last_used_at:%Y-%m-%d}" if use.last_used_at else "never used",
+        f"{counted(analyzed, 'run')} analysed",
+    )
+    return "  ".join(parts)
 
 
 @command(commands, *PLAYBOOK, panel=_LOOK)
@@ -186,6 +243,8 @@ def show(
     memory_type: Types = None,
     kind: Annotated[Kind | None, "Only memories of this kind, trajectories too."] = None,
     details: Annotated[bool, "All that is stored about the playbook, and its worth."] = False,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
     of_template: Annotated[
         str | None, typer.Option("--template", metavar="NAME", help="A template instead; list names them.")
     ] = None,
@@ -196,6 +255,7 @@ def show(
     ace-graph playbook show --learner ada
     ace-graph playbook show str-00002
     ace-graph playbook show --kind strategy
+    ace-graph playbook show --scope tenant
     ace-graph playbook show --tag fractions --type procedural
     ace-graph playbook show --name api_client --details
     ace-graph playbook show --json | jq '.bullets[].content'
@@ -213,6 +273,11 @@ def show(
         return
     if bullet_id is not None:
         _show_bullet(call, bullet_id)
+        return
+    if scope is not None or agent is not None:
+        _show_memories(
+            call, lambda store: memories(store, call.learner, kind, limit, scope=scope, agent=agent)
+        )
         return
     if archived:
         _show_archived(call, limit)
@@ -356,6 +421,19 @@ def _show_records(call: Call, kind: str, limit: int) -> None:
     )
 
 
+def _show_memories(call: Call, found: Callable[[Store], Awaitable[tuple[MemoryItem, ...]]]) -> None:
+    """Print memories of a scope, each with the playbook that it is in. `--name` has no part in it."""
+    if call.name != DEFAULT_NAME:
+        raise UsageError("--scope says which playbooks: leave out --name")
+    items = call.on_store(found)
+    if not items and not call.as_json:
+        print_aside(f"Learner {call.learner} has no such memory in this scope.")
+    rows = [{**asdict(each), "at": each.at.isoformat()} for each in items]
+    call.answer(
+        {"memories": rows}, [f"{each.playbook} [{each.id}] {each.kind}: {each.content}" for each in items]
+    )
+
+
 @command(commands, *PLAYBOOK, panel=_LOOK)
 def stats(call: Call) -> None:
     """Counts, votes, reliability and strength; how often the playbook was used, and what it was worth."""
@@ -381,15 +459,26 @@ def search(
     bullet: Annotated[
         str | None, typer.Option("--id", metavar="BULLET", help="With --explain: this bullet only.")
     ] = None,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
 ) -> None:
     """The bullets whose text holds the words.
 
     \b
     ace-graph playbook search fraction
     ace-graph playbook search fraction --tag exam
+    ace-graph playbook search fraction --scope tenant
     ace-graph playbook search "How do I add 1/2 and 1/3?" --explain
     ace-graph playbook search "How do I add 1/2 and 1/3?" --explain --id fra-00001
     """
+    if scope is not None or agent is not None:
+        if explain or tag or memory_type or bullet:
+            raise UsageError("--scope and --agent take words alone: leave the other options out")
+        most = _MOST_FOUND
+        _show_memories(
+            call, lambda store: search_memories(store, call.learner, text, most, scope=scope, agent=agent)
+        )
+        return
     if explain:
         if tag:
             raise UsageError("--explain takes no --tag: a turn's search does not look at tags; leave it out")
@@ -596,6 +685,8 @@ def add(
     avoid: Annotated[bool, "It is what not to do."] = False,
     pin: Annotated[bool, "Put it into every prompt."] = False,
     ttl_days: Annotated[float | None, "Days without a change after which no prompt holds it."] = None,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
 ) -> None:
     """Add a bullet by hand.
 
@@ -603,7 +694,19 @@ def add(
     ace-graph playbook add "Draw a picture before the first formula." --learner ada
     ace-graph playbook add "Learner says: call me Ann" --section profile --pin
     ace-graph playbook add "Retry once after a 429" --kind strategy --context "calling an API"
+    ace-graph playbook add "Pages have 50 rows" --scope tenant --name ada/http
+    ace-graph playbook add "Pages have 50 rows" --scope agent --agent crawler
+
+    With --scope tenant or global it goes to the only playbook of the scope that the learner may write, or to
+    the one of --name; what an agent adds is labelled with --agent.
     """
+    where = checked_scope(scope, agent)
+    if where is not None and call.name == DEFAULT_NAME:
+
+        async def place(store: Store) -> str:
+            return shown_name(await destination(store, call.learner, where))
+
+        call = replace(call, name=call.on_store(place))
     bullet = Add(
         ref="new",
         content=text,
@@ -614,7 +717,7 @@ def add(
         context=context,
         examples=tuple(example or ()),
         importance=importance,
-        tags=tuple(tag or ()),
+        tags=(*(tag or ()), *((agent_label(agent),) if agent else ())),
         pinned=pin,
         ttl_days=_checked_days(ttl_days),
         sources=(BulletSource.COMMAND_LINE,),
@@ -1139,7 +1242,7 @@ def _version_from(text: str) -> int | str:
 def curate(
     call: Call,
     reflection_ids: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="Reflections: `reflect --batch` prints their ids.")
+        list[str], typer.Argument(metavar="ID...", help="Reflections, or single lessons (ID#2).")
     ],
 ) -> None:
     """Add what reflections found to a playbook, in one version, and show what changed.
@@ -1148,7 +1251,11 @@ def curate(
     ace-graph reflect --batch --json | jq -r '.patterns[] | select(.frequency > 2) | .memory_id' |
       xargs ace-graph playbook curate --name api_client
 
-    The same reflections again change nothing. With ACE_CURATOR_USE_LLM a model curates, as in a turn.
+    `reflect --batch` prints the id of each pattern, `trajectory show` those of a run's reflections with the
+    numbers of their lessons. Only what is named is taken: ID is all lessons of a reflection, ID#2 its second
+    one. The same ones again change nothing. The rules remove nothing: they name what did more harm than good,
+    or says something else than a new lesson, with the command that removes it. With ACE_CURATOR_USE_LLM a
+    model curates, as in a turn.
     """
     from ace_graph.cli.reflect import curate_reflections
 
@@ -1168,12 +1275,22 @@ def consolidate(
     kind: Annotated[Kind | None, "Only memories of this kind."] = None,
     topic: Annotated[str | None, "Only bullets on this topic."] = None,
     section: Annotated[str | None, "Only bullets of this section."] = None,
+    tag: Tags = None,
+    memory_type: Types = None,
     below: Annotated[
-        float, typer.Option(metavar="0..1", help="Only bullets of at most this importance.")
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            metavar="0..1", help="Only bullets of at most this importance: 0.5, without preserving 1."
+        ),
+    ] = None,
     keep_above: Annotated[
-        float, typer.Option(metavar="0..1", help="Bullets of at least this importance stay as they are.")
-    ] = 0.8,
+        float | None,
+        typer.Option(metavar="0..1", help="Bullets of at least this importance stay as they are: 0.8."),
+    ] = None,
+    preserve: Annotated[
+        bool,
+        typer.Option("--preserve/--no-preserve", help="Whether what is important stays as it is."),
+    ] = True,
     batch: Annotated[
         int | None, typer.Option(min=100, max=1_000, help="Bullets per commit; else ACE_CONSOLIDATE_BATCH.")
     ] = None,
@@ -1181,6 +1298,8 @@ def consolidate(
         str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that was stopped.")
     ] = None,
     with_model: Annotated[bool, "Let the model judge what rules can't, and write the text."] = False,
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
     everybody: Everybody = False,
     on: On = None,
 ) -> int:
@@ -1189,15 +1308,24 @@ def consolidate(
     \b
     ace-graph playbook consolidate --dry-run
     ace-graph playbook consolidate --learner ada --kind strategy
+    ace-graph playbook consolidate --section lessons --tag fractions --type procedural --no-preserve
+    ace-graph playbook consolidate --scope agent --agent crawler
     ace-graph playbook consolidate --all --on ray
     ace-graph playbook consolidate undo
 
     What is pinned, of the profile, in quarantine or important stays as it is. A merge is refused where its
     text would lose a number, a name, code, a link, a quotation or a "not", and where the questions that the
     bullets came from would find less. An undo is refused, with names, where a merged bullet has changed
-    since; what came later stays, and ids are never given twice.
+    since; what came later stays, and ids are never given twice. With --scope the learner's own playbooks of a
+    scope are consolidated, each by itself: those of others are their owners'.
     """
-    from ace_graph.cli.consolidate import consolidate_all, consolidate_one, options_of, undo_run
+    from ace_graph.cli.consolidate import (
+        consolidate_all,
+        consolidate_one,
+        consolidate_scope,
+        options_of,
+        undo_run,
+    )
 
     if action is not None:
         if action != "undo":
@@ -1205,8 +1333,19 @@ def consolidate(
         undo_run(call, undone_run)
         return 0
     check_all(on, everybody=everybody)
-    options = options_of(kind, topic, section, below, keep_above)
+    options = options_of(
+        *(kind, topic, section, below, keep_above),
+        preserve=preserve,
+        memory_types=_types(memory_type),
+        tags=(*(tag or ()), *((agent_label(agent),) if agent else ())),
+    )
     how = {"dry_run": dry_run, "with_model": with_model}
+    where = checked_scope(scope, agent)
+    if where is not None:
+        if everybody or run_id is not None or call.name != DEFAULT_NAME:
+            raise UsageError("--scope says which playbooks: leave out --name, --all and --resume")
+        consolidate_scope(call, where, options, batch, **how)
+        return 0
     if everybody:
         return consolidate_all(call, options, batch, run_id, on=on, **how)
     consolidate_one(call, options, batch, run_id, **how)

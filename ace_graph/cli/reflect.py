@@ -50,7 +50,7 @@ def reflect(
     since: Annotated[
         datetime | None,
         typer.Option(
-            metavar="TIME", help="--batch: completed on this day (UTC) or later, such as 2026-01-31."
+            metavar="TIME", help="--batch: completed on this day or later, or from a time on, in UTC."
         ),
     ] = None,
     minimum: Annotated[
@@ -247,6 +247,9 @@ def curate_reflections(call: Call, reflection_ids: list[str]) -> None:
     if not call.as_json:
         for refusal in done.refused:
             print_aside(f"refused: {refusal.id}: {refusal.why}")
+        for old in done.outdated:
+            instead = f" --replaced-by {old.by}" if old.by else ""
+            print_aside(f"outdated? [{old.id}] {old.text}: {old.why}; playbook remove {old.id}{instead}")
         if done.problem:
             print_aside(done.problem)
 
@@ -276,4 +279,5 @@ def _curated_json(done: CuratedReflections) -> dict[str, object]:
         "removed": listed(done.removed),
         "refused": [each.model_dump(mode="json") for each in done.refused],
         "problem": done.problem,
+        "outdated": [each._asdict() for each in done.outdated],
     }

@@ -37,7 +37,7 @@ After = Annotated[str, typer.Option("--after", metavar="NAME", help="Begin after
 def grant(
     call: Call,
     playbook: Playbook,
-    to: Annotated[str, typer.Option("--to", metavar="SUBJECT", help="user:NAME or team:NAME, exactly.")],
+    to: Annotated[str, typer.Option("--to", metavar="SUBJECT", help="user:NAME, team:NAME or agent:NAME.")],
     relation: Annotated[Granted, typer.Option("--as", help="The relation, as listed above.")] = "viewer",
     learner: Annotated[
         str, typer.Option("--learner", "-l", metavar="ID", help="Who acts.")
@@ -65,7 +65,7 @@ def revoke(
     call: Call,
     playbook: Playbook,
     subject: Annotated[
-        str, typer.Option("--from", metavar="SUBJECT", help="user:NAME or team:NAME, exactly.")
+        str, typer.Option("--from", metavar="SUBJECT", help="user:NAME, team:NAME or agent:NAME.")
     ],
 ) -> None:
     """Revoke a grant; it ends with the next load.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
@@ -42,8 +42,13 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The trajectory.")]
 Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who did it.")]
 Type = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="What kind of task it is.")]
 Values = Annotated[str | None, typer.Option(metavar="JSON", help="A JSON object of your own values.")]
-Time = Annotated[
-    datetime | None, typer.Option(metavar="TIME", help="Completed on this day (UTC), such as 2026-01-31.")
+Since = Annotated[
+    datetime | None,
+    typer.Option(metavar="TIME", help="Completed on this day or later, or from a time on, in UTC."),
+]
+Until = Annotated[
+    datetime | None,
+    typer.Option(metavar="TIME", help="Completed on this day or earlier, or up to a time, in UTC."),
 ]
 
 
@@ -56,12 +61,19 @@ def list_(
     status: Annotated[
         str | None, typer.Option(metavar="STATUS", help="in_progress, success, failure or partial.")
     ] = None,
-    since: Time = None,
-    until: Time = None,
+    since: Since = None,
+    until: Until = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 50,
     skip: Annotated[int, typer.Option(min=0, help="Skip this many, the newest ones.")] = 0,
 ) -> None:
-    """List trajectories, the newest first; those of the graph's own turns are among them."""
+    """List trajectories, the newest first; those of the graph's own turns are among them.
+
+    \b
+    ace-graph trajectory list --agent crawler --status failure
+    ace-graph trajectory list --since 2026-01-01 --until 2026-01-31
+
+    With --since or --until those in progress are left out. The day of --until counts to its end.
+    """
     if status is not None and status not in get_args(TurnStatus):
         raise UsageError(f"{status[:40]!r} is no status: use one of {', '.join(get_args(TurnStatus))}")
     wanted = TrajectoryFilter(
@@ -69,7 +81,7 @@ def list_(
         task_type=type_,
         status=cast("TurnStatus | None", status),
         since=as_utc(since),
-        until=as_utc(until),
+        until=_to_its_end(as_utc(until)),
     )
     rows = call.on_store(
         lambda store: list_trajectories(store, call.learner, wanted, failed=failed, limit=limit, skip=skip)
@@ -89,6 +101,13 @@ def list_(
 def as_utc(moment: datetime | None) -> datetime | None:
     """Return a moment in UTC where its zone is not given."""
     return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
+
+
+def _to_its_end(moment: datetime | None) -> datetime | None:
+    """Return the last moment of a day, or the time that was given with it."""
+    if moment is None or moment.time() != time():
+        return moment
+    return moment + timedelta(days=1, microseconds=-1)
 
 
 def _row_json(row: ListedTrajectory) -> dict[str, object]:
@@ -136,6 +155,8 @@ def _lines(row: ListedTrajectory) -> Iterator[str]:
             *reflection.recommendations,
         )
         yield f"  reflection {reflection.reflection_id}{mark}: {'; '.join(findings) or 'nothing to learn'}"
+        for number, lesson in enumerate(reflection.lessons, 1):
+            yield f"    #{number} {lesson.polarity}: {lesson.content}"
     if row.item is not None:
         why = f": {row.item.error}" if row.item.error else ""
         yield f"  learning: {row.item.state}{why}"
@@ -212,18 +233,35 @@ def complete(
     error: Annotated[str | None, typer.Option(metavar="TEXT", help="What went wrong.")] = None,
     answer: Annotated[str, typer.Option(metavar="TEXT", help="What came of it.")] = "",
     metrics: Values = None,
+    input_tokens: Annotated[int, typer.Option(min=0, help="Tokens that the model read.")] = 0,
+    output_tokens: Annotated[int, typer.Option(min=0, help="Tokens that the model wrote.")] = 0,
+    cost: Annotated[
+        float | None, typer.Option(min=0, help="What it cost, else by the price of --model.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that was asked.")] = None,
     cited: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="A bullet that was followed; may be given several times."),
     ] = None,
     learn: Annotated[bool, typer.Option(help="Leave work for a worker.")] = True,
 ) -> None:
-    """End a trajectory. Its first outcome stays."""
+    """End a trajectory. Its first outcome stays.
+
+    \b
+    ace-graph trajectory complete "$id" success --input-tokens 1200 --output-tokens 300 --cost 0.03
+    ace-graph trajectory complete "$id" success --metrics '{"tokens": 1500, "cost_usd": 0.03}'
+
+    The metrics tokens, cost_usd and duration_ms stand for what no option gives.
+    """
     completion = Completion(
         score=score,
         error=error,
         answer=answer,
         metrics=_json_object(metrics, "--metrics"),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        cost=cost,
+        model=model,
         cited=tuple(cited or ()),
         learns=learn,
     )

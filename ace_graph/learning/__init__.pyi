@@ -15,6 +15,7 @@ from .consolidation_writer import model_writer as model_writer
 from .curate_reflections import (
     BulletText as BulletText,
     CuratedReflections as CuratedReflections,
+    OutdatedBullet as OutdatedBullet,
     MAX_REFLECTIONS as MAX_REFLECTIONS,
     curate as curate,
 )

@@ -14,14 +14,16 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError
 from ace_graph.base.off_loop import run_off_loop
-from ace_graph.learning.recurring_patterns import RecurringPattern, Vectors, extract_patterns
+from ace_graph.base.settings import Settings
+from ace_graph.learning.recurring_patterns import RecurringPattern, extract_patterns
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.similarity.vectors import vectors_of
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord, TurnReflection
@@ -40,10 +42,12 @@ MAX_RUNS = 1_000
 """Of more runs the newest are read."""
 MAX_PATTERNS = 50
 """Of more patterns the most frequent are stored and returned."""
-MAX_EMBEDDED = 1_000
-"""Of more different lines only the words are compared: each vector is compared with those before it."""
 _PAGE = 200
 _RUNS_NAMED = 64
+
+
+ChosenEmbeddings: TypeAlias = "Embeddings | Literal['settings'] | None"
+"""Embeddings, those that the settings find (ACE_EMBEDDINGS), or none: then words alone decide."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +92,15 @@ async def batch_reflect(
     since: datetime | None = None,
     task_type: str | None = None,
     min_trajectories: int = MIN_TRAJECTORIES,
-    embeddings: Embeddings | None = None,
+    embeddings: ChosenEmbeddings = "settings",
     clock: Callable[[], datetime] = utc_now,
 ) -> BatchReflection | NotEnough:
     """Find what the completed runs of a learner have in common, and store it as a trajectory.
 
     `agent`, `task_type` and `since` (completed then or later) select the runs, of which the newest 1,000 are
-    read. With `embeddings` lines in other words can be one pattern as well; where they fail, or there are
-    more than 1,000 different lines, the words alone decide. The same runs with the same reflections give the
+    read. By `embeddings` lines in other words can be one pattern as well: those that the settings find
+    (ACE_EMBEDDINGS), others, or None for words alone. Where they fail, or there are more than 1,000 different
+    lines, the words alone decide. The same runs with the same reflections give the
     same ids, and are stored once. Raises UsageError for less than two `min_trajectories`, and what the store
     raises.
     """
@@ -109,7 +114,8 @@ async def batch_reflect(
     names = {turn.turn_id for turn in runs}
     found = {each.reflection_id: each for turn in runs for each in turn.reflections if each.turn_id in names}
     reflections = tuple(found.values())
-    vectors = await _vectors(reflections, embeddings)
+    lines = (line.content for each in reflections for line in each.lessons)
+    vectors = await vectors_of(lines, chosen_embeddings(embeddings))
     size = sum(len(line.content) for each in reflections for line in each.lessons)
     patterns = await run_off_loop(
         size, extract_patterns, reflections, similarity=store.policy.similarity, vectors=vectors
@@ -153,18 +159,13 @@ def _unreflected(runs: Iterable[TurnRecord], reflections: Iterable[TurnReflectio
     return tuple(turn.turn_id for turn in runs if turn.turn_id not in known)
 
 
-async def _vectors(reflections: Iterable[TurnReflection], embeddings: Embeddings | None) -> Vectors | None:
-    """Return the embeddings of the lines; None without any, also where the service fails."""
-    if embeddings is None:
-        return None
-    texts = list(dict.fromkeys(line.content for each in reflections for line in each.lessons))
-    if not 0 < len(texts) <= MAX_EMBEDDED:
-        return None
-    try:
-        return dict(zip(texts, await embeddings.aembed_documents(texts), strict=True))
-    except Exception as error:
-        logger.warning("[ACE Reflector] embeddings failed, only words are compared: %s", type(error).__name__)
-        return None
+def chosen_embeddings(embeddings: ChosenEmbeddings) -> Embeddings | None:
+    """Return the embeddings that are given, or those that the settings find."""
+    if embeddings != "settings":
+        return embeddings
+    from ace_graph.agent.resources import find_embeddings  # loads LangChain
+
+    return find_embeddings(Settings.load())
 
 
 def _record(

@@ -11,8 +11,8 @@ ACE_CURATOR_USE_LLM is set the same model curator decides. The same reflections 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -25,6 +25,7 @@ from ace_graph.agent.runtime import Run
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import LearnerForgotten, UsageError
 from ace_graph.base.off_loop import Steps, in_slices, run_off_loop
+from ace_graph.learning.batch_reflection import ChosenEmbeddings, chosen_embeddings
 from ace_graph.learning.curator import for_review, lessons_to_operations
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import Reflection, StoredReflection, find_reflections
@@ -34,19 +35,24 @@ from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import Commit, check_expected, operation_id
 from ace_graph.memory.delta.effect import Rejection
-from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Touch, Update
+from ace_graph.memory.delta.near import joined_by_meaning
+from ace_graph.memory.delta.operations import Add, Analyze, Delta, Operation, Remove, Touch, Update
 from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.rights import not_found
+from ace_graph.memory.similarity.compare import are_distinct, compare
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.views import diff
+from ace_graph.memory.vocabulary import Vocabulary, vocabulary_of
 from ace_graph.playbooks.content import unknown_examples
 from ace_graph.playbooks.handle import PlaybookHandle, open_owned
 
 MAX_REFLECTIONS = 200
 AUTHOR = "ace_curator"
+_RIVALS_READ = 20
 _LESSONS_AT_ONCE = 10
 """What the model curator decides on in one call: as many as a turn may have."""
 
@@ -61,6 +67,15 @@ class BulletText(NamedTuple):
     text: str
 
 
+class OutdatedBullet(NamedTuple):
+    """A bullet that a person may want to remove, and why; `by` is the id of what would take its place."""
+
+    id: str
+    text: str
+    why: str
+    by: str | None = None
+
+
 @dataclass(frozen=True)
 class CuratedReflections:
     """What curating changed in a playbook: the difference of its version and the one before.
@@ -69,8 +84,9 @@ class CuratedReflections:
     unchanged   the playbook knew all of it, with the same trajectories behind it
     repeated    these reflections were curated before; nothing was done
 
-    `refused` are lessons that were not taken, and why. `problem` says that the model curator failed, so that
-    the rules have decided.
+    `refused` are lessons that were not taken, and why. `outdated` are bullets that did more harm than good,
+    or say something else than a lesson that was added on their subject; they stay. `problem` says that the
+    model curator failed, so that the rules have decided.
     """
 
     status: Literal["curated", "unchanged", "repeated"]
@@ -80,6 +96,7 @@ class CuratedReflections:
     removed: tuple[BulletText, ...] = ()
     refused: tuple[Rejection, ...] = ()
     problem: str | None = None
+    outdated: tuple[OutdatedBullet, ...] = ()
 
 
 async def curate(
@@ -89,6 +106,7 @@ async def curate(
     name: str = DEFAULT,
     *,
     resources: Resources | None = None,
+    embeddings: ChosenEmbeddings = "settings",
     author: str = AUTHOR,
     clock: Callable[[], datetime] = utc_now,
     progress: OnProgress | None = None,
@@ -96,12 +114,15 @@ async def curate(
 ) -> CuratedReflections:
     """Take the lessons of an owner's reflections into one of the owner's playbooks, as one version.
 
-    The bullets name the reflections' trajectories as examples, so a lesson that comes from a new trajectory
-    raises the evidence of its bullet by one. The rules curate; the model does where `resources` have one and
-    their settings say so (ACE_CURATOR_USE_LLM). With `expected_etag` it changes the version with that etag
-    only, else it raises PlaybookChanged. Raises UsageError without ids and for more than 200,
-    ReflectionNotFound for a reflection that the owner does not have, PlaybookNotFound, PlaybookForbidden, and
-    what the store raises; then nothing was changed.
+    An id names all lessons of a reflection, `ID#2` the second one alone: what was not chosen stays out. The
+    bullets name the reflections' trajectories as examples, so a lesson that comes from a new trajectory
+    raises the evidence of its bullet by one. A lesson that says in other words what a bullet or another
+    lesson says, by its vector, joins that (`embeddings` as for `batch_reflect`). The rules curate; the model
+    does where `resources` have one and their settings say so (ACE_CURATOR_USE_LLM). The rules remove nothing;
+    what they would remove is `outdated` in the result, for a person to decide. With `expected_etag` it
+    changes the version with that etag only, else it raises PlaybookChanged. Raises UsageError without ids and
+    for more than 200, ReflectionNotFound for a reflection or a lesson that the owner does not have,
+    PlaybookNotFound, PlaybookForbidden, and what the store raises; then nothing was changed.
     """
     target = await open_owned(store, name, owner)
     names = sorted(set(reflection_ids))
@@ -114,17 +135,22 @@ async def curate(
     base = await target.load()
     check_expected(expected_etag, base.version)
     if await _version_of(target, op_id) is not None:
-        return CuratedReflections("repeated", base.version)
+        return await _with_outdated(CuratedReflections("repeated", base.version), base, target)
     sensitive = "ask" if resources is None else resources.settings.sensitive_facts
-    lessons = await _adds(store, owner, found, sensitive if target.named is None else None)
-    adds = await in_slices(_news(lessons, base, target.store.policy, clock()))
+    labels = vocabulary_of(base.playbook.entries.values())
+    lessons = await _adds(store, owner, found, sensitive if target.named is None else None, labels)
+    joined = await joined_by_meaning(lessons, base.playbook, chosen_embeddings(embeddings))
+    adds = await in_slices(_news(joined, base, target.store.policy, clock()))
     held = [add for add in adds if add.status == "quarantined"]
     decidable = [add for add in adds if add.status == "active"]
     curated = await _curated(decidable, found, base, owner, resources, progress)
     allowed = tuple(_allowed(curated.decided.proposals, base))
     operations = (*curated.decided.lessons, *held, *allowed)
     if not operations:
-        return CuratedReflections("unchanged", base.version, problem=curated.error)
+        unchanged = CuratedReflections("unchanged", base.version, problem=curated.error)
+        return await _with_outdated(unchanged, base, target)
+    if target.named is not None:  # the own memory has counted them when they were reflected on
+        operations = (*operations, *_analyzed(found, base))
     delta = Delta(
         op_id=op_id,
         now=clock(),
@@ -139,7 +165,15 @@ async def curate(
         raise not_found(target.ref.name) from error
     done = await _result(target, commit, op_id, curated.error)
     await target.drop_old_versions(delta.now)
-    return done
+    return await _with_outdated(done, commit.snapshot, target)
+
+
+def _analyzed(found: Iterable[StoredReflection], base: Snapshot) -> Iterator[Operation]:
+    """Count the runs that no bullet of the playbook names yet."""
+    known = {name for bullet in base.playbook.bullets() for name in bullet.examples}
+    new = {name for each in found for name in each.reflection.runs} - known
+    if new:
+        yield Analyze(turn_ids=tuple(sorted(new)))
 
 
 def _reason(number: int, reasoning: str) -> str:
@@ -148,7 +182,11 @@ def _reason(number: int, reasoning: str) -> str:
 
 
 async def _adds(
-    store: Store, owner: str, found: Sequence[StoredReflection], sensitive: SensitiveFacts | None
+    store: Store,
+    owner: str,
+    found: Sequence[StoredReflection],
+    sensitive: SensitiveFacts | None,
+    labels: Vocabulary,
 ) -> list[Add]:
     """Return an Add for each lesson. Trajectories that were cleaned since are no examples any more.
 
@@ -166,6 +204,7 @@ async def _adds(
             topic=each.turn.topic,
             source=each.reflection.turn_id,
             start=len(adds) + 1,
+            vocabulary=labels,
         )
         behind = {
             "examples": each.reflection.runs[-MAX_EXAMPLES:],
@@ -299,6 +338,40 @@ async def _result(
         refused=refused,
         problem=problem,
     )
+
+
+async def _with_outdated(
+    done: CuratedReflections, present: Snapshot, target: PlaybookHandle
+) -> CuratedReflections:
+    new = [present.playbook.entries[each.id] for each in done.added if each.id in present.playbook.entries]
+    found = await in_slices(_outdated(present.playbook, new, target.store.policy.similarity))
+    return replace(done, outdated=tuple(found))
+
+
+def _outdated(playbook: Playbook, new: Sequence[Bullet], similarity: float) -> Steps[list[OutdatedBullet]]:
+    """Find in steps the bullets that did harm, and the rivals of new ones; those of the core are left out."""
+    harmed = [b for b in playbook.bullets() if b.harmful > b.helpful and _may_go(b)]
+    found = dict[str, OutdatedBullet]()
+    for bullet in harmed:
+        why = f"did more harm than good (+{bullet.helpful}/-{bullet.harmful})"
+        found[bullet.id] = OutdatedBullet(bullet.id, bullet.content, why)
+    yield
+    names = {bullet.id for bullet in new}
+    for bullet in new:
+        near = playbook.index.nominate(bullet.content, _RIVALS_READ)
+        for other in map(playbook.entries.__getitem__, near):
+            if other.id in names or not _may_go(other) or bullet.status != "active":
+                continue
+            if not are_distinct(bullet, other) and compare(bullet, other, similarity).outcome == "rival":
+                why = f"says something else than {bullet.id}"
+                named = OutdatedBullet(other.id, other.content, why, bullet.id)
+                found.setdefault(other.id, named)
+        yield
+    return list(found.values())
+
+
+def _may_go(bullet: Bullet) -> bool:
+    return bullet.status == "active" and not bullet.core
 
 
 def _text(bullet: Bullet) -> BulletText:

@@ -14,6 +14,7 @@ from ace_graph.memory.bullet import PROFILE_SECTIONS
 from ace_graph.memory.classify import infer_memory_type, infer_topic
 from ace_graph.memory.delta.operations import Add, Judge, Operation, Touch, Update
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, tag_of, verdict_of
+from ace_graph.memory.vocabulary import NO_LABELS, Vocabulary
 
 UNATTRIBUTED = "it is not sure who said this: release it if it is right"
 """Why what an unattributed trajectory says is in quarantine."""
@@ -30,13 +31,15 @@ def lessons_to_operations(
     start: int = 1,
     contests: Sequence[str] = (),
     evidence: Sequence[Evidence] = (),
+    vocabulary: Vocabulary = NO_LABELS,
 ) -> list[Add]:
     """Return one Add per lesson, named `n1`, `n2`, ... so that a vote of the same delta can name them.
 
     `source` is the turn that the lessons are from, which the bullets name as an example; the kinds of
     `evidence` there was are their sources. `contests` are the bullets whose advice failed in it: those that
     a lesson corrects are superseded by it. A lesson never lands in a profile section: only what a learner or
-    the host says explicitly does.
+    the host says explicitly does. Where the reflector left topic, concept or tags out, those of `vocabulary`
+    that the lesson has all words of take their place.
     """
     return [
         Add(
@@ -45,9 +48,14 @@ def lessons_to_operations(
             section=_section(lesson),
             memory_type=lesson.memory_type or infer_memory_type(lesson.content),
             polarity=lesson.polarity,
-            topic=_short(lesson.topic) or infer_topic(lesson.content) or topic or infer_topic(question),
-            concept=_short(lesson.concept),
-            tags=tuple(tag[:256] for tag in lesson.tags[:10] if tag.strip()),
+            topic=_short(lesson.topic)
+            or infer_topic(lesson.content)
+            or vocabulary.topic_of(lesson.content)
+            or topic
+            or infer_topic(question),
+            concept=_short(lesson.concept) or vocabulary.concept_of(lesson.content),
+            tags=tuple(tag[:256] for tag in lesson.tags[:10] if tag.strip())
+            or vocabulary.tags_of(lesson.content),
             examples=(source,),
             sources=_kinds(evidence),
             contests=tuple(contests),

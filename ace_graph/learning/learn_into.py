@@ -84,7 +84,7 @@ async def find_destination(run: Run, *, late: bool = False) -> Destination | Non
     try:
         store = complete(resources.store)
         directory = resources.directory or store
-        caller = await caller_in_run(learner_id, [ref], directory, run.context.teams)
+        caller = await caller_in_run(learner_id, [ref], directory, run.context.teams, run.context.agent)
         playbook, proposes = await open_for_lessons(store, wanted, learner_id, caller)
     except AceError as error:
         if late and isinstance(error, StoreError):
@@ -120,7 +120,7 @@ async def teams_for_worker(run: Run) -> tuple[str, ...] | None:
     teams = run.context.teams
     if teams is None and directory is not None:
         ref = PlaybookRef.parse(wanted, learner_id)
-        teams = tuple(sorted((await caller_in_run(learner_id, [ref], directory, None)).teams))
+        teams = tuple(sorted((await caller_in_run(learner_id, [ref], directory, None, None)).teams))
     return None if teams is None else teams[:_TEAMS_KEPT]
 
 

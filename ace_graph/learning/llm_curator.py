@@ -167,7 +167,7 @@ REASON_CHARS = 300
 
 _LOOKUP_TOKENS = 20_000
 _LEARNER_CHARS = 64
-_QUESTION_CHARS, _ANALYSIS_CHARS = 4_000, 1_000
+_QUESTION_CHARS, _ANALYSIS_CHARS, _INSIGHT_CHARS = 4_000, 1_000, 500
 
 
 @dataclass(frozen=True)
@@ -250,16 +250,29 @@ def _prompt(
         f"harmful={b.harmful}) {b.advice}"
         for b in shown
     )
-    verdicts = Counter(turn.verdict for turn in snapshot.access.recent_turns)
-    counts = ", ".join(f"{verdict}: {count}" for verdict, count in sorted(verdicts.items()))
     return run.resources.prompts.render(
         "curator",
         question=data_block("question", question[:_QUESTION_CHARS]),
         analysis=data_block("analysis", _analysis(reflection) or "(none)"),
         lessons=data_block("lessons", lessons),
         bullets=data_block("bullets", bullets or "(none)"),
-        verdicts=data_block("recent_verdicts", counts or "(none)"),
+        progress=data_block("progress", _progress(snapshot)),
     )
+
+
+def _progress(snapshot: Snapshot) -> str:
+    """How far the learner's memory has come: its size and votes, how recent turns went, the last insights."""
+    stats = snapshot.playbook.stats()
+    verdicts = Counter(turn.verdict for turn in snapshot.access.recent_turns)
+    counts = ", ".join(f"{verdict}: {count}" for verdict, count in sorted(verdicts.items()))
+    lines = [
+        f"version: {snapshot.version.n}; items: {stats.bullets}; sections: {len(stats.sections)}; "
+        f"judged items: {stats.used} (helpful: {stats.helpful}, harmful: {stats.harmful})",
+        f"recent turns: {counts or 'none'}",
+    ]
+    insights = (clean_line(each.insight)[:_INSIGHT_CHARS] for each in snapshot.playbook.reflections)
+    lines += [f"insight of an earlier turn: {insight}" for insight in insights]
+    return "\n".join(lines)
 
 
 def _analysis(reflection: Reflection | None) -> str:

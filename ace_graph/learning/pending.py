@@ -28,7 +28,7 @@ from ace_graph.learning.pipeline import LearningResult, committed, learn_from
 from ace_graph.learning.tasks import PendingWork, read_work
 from ace_graph.learning.turn_record import model_name
 from ace_graph.memory.commit import Amend, Commit, PendingItem
-from ace_graph.memory.consolidation import RUN, ConsolidationWork, Options, read_consolidation
+from ace_graph.memory.consolidation import RUN, ConsolidationWork, read_consolidation
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
@@ -132,20 +132,12 @@ async def consolidate_item(
     """
     if (await store.load(item.learner_id)).absent:
         raise LearnerForgotten("the learner was forgotten before the work began")
-    options = Options(
-        work.kind,
-        work.topic,
-        work.section,
-        below=min(work.below, work.keep_above),
-        keep_above=work.keep_above,
-        batch=store.policy.consolidate_batch,
-    )
     try:
         done = await consolidate(
             store,
             work.name,
             item.learner_id,
-            options,
+            work.options(store.policy.consolidate_batch),
             run_id=item.pending_id,
             now=resources.clock(),
             expected_etag=work.expected_etag,
@@ -237,6 +229,7 @@ async def process_item(
                     temperature=work.temperature,
                     learn_into=work.learn_into if work.curates else None,
                     teams=work.teams,
+                    agent=work.agent,
                 )
                 run = Run(resources, context, item.learner_id, Runtime(context=context))
                 base = await _base_of(item, store, resources)

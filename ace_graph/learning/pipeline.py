@@ -44,6 +44,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.memories import Unsaved
 from ace_graph.memory.turn import LearnedInto, TurnRecord, TurnReflection
+from ace_graph.memory.vocabulary import NO_LABELS, Vocabulary, vocabulary_of
 
 MAX_REASON_CHARS = 450
 """Of the reason for a delta: a little less than it may hold, for what a worker puts before it."""
@@ -148,6 +149,7 @@ async def defer(
         temperature=run.context.temperature,
         learn_into=run.context.learn_into,
         teams=teams,
+        agent=run.context.agent if run.context.learn_into else None,
     )
     return await immediate_votes(tasks, run), work.as_pending(pending_id, turn_id)
 
@@ -193,7 +195,8 @@ async def learn_from(
     if task.reflects:
         reflected, error = await _try_to_reflect(task, snapshot, run, count, answer_again, late=late)
     votes = _votes(task, reflected, late=late)
-    adds = _lessons(task, reflected, votes, first_ref)
+    labels = NO_LABELS if elsewhere else vocabulary_of(snapshot.playbook.entries.values())
+    adds = _lessons(task, reflected, votes, first_ref, labels)
     curated = Curated(Decided(tuple(adds)), Usage())
     reflection = reflected.reflection if reflected else None
     asks_model = run.resources.settings.curator_use_llm and not task.unattributed and not elsewhere
@@ -311,7 +314,11 @@ def _votes(
 
 
 def _lessons(
-    task: LearningTask, reflected: ReflectionResult | None, votes: Sequence[Judge], first_ref: int
+    task: LearningTask,
+    reflected: ReflectionResult | None,
+    votes: Sequence[Judge],
+    first_ref: int,
+    labels: Vocabulary,
 ) -> list[Add]:
     # A lesson about the form alone contests what was cited, although that gets no vote.
     failed = votes if task.blames else _votes(task.model_copy(update={"blames": True}), reflected)
@@ -323,6 +330,7 @@ def _lessons(
         evidence=task.evidence,
         start=first_ref,
         contests=failed_advice(failed, task.known),
+        vocabulary=labels,
     )
     if task.unattributed:
         return for_review(adds)

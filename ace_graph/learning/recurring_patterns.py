@@ -12,8 +12,6 @@ common.
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,31 +21,18 @@ from ace_graph.learning.reflection import says_nothing
 from ace_graph.memory.bullet import Bullet, Polarity
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.search.index import Index
-from ace_graph.memory.similarity.claim import parse_claim
 from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.similarity.guards import check_claims
+from ace_graph.memory.similarity.vectors import Vectors, are_near, unit_vectors
 from ace_graph.memory.turn import ReflectedLesson, TurnReflection
-
-NEAR = 0.85
-"""The cosine similarity from which two lines may be one pattern (document 004, similarity_threshold)."""
-
 
 SIMILARITY = 0.9
 """The similarity that the comparison of texts needs, as in a playbook."""
-
-
-_TOLERATED = frozenset({None, "words"})
-"""What two lines with close vectors may differ in: their words."""
 
 
 _NOMINATED = 50
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-Vectors = Mapping[str, Sequence[float]]
-"""Embeddings by text."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +85,7 @@ def extract_patterns(
                 continue
             runs.setdefault(line, {}).update(dict.fromkeys(reflection.runs))
             lessons.setdefault(line, lesson)
-    units = {text: _unit(vector) for text, vector in (vectors or {}).items()}
-    groups = _grouped(list(runs), runs, similarity, units)
+    groups = _grouped(list(runs), runs, similarity, unit_vectors(vectors or {}))
     place = {run: number for number, run in enumerate(_runs(ordered))}
     found = (_pattern(group, lessons, place) for group in groups)
     return tuple(sorted(found, key=lambda pattern: -pattern.frequency))
@@ -124,7 +108,7 @@ def _grouped(
         nominated = (groups[name] for name in index.nominate(line.text, _NOMINATED) if name in groups)
         group = next((each for each in nominated if _same(each.first, bullet, similarity)), None)
         if group is None and line.text in units:
-            group = next((each for each in founded if _near(each.first, bullet, units)), None)
+            group = next((each for each in founded if are_near(each.first, bullet, units)), None)
         if group is None:
             group = _Group(bullet)
             founded.append(group)
@@ -146,19 +130,6 @@ def _bullet(name: str, line: _Line) -> Bullet:
 
 def _same(a: Bullet, b: Bullet, similarity: float) -> bool:
     return a.polarity == b.polarity and compare(a, b, similarity).outcome == "same"
-
-
-def _unit(vector: Sequence[float]) -> tuple[float, ...]:
-    length = math.sqrt(sum(x * x for x in vector))
-    return tuple(x / length for x in vector) if length else tuple(vector)
-
-
-def _near(a: Bullet, b: Bullet, units: Vectors) -> bool:
-    if a.polarity != b.polarity or a.content not in units:
-        return False
-    if sum(map(operator.mul, units[a.content], units[b.content])) < NEAR:
-        return False
-    return check_claims(parse_claim(a.content), parse_claim(b.content)).guard in _TOLERATED
 
 
 def _pattern(

@@ -191,17 +191,20 @@ def _generic_terms(language: str) -> frozenset[str]:
 
 
 # Stored reflections by their ids: where they are, and the lessons that a playbook can take from them.
+#
+# `ID` names all lessons of a reflection, `ID#2` the second one alone.
 
 
-_PAGE = 200
+_PAGE, _DIGITS = 200, 4
 
 
 @dataclass(frozen=True)
 class StoredReflection:
-    """A reflection, and the record that it is stored with."""
+    """A reflection, and the record that it is stored with; `chosen` are the numbers of lessons, None all."""
 
     reflection: TurnReflection
     turn: TurnRecord
+    chosen: frozenset[int] | None = None
 
     @property
     def lessons(self) -> tuple[Lesson, ...]:
@@ -214,7 +217,8 @@ class StoredReflection:
                 memory_type=each.memory_type,
                 polarity=each.polarity,
             )
-            for each in self.reflection.lessons
+            for number, each in enumerate(self.reflection.lessons, 1)
+            if self.chosen is None or number in self.chosen
         ]
         return tuple(
             each for each in noted if not says_nothing(each.content) and not is_platitude(each.content)
@@ -224,19 +228,20 @@ class StoredReflection:
 async def find_reflections(
     store: Store, learner_id: str, reflection_ids: Collection[str]
 ) -> tuple[StoredReflection, ...]:
-    """Return the learner's reflections with these ids, in the order of the ids.
+    """Return the learner's reflections with these ids, in the order of the ids, with the lessons chosen.
 
     The records are read from the newest on until all are found. Raises ReflectionNotFound for an id that no
-    record holds.
+    record holds, and for the number of a lesson that the reflection has not.
     """
-    wanted, found = dict.fromkeys(reflection_ids), dict[str, StoredReflection]()
+    wanted, found = _chosen(reflection_ids), dict[str, StoredReflection]()
     skip = 0
     while len(found) < len(wanted):
         page = await store.find_turns(learner_id, TrajectoryFilter(), limit=_PAGE, skip=skip)
         for turn in page:
             for each in turn.reflections:
                 if each.reflection_id in wanted:
-                    found.setdefault(each.reflection_id, StoredReflection(each, turn))
+                    chosen = wanted[each.reflection_id]
+                    found.setdefault(each.reflection_id, StoredReflection(each, turn, chosen))
         if len(page) < _PAGE:
             break
         skip += len(page)
@@ -247,4 +252,23 @@ async def find_reflections(
             f"there is no reflection {shown}: trajectory show and reflect --batch give the ids; "
             "nothing was changed"
         )
+    for name, stored in found.items():
+        held = len(stored.reflection.lessons)
+        if stored.chosen is not None and not stored.chosen <= set(range(1, held + 1)):
+            raise ReflectionNotFound(
+                f"the reflection {name[:60]} has {held} lessons: number one of them; nothing was changed"
+            )
     return tuple(found[name] for name in wanted)
+
+
+def _chosen(names: Iterable[str]) -> dict[str, frozenset[int] | None]:
+    """Return the numbers of the lessons that are wanted of each reflection, None for all."""
+    wanted = dict[str, frozenset[int] | None]()
+    for name in names:
+        reflection_id, _, number = name.rpartition("#")
+        if reflection_id and number.isascii() and number.isdecimal() and len(number) <= _DIGITS:
+            known = wanted.get(reflection_id, frozenset())
+            wanted[reflection_id] = None if known is None else known | {int(number)}
+        else:
+            wanted[name] = None
+    return wanted

@@ -246,7 +246,8 @@ class PendingWork(BaseModel):
     """Deferred tasks, and the run's settings that they are worked on with. The field names are stored.
 
     Without `curates` the reflection is kept with the turn, and the playbook stays as it is. Lessons go to the
-    named playbook `learn_into`, where there is one; `teams` are the learner's, where the run knew them.
+    named playbook `learn_into`, where there is one; `teams` are the learner's, where the run knew them, and
+    `agent` the one that acted in it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -259,6 +260,7 @@ class PendingWork(BaseModel):
     curates: bool = True
     learn_into: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
     teams: Annotated[tuple[str, ...] | None, Field(exclude_if=lambda value: value is None)] = None
+    agent: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
 
     def as_pending(self, pending_id: str, turn_id: str, *, priority: float = 0.0) -> Pending:
         """Return the item to store; `pending_id` is the op id of the commit that completes it."""

@@ -168,7 +168,10 @@ class Pattern:
 
 @dataclass(frozen=True)
 class PatternRule:
-    """`matches` gets the steps in order; a rule about failures sees all of them, the others what worked."""
+    """`matches` gets the steps in order that worked; a rule about failures, or with them, gets all.
+
+    Of a sequence that failed as a whole only rules about failures teach.
+    """
 
     category: str
     content: str
@@ -176,6 +179,7 @@ class PatternRule:
     reasoning: str
     matches: Callable[[Sequence[ToolStep]], bool]
     about_failures: bool = False
+    with_failures: bool = False
 
     def pattern(self) -> Pattern:
         return Pattern(self.category, self.content, self.confidence, self.reasoning)
@@ -228,9 +232,28 @@ def _failed(kinds: frozenset[ToolKind]) -> Callable[[Sequence[ToolStep]], bool]:
     return lambda steps: any(step.failed and step.kind in kinds for step in steps)
 
 
+def _read_in_one_folder(count: int) -> Callable[[Sequence[ToolStep]], bool]:
+    """Whether exactly so many files were read, all of one folder."""
+
+    def matches(steps: Sequence[ToolStep]) -> bool:
+        paths = [step.path for step in steps if step.kind == "read"]
+        folders = {path.rpartition("/")[0] for path in paths}
+        return len(paths) == len(set(paths)) == count and all(paths) and len(folders) == 1
+
+    return matches
+
+
 _list, _read, _write, _search = _kind("list"), _kind("read"), _kind("write"), _kind("search")
 _tests = _command("test")
 PATTERN_RULES: tuple[PatternRule, ...] = (
+    PatternRule(
+        "testing",
+        "Let a failing test say what to change, and run the tests again until they pass",
+        0.85,
+        "a test command came after one that failed",
+        _before(lambda step: step.failed and _tests(step), lambda step: not step.failed and _tests(step)),
+        with_failures=True,
+    ),
     PatternRule(
         "file_operations",
         "List the directory before reading files, to know what is there",
@@ -302,17 +325,32 @@ PATTERN_RULES: tuple[PatternRule, ...] = (
         _in_order("git_status", "git"),
     ),
     PatternRule(
+        "file_operations",
+        "Read the related files of a folder together, to see what belongs to what",
+        0.70,
+        "two files of one folder were read",
+        _read_in_one_folder(2),
+    ),
+    PatternRule(
         "error_handling",
         "When a file can't be accessed, list its directory to find the right path",
         0.70,
         "a file access failed",
-        _failed(frozenset({"read", "write", "list"})),
+        _failed(frozenset({"read", "list"})),
         about_failures=True,
     ),
     PatternRule(
         "error_handling",
-        "When a command fails, check its preconditions and the environment before trying again",
-        0.65,
+        "Check what must hold before an operation: that the folder is there, and that you may write",
+        0.70,
+        "a change of a file failed",
+        _failed(frozenset({"write"})),
+        about_failures=True,
+    ),
+    PatternRule(
+        "error_handling",
+        "When a command fails, check the environment before trying again",
+        0.70,
         "a command failed",
         _failed(frozenset({"shell"})),
         about_failures=True,
@@ -348,9 +386,8 @@ class ExecutionReflector:
         for rule in self.rules:
             if outcome == "error" and not rule.about_failures:
                 continue
-            if rule.confidence >= self.min_confidence and rule.matches(
-                steps if rule.about_failures else worked
-            ):
+            seen = steps if rule.about_failures or rule.with_failures else worked
+            if rule.confidence >= self.min_confidence and rule.matches(seen):
                 return rule.pattern()
         return None
 

@@ -49,6 +49,8 @@ from ace_graph.memory.turn import (
 AUTHOR = "trajectory"
 MAX_METADATA_CHARS = 4_000
 _STATUSES = ("success", "failure", "partial")
+_MOST = 2**53
+"""The largest number that every reader of JSON takes exactly."""
 
 
 def _new_id() -> str:
@@ -59,8 +61,10 @@ def _new_id() -> str:
 class Completion:
     """What is known of a trajectory when it ends, beside its status.
 
-    `score` is in [0, 1], `cost` in a currency of yours, `metrics` any JSON. `cited` names the bullets that
-    were followed: they are credited or blamed. Without `evidence` the status itself is evidence, from
+    `score` is in [0, 1], `cost` in a currency of yours, `metrics` any JSON. Three metrics stand for fields
+    that are not given (document 004, 3.1): `tokens`, all counted as input, `cost_usd`, and `duration_ms`,
+    which is else measured from the start. `cited` names the bullets that were followed: they are credited or
+    blamed. Without `evidence` the status itself is evidence, from
     `source`: by default the learner, so that later feedback may correct it; with None there is no evidence.
     `learns`: a worker reflects on it; `curates`: its lessons reach the playbook, and votes are counted.
     `learn_into`: the named playbook that its lessons go to, as name or owner/name, as far as the learner may.
@@ -75,6 +79,7 @@ class Completion:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
+    duration_ms: float | None = None
     model: str | None = None
     learns: bool = True
     curates: bool = True
@@ -173,14 +178,17 @@ async def complete_trajectory(
     """Store the outcome, with the votes and the work for a worker, in one transaction.
 
     `tracing` says whether its steps are kept; without one the environment does (ACE_TRACE_SAMPLE,
-    ACE_TRACE_FAILURES). Returns the pending id, None where nothing is
-    left to learn. Raises UsageError for a status other than success, failure or partial and for a score out
-    of [0, 1]; TrajectoryNotFound; TrajectoryClosed when it is complete already: the first outcome stays;
-    ConfigurationError.
+    ACE_TRACE_FAILURES). Returns the pending id, None where nothing is left to learn. Raises UsageError for a
+    status other than success, failure or partial, for a score out of [0, 1] and for one of the three metrics
+    that is no such number; TrajectoryNotFound; TrajectoryClosed when it is complete already: the first
+    outcome stays; ConfigurationError.
     """
     if status not in _STATUSES:
         raise UsageError(f"{str(status)[:40]!r} is not an outcome: use one of {', '.join(_STATUSES)}")
     kept = tracing or Settings.load().tracing
+    metrics = completion.metrics or {}
+    tokens = int(_metric(metrics, "tokens") or 0)
+    cost, duration = _metric(metrics, "cost_usd"), _metric(metrics, "duration_ms")
     turn, now = await get_trajectory(store, learner_id, trajectory_id), clock()
     with _explained():
         evidence = _evidence(status, completion, turn.agent)
@@ -193,9 +201,10 @@ async def complete_trajectory(
             metrics=completion.metrics,
             evidence=evidence,
             cited=completion.cited,
-            input_tokens=completion.input_tokens,
+            input_tokens=completion.input_tokens or (0 if completion.output_tokens else tokens),
             output_tokens=completion.output_tokens,
-            cost=completion.cost,
+            cost=cost if completion.cost is None else completion.cost,
+            duration_ms=duration if completion.duration_ms is None else completion.duration_ms,
             model=completion.model,
             answer=truncate(completion.answer, MAX_TASK_CHARS, show_length=True),
         )
@@ -206,6 +215,18 @@ async def complete_trajectory(
     amend = Amend(trajectory_id, lambda stored: completed(stored, outcome, now, kept))
     await store.commit(learner_id, _delta(trajectory_id, "complete", now, *votes), base, amend, pending)
     return pending.pending_id if pending else None
+
+
+def _metric(metrics: Mapping[str, JsonValue], name: str) -> float | None:
+    """Return a metric that stands for a field, None where it is not given. Raises UsageError."""
+    value = metrics.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
+        raise UsageError(f"metrics: {name} is a number from 0 to {_MOST}: give one, or leave it out")
+    if name == "tokens" and value != int(value):
+        raise UsageError("metrics: tokens is a whole number: give one, or leave it out")
+    return value
 
 
 async def get_trajectory(store: Store, learner_id: str, trajectory_id: str) -> TurnRecord:

@@ -59,6 +59,7 @@ from ace_graph.playbooks.sharing import (
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
 from ace_graph.playbooks.versions import VersionOutcome, keep_versions, observe_versions, version_number
 from ace_graph.playbooks.watch import watch
+from ace_graph.playbooks.worth import PlaybookFigures, Worth, figures_of, read_worth
 
 __all__ = [
     "TEMPLATES",
@@ -69,6 +70,7 @@ __all__ = [
     "Directory",
     "Grant",
     "NamedPlaybook",
+    "PlaybookFigures",
     "PlaybookHandle",
     "Proposal",
     "Right",
@@ -76,6 +78,7 @@ __all__ = [
     "Template",
     "Trust",
     "VersionOutcome",
+    "Worth",
     "accept",
     "add_to_team",
     "caller_of",
@@ -84,6 +87,7 @@ __all__ = [
     "delete",
     "descendants",
     "edit_fields",
+    "figures_of",
     "get_playbook",
     "get_version",
     "grant",
@@ -97,6 +101,7 @@ __all__ = [
     "own_proposals",
     "proposals",
     "propose",
+    "read_worth",
     "refuse",
     "remove_from_team",
     "restore",

@@ -18,6 +18,7 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.rights import Caller
 from ace_graph.memory.sharing import Grant, Subject
+from ace_graph.memory.similarity.vectors import Embedder
 from ace_graph.memory.stores.base import Store, StoredVersion, checked_learner_id, complete
 from ace_graph.playbooks.content import (
     Change,
@@ -112,17 +113,19 @@ async def update_playbook(
     owner: str | None = None,
     merge: bool = True,
     change: Change | None = None,
+    embeddings: Embedder | None = None,
     user: User = None,
 ) -> str:
     """Add content to a playbook, or with `merge=False` replace all of it; return the playbook's id.
 
-    What is known already is reinforced, not doubled. A replacement is a new major version, in one commit; the
-    version before stays readable. In a playbook of somebody else, `user` changes what they see, and the rest
-    stays. Raises PlaybookNotFound, PlaybookForbidden, PlaybookChanged, and ChangeRefused when all of
-    the content is refused; then nothing is written.
+    What is known already is reinforced, not doubled; by `embeddings` also what is known in other words (0.85
+    alike, and no guard finds another number, unit, negation, opposite, direction or order). A replacement is
+    a new major version, in one commit; the version before stays readable. In a playbook of somebody else,
+    `user` changes what they see, and the rest stays. Raises PlaybookNotFound, PlaybookForbidden,
+    PlaybookChanged, and ChangeRefused when all of the content is refused; then nothing is written.
     """
     playbook = await open_playbook(store, name, owner, user)
-    await playbook.write(content, merge=merge, change=change)
+    await playbook.write(content, merge=merge, change=change, embeddings=embeddings)
     return DEFAULT if playbook.entry is None else playbook.entry.playbook_id
 
 

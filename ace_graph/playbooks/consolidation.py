@@ -430,7 +430,7 @@ async def merge_memories(
     *,
     name: str = DEFAULT,
     owner: str | None = None,
-    keep_above: float = 0.8,
+    keep_above: float | None = 0.8,
     now: datetime | None = None,
 ) -> str:
     """Make one bullet of the bullets with these ids, and return its id; they are archived and lead to it.

@@ -33,6 +33,7 @@ from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef, checked_entry
 from ace_graph.memory.commit import Amend, Commit, History, Pending, PendingItem, playbook_at
 from ace_graph.memory.delta.archive import adds_beyond_cap
 from ace_graph.memory.delta.effect import Rejection
+from ace_graph.memory.delta.near import joined_by_meaning
 from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.delta.rollback import ArchivedBullet, archived, restore_of, rollback_to
 from ace_graph.memory.formats.reading import Reading
@@ -42,6 +43,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.rights import Caller, PlaybookAccess, Right, not_found, not_yours, right
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.sharing import outgoing, outgoing_snapshot, outgoing_text, reported
+from ace_graph.memory.similarity.vectors import Embedder
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import (
     ContentStore,
@@ -202,7 +204,14 @@ class PlaybookHandle:
         await self.drop_old_versions(delta.now)
         return done
 
-    async def write(self, content: Content, *, merge: bool = True, change: Change | None = None) -> Written:
+    async def write(
+        self,
+        content: Content,
+        *,
+        merge: bool = True,
+        change: Change | None = None,
+        embeddings: Embedder | None = None,
+    ) -> Written:
         """Add content, or with `merge=False` replace all of it; see `update_playbook`."""
         change = change or Change()
         adds = await off_loop(adds_of, content, change.now or utc_now())
@@ -211,7 +220,7 @@ class PlaybookHandle:
         base = await self.load()
         refused: tuple[Rejection, ...] = ()
         if merge:
-            delta = change.delta(*adds)
+            delta = change.delta(*await joined_by_meaning(adds, base.playbook, embeddings))
         else:
             owner = self.ref.owner
             own = self.asked is None  # examples of others are left out later, known or not

@@ -25,7 +25,7 @@ from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Sup
 from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.rights import RIGHTS, Right, not_found
+from ace_graph.memory.rights import Right, not_found
 from ace_graph.memory.sharing import (
     Proposal,
     ProposalState,
@@ -40,7 +40,7 @@ from ace_graph.memory.sharing import (
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store, missing_methods
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
-from ace_graph.playbooks.sharing import LOST_RIGHT, all_grants, close_proposal, entitling, may_still_propose
+from ace_graph.playbooks.sharing import LOST_RIGHT, close_proposal, entitling, may_still_propose, who_may
 
 EXPIRES_DAYS = 30
 MAX_OPEN = 200
@@ -57,7 +57,7 @@ EXPIRED = f"nobody decided about it within {EXPIRES_DAYS} days"
 _UNDECIDED = {"state": "pending", "decided_by": "", "decided_at": None}
 _TRIES = 5
 _NEW = "new"
-_OWN_READ, _MEMBERS_READ = 200, 1_000
+_OWN_READ = 200
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Proposals:
 
     async def collect(self, now: datetime | None = None) -> Proposal | None:
         """Propose what many have found; see `collect`."""
-        moment, learners = now or utc_now(), await self._contributors()
+        moment, learners = now or utc_now(), await who_may(self._playbook, Right.PROPOSE)
         known = (await self._playbook.load()).playbook.hashes
         found = defaultdict[str, dict[str, Bullet]](dict)
         for learner in learners:
@@ -285,24 +285,6 @@ class Proposals:
             if now >= proposal.expires:
                 await close_proposal(self._named, proposal, EXPIRED, "", now)
         return [proposal for proposal in pending if proposal.is_open(now)]
-
-    async def _contributors(self) -> list[str]:
-        """Who may propose, in order, the owner too. Raises PlaybookForbidden: only owners see the grants."""
-        store = self._playbook.root
-        found, declined = {self._playbook.ref.owner or ""}, set[str]()
-        async for grant in all_grants(self._checked, self._key):
-            if grant.relation == "declined":
-                declined.add(grant.subject.name)
-            if RIGHTS[grant.relation] < Right.PROPOSE:
-                continue
-            if grant.subject.kind == "user":
-                found.add(grant.subject.name)
-                continue
-            page = await store.members(grant.subject.name, _MEMBERS_READ)
-            while page:
-                found.update(page)
-                page = await store.members(grant.subject.name, _MEMBERS_READ, page[-1])
-        return sorted(found - declined - {""})
 
     async def _find(self, proposal_id: str) -> Proposal | None:
         found = await self._checked.proposals(self._key, None, 100_000)

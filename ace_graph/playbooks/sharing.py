@@ -24,7 +24,7 @@ from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
 LOST_RIGHT = "who proposed this may not propose any more"
 LEFT = "who proposed this has left the playbook"
 MAX_PENDING = 2_000
-_GRANTS_READ = 1_000
+_GRANTS_READ, _MEMBERS_READ = 1_000, 1_000
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,9 @@ async def grant(
     user: User = None,
     now: datetime | None = None,
 ) -> Grant:
-    """Share a playbook with a user or a team: `to` is `user:NAME` or `team:NAME`.
+    """Share a playbook: `to` is `user:NAME`, `team:NAME` or `agent:NAME`.
+
+    An agent's grant holds where the host says that it acts (`Caller(user, agent=)`, `ACEContext.agent`).
 
     A viewer reads, a contributor proposes changes, too, an editor makes them, an owner grants and deletes. It
     takes the place of the grant that the subject had, and holds from the next load on. Raises
@@ -211,6 +213,28 @@ async def all_grants(named: PlaybookStore, playbook_id: str) -> AsyncIterator[Gr
         for grant in page:
             yield grant
         page = await named.grants(playbook_id, _GRANTS_READ, str(page[-1].subject))
+
+
+async def who_may(playbook: PlaybookHandle, needed: Right) -> list[str]:
+    """Return the owner and who has a right by a grant, in order; members as the store's table has them.
+
+    Raises PlaybookForbidden: only owners see the grants.
+    """
+    checked, _, _ = playbook.shared()
+    found, declined = {playbook.ref.owner or ""}, set[str]()
+    async for grant in all_grants(checked, playbook.key):
+        if grant.relation == "declined":
+            declined.add(grant.subject.name)
+        if RIGHTS[grant.relation] < needed or grant.subject.kind == "agent":
+            continue
+        if grant.subject.kind == "user":
+            found.add(grant.subject.name)
+            continue
+        page = await playbook.root.members(grant.subject.name, _MEMBERS_READ)
+        while page:
+            found.update(page)
+            page = await playbook.root.members(grant.subject.name, _MEMBERS_READ, page[-1])
+    return sorted(found - declined - {""})
 
 
 async def entitling(named: PlaybookStore, playbook_id: str, caller: Caller) -> tuple[str, ...]:

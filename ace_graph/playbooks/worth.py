@@ -20,14 +20,18 @@ from ace_graph.memory.decay import mean_decay_score
 from ace_graph.memory.foreign import foreign_prefix
 from ace_graph.memory.playbook import PlaybookStats
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import trajectories_behind
 from ace_graph.memory.trust import lift, proven, share_withheld
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.memory.usage import OWN_PLAYBOOK
+from ace_graph.memory.usage import OWN_PLAYBOOK, PlaybookUsage
 from ace_graph.memory.views import CATEGORIES, kind_of
 from ace_graph.playbooks.handle import PlaybookHandle
+from ace_graph.playbooks.sharing import who_may
+
+_MAX_READERS = 500
 
 
 class Worth(NamedTuple):
@@ -54,7 +58,8 @@ class PlaybookFigures(PlaybookStats):
 
     `lift` is that of the unproven bullets with its 95 % interval, None until turns with and without them were
     judged; `withheld_share` is the share of turns without them. `core` bullets are candidates for every
-    prompt. Means are None where nothing is counted.
+    prompt. `used_by` counts the learners whose turns `usage_count` counts. Means are None where nothing is
+    counted.
     """
 
     version: int | None
@@ -72,6 +77,7 @@ class PlaybookFigures(PlaybookStats):
     success_rate: float | None
     avg_improvement: float | None
     last_used_at: datetime | None
+    used_by: int
     total_trajectories_analyzed: int
     consolidation_count: int
     last_consolidated: datetime | None
@@ -97,15 +103,31 @@ async def read_worth(
     reader: str,
     chosen: Callable[[Snapshot], Iterable[Bullet]] = active_bullets,
 ) -> Worth:
-    """Return a playbook, how the learner `reader` used it, and the records of theirs behind the bullets
-    that `chosen` returns. Raises what `chosen` raises, and what the store raises."""
+    """Return a playbook, how it was used, and the reader's records behind the bullets that `chosen` returns.
+
+    To an owner of a named playbook the use by all who may read it counts, of 500 at most and without names;
+    to others their own. Members of a team count where the store's table has it. Raises what `chosen` and
+    the store raise.
+    """
     own = await store.load(reader)
-    snapshot, used_as = own, OWN_PLAYBOOK
+    snapshot, used_as, others = own, OWN_PLAYBOOK, list[PlaybookUsage]()
     if target.named is not None:
         snapshot = await target.load()
         used_as = foreign_prefix(target.ref.owner or "", target.ref.name).removesuffix(":")
+        if await target.may(Right.OWN):
+            readers = (await who_may(target, Right.READ))[:_MAX_READERS]
+            others = [await _use_by(store, each, used_as, target) for each in readers if each != reader]
     turns = await trajectories_behind(store, reader, snapshot, list(chosen(snapshot)))
-    return Worth(snapshot, store.policy, turns, effectiveness_of(own, used_as))
+    return Worth(snapshot, store.policy, turns, effectiveness_of(own, used_as, others))
+
+
+async def _use_by(store: Store, learner: str, used_as: str, target: PlaybookHandle) -> PlaybookUsage:
+    """How a learner used the playbook; what they used before it was created had its name only."""
+    use = (await store.load(learner)).access.usage.get(used_as, PlaybookUsage())
+    made = target.entry.created_at if target.entry is not None else None
+    if made is not None and use.last_used_at is not None and use.last_used_at < made:
+        return PlaybookUsage()
+    return use
 
 
 def figures_of(found: Worth, now: datetime) -> PlaybookFigures:

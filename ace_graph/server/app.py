@@ -34,7 +34,16 @@ from ace_graph.server.metrics import Metrics
 from ace_graph.server.middleware import OPERATOR_HEADER, AccessControl, AccessLogMiddleware, body_too_large
 from ace_graph.server.page.mount import page_app, serve_page
 from ace_graph.server.rate_limit import TokenBucket
-from ace_graph.server.routes import changes, conversations, health, learner, playbook, sharing, trajectories
+from ace_graph.server.routes import (
+    changes,
+    conversations,
+    health,
+    learner,
+    memories,
+    playbook,
+    sharing,
+    trajectories,
+)
 from ace_graph.server.services import Overrides, open_services
 
 # CORS: web pages of the origins in ACE_SERVER_ORIGINS may call the server from a browser, with a token.
@@ -73,7 +82,7 @@ _ROUTERS: tuple[APIRouter, ...] = (
     *(conversations.chatting, conversations.routes),
     *(playbook.own, playbook.listed, playbook.named, playbook.templates),
     *(changes.own, changes.named),
-    *(sharing.routes, sharing.own),
+    *(sharing.routes, sharing.own, memories.routes),
     *(trajectories.routes, trajectories.judging),
     *(learner.routes, learner.all_routes, health.routes),
 )

@@ -48,6 +48,8 @@ class RequestIds(logging.Filter):
         return True
 
 
+MISSPELLED = "misspelled"
+"""The type of the error for a field that is sent in another spelling."""
 _MOST_CHARS = 300
 _TEXT, _TRUTH, _OBJECT, _LIST = "must be text", "must be true or false", "must be an object", "must be a list"
 _TIME = "must be a time, written as 2026-01-31T12:00:00Z"
@@ -57,6 +59,7 @@ _Bounds = Mapping[str, object]
 _VALIDATION_MESSAGES: Mapping[str, str | Callable[[_Bounds], str]] = {
     "missing": "is missing",
     "extra_forbidden": "is not known here",
+    MISSPELLED: lambda bounds: f"is called {bounds['right']}",
     "string_type": _TEXT,
     "bool_type": _TRUTH,
     "bool_parsing": _TRUTH,

@@ -6,7 +6,7 @@ The reply holds the answer and what the turn changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -17,19 +17,24 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    PlainSerializer,
+    ValidationError,
     WithJsonSchema,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from ace_graph.agent.context import MAX_PLAYBOOKS, MemoryUse
-from ace_graph.agent.state import ACEOutput, Mode, UsageJSON
+from ace_graph.agent.state import ACEOutput, Mode
 from ace_graph.base.settings import WindowSize
 from ace_graph.base.text import without_surrogates
 from ace_graph.learning.pipeline import ace_delta
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.evidence import Verdict
 from ace_graph.playbooks.versions import version_from
+from ace_graph.server.errors import MISSPELLED
 
 MAX_MESSAGE_CHARS = 100_000
 MAX_HISTORY = 1_000
@@ -93,22 +98,54 @@ WholeNumber = Annotated[int, BeforeValidator(_check_number)]
 """A number in a body as JSON Schema has it: 2 and 2.0, and no text."""
 
 
+CAMEL_CASE = ConfigDict(
+    frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, from_attributes=True
+)
+"""Of what is sent: the names of fields are in camel case; the program makes it by their own names."""
+
+
 class Body(BaseModel):
     """A body with the fields that are described, and no others."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = CAMEL_CASE
 
     @classmethod
     def of(cls, source: object, **more: object) -> Self:
         """Return the body with the attributes of `source` that have the names of fields, and `more`."""
         fields = {name: getattr(source, name) for name in cls.model_fields if name not in more}
-        return cls.model_validate(fields | more, from_attributes=True)
+        return cls.model_validate(fields | more)
 
 
-class CamelBody(Body):
-    """A body whose fields are in camel case."""
+class RequestBody(Body):
+    """A body, or parameters, that a client sends: in camel case, and in no other spelling."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=False, from_attributes=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelled_as_described(cls, data: object) -> object:
+        """Name the right field for one that is in snake case."""
+        if not isinstance(data, Mapping):
+            return data
+        sent = cast("Mapping[str, object]", data)
+        wrong = [
+            InitErrorDetails(
+                type=PydanticCustomError(MISSPELLED, "is called {right}", {"right": field.alias}),
+                loc=(name,),
+                input=sent[name],
+            )
+            for name, field in cls.model_fields.items()
+            if name in sent and field.alias not in (None, name)
+        ]
+        if wrong:
+            raise ValidationError.from_exception_data(cls.__name__, wrong)
+        return sent
+
+
+class BulletFields(Bullet):
+    """A bullet, with the names of its fields in camel case."""
+
+    model_config = CAMEL_CASE
 
 
 class HistoryMessage(BaseModel):
@@ -121,19 +158,19 @@ class HistoryMessage(BaseModel):
     content: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS)]
 
 
-class ChatRequest(BaseModel):
+class ChatRequest(RequestBody):
     """One message of the learner.
 
     Without `conversationId` a new conversation begins; send the id of the answer to continue it. The server
     keeps the messages, so `conversationHistory` is used only when a conversation begins. The learner is the
-    token's subject. Fields that are not listed here are ignored.
+    token's subject. Fields that are not listed here are ignored, but for these in another spelling.
 
     With `memory: "off"` it is a message of a temporary chat: nothing of the learner is read or stored, not
     the conversation either, so `conversationHistory` is all that is known of it. A `conversationId`,
     `playbooks` and `learnInto` are refused then.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(extra="ignore")
 
     message: Annotated[
         Text,
@@ -226,8 +263,13 @@ NOT_SAVED = "what this turn learned could not be stored yet; the server tries ag
 NOT_LEARNED = "this turn was answered, and nothing was learned from it"
 
 
+_NAMES_OF_DOCUMENT_003 = ConfigDict(alias_generator=None)
+
+
 class AceDelta(Body):
     """How many bullets the turn's commit changed."""
+
+    model_config = _NAMES_OF_DOCUMENT_003
 
     num_new_bullets: Annotated[int, Field(ge=0)]
     num_updates: Annotated[int, Field(ge=0)]
@@ -237,6 +279,8 @@ class AceDelta(Body):
 class Scratch(Body):
     """`ace_delta` is absent if the turn could not be stored; `learning_error` says so."""
 
+    model_config = _NAMES_OF_DOCUMENT_003
+
     ace_delta: AceDelta | None = None
     learning_error: str | None = None
     pending: bool = Field(default=False, description="Whether the turn is learned from after the answer.")
@@ -245,14 +289,14 @@ class Scratch(Body):
 MAX_LEARNED = 100
 
 
-class PairReply(CamelBody):
+class PairReply(Body):
     """The bullet that stays, and the one that went into it or that it replaces."""
 
     kept: str
     gone: str
 
 
-class Learned(CamelBody):
+class Learned(Body):
     """What the turn's own commit changed in the memory, in ids: at most 100 in each list.
 
     What a worker learns after the answer is in `GET /api/playbook/history`, under the turn's id as `source`.
@@ -279,10 +323,10 @@ def learned_from(reports: Sequence[Report]) -> Learned:
     return Learned.model_validate(once, from_attributes=True)
 
 
-class LearnedIntoReply(CamelBody):
+class LearnedIntoReply(Body):
     """Where the lessons went that were meant for the playbook of `learnInto`.
 
-    A worker's come after the answer: `GET /api/trajectories/{id}` has them under `learned_into` then.
+    A worker's come after the answer: `GET /api/trajectories/{id}` has them under `learnedInto` then.
     """
 
     playbook: Annotated[str, Field(description="Its name, with its owner's.")]
@@ -294,14 +338,30 @@ class LearnedIntoReply(CamelBody):
     proposal_id: str | None = None
 
 
-class Metadata(CamelBody):
+class UsageReply(Body):
+    """Calls and tokens of one role."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+
+
+def _in_camel_case(reason: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {to_camel(name): value for name, value in reason.items()}
+
+
+WhyReply = Annotated[dict[str, JsonValue], PlainSerializer(_in_camel_case, return_type=dict[str, JsonValue])]
+"""Why a bullet is shown, or not."""
+
+
+class Metadata(Body):
     """What comes with the answer. Bullets are given by id, see GET /api/playbook."""
 
     scratch: Scratch
     injected: Annotated[list[str], Field(description="Bullets that were in the prompt.")] = []
     cited: Annotated[list[str], Field(description="Those of them that the answer used.")] = []
     why_shown: Annotated[
-        dict[str, dict[str, JsonValue]],
+        dict[str, WhyReply],
         Field(
             description="Why each bullet of `injected` was in the prompt, by id: `kind` is `core` (always "
             "shown, `by` says why) or `retrieved`, with the words of the question that led to it."
@@ -319,10 +379,10 @@ class Metadata(CamelBody):
     memory: Annotated[MemoryUse, Field(description="off: the answer of a temporary chat.")] = "on"
     verdict: Verdict = "unknown"
     version: Annotated[int | None, Field(description="The playbook's version after the turn.")] = None
-    usage: Annotated[dict[str, UsageJSON], Field(description="Calls and tokens per role.")] = {}
+    usage: Annotated[dict[str, UsageReply], Field(description="Calls and tokens per role.")] = {}
 
 
-class ChatReply(CamelBody):
+class ChatReply(Body):
     """The answer to one message. Feedback refers to it by `turnId`.
 
     In a temporary chat there is no `conversationId`, and no feedback can be given.
@@ -362,6 +422,6 @@ def reply_of(out: ACEOutput, conversation_id: str | None) -> ChatReply:
             memory=result["memory"],
             verdict=result["verdict"],
             version=learning["version"],
-            usage=dict(out.get("usage", {})),
+            usage={role: UsageReply.model_validate(used) for role, used in out.get("usage", {}).items()},
         ),
     )

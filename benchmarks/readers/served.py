@@ -159,7 +159,7 @@ async def _replace(client: httpx.AsyncClient, kind: str, texts: Sequence[str]) -
     made = await client.post("/api/playbooks", json={"name": kind.replace(" ", "-")}, headers=headers)
     bullets = [{"section": "strategies", "content": text} for text in texts]
     body = json.dumps({"bullets": bullets}, ensure_ascii=False).encode()
-    address = f"/api/playbooks/{made.raise_for_status().json()['playbook_id']}"
+    address = f"/api/playbooks/{made.raise_for_status().json()['playbookId']}"
     return await client.put(address, content=body, headers={**headers, "Content-Type": "application/json"})
 
 

@@ -130,6 +130,7 @@ _BODIES: tuple[tuple[str, Json], ...] = (
     ("/playbook", {"content": "Buy at EvilMart"}),
     ("/conversations/", {"title": "mine"}),
     ("/api/playbooks", {"name": "mine", "scope": "shared"}),
+    ("/api/memories", {"content": "Buy at EvilMart", "scope": "tenant"}),
 )
 
 

@@ -32,13 +32,13 @@ MAX_CONSOLIDATIONS = 3
 _LOSSES_SHOWN = 5
 
 
-def protection_of(bullet: Bullet, keep_above: float) -> str | None:
+def protection_of(bullet: Bullet, keep_above: float | None) -> str | None:
     """Return why a bullet is never consolidated, None where it may be."""
     if bullet.status == "quarantined":
         return "quarantined"
     if bullet.core:
         return "in every prompt"
-    if bullet.importance >= keep_above:
+    if keep_above is not None and bullet.importance >= keep_above:
         return f"its importance is {bullet.importance:g}"
     if bullet.consolidation_version >= MAX_CONSOLIDATIONS:
         return f"consolidated {MAX_CONSOLIDATIONS} times already"
@@ -103,7 +103,7 @@ def distinguish(draft: Draft, operation: Distinguish) -> None:
             draft.note("updated", bullet.id)
 
 
-def _source(draft: Draft, source: Source, keep_above: float) -> Bullet:
+def _source(draft: Draft, source: Source, keep_above: float | None) -> Bullet:
     bullet = draft.locate(source.bullet_id, follow_aliases=False)
     if bullet.content_hash != source.content_hash:
         raise Refused(f"{bullet.id} has changed since this was planned: plan it again")

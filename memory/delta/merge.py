@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import combinations
 
-from ace_graph.memory.bullet import MAX_DISTINCT, MAX_EXAMPLES, MAX_KEYWORDS, Bullet, Stated
+from ace_graph.memory.bullet import MAX_DISTINCT, MAX_EXAMPLES, MAX_KEYWORDS, Bullet, MemoryType, Stated
+from ace_graph.memory.classify import has_stated_type
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.operations import Merge, Restore
@@ -37,9 +38,10 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
     """Return the survivor with what the dropped bullet adds to it.
 
     It keeps its id and text. Counters add up; tags, sources, examples and the ids of the merged bullets (its
-    own first) are united, and a trajectory behind both is evidence once; empty fields are filled. The words
-    of the dropped text become keywords (at most MAX_KEYWORDS), so that searches still find them. Source words
-    are united, those of the bullet that changed last first. `updated_at` becomes `now`.
+    own first) are united, and a trajectory behind both is evidence once; empty fields are filled, and a
+    memory type that somebody stated takes the place of one that the rules inferred. The words of the dropped
+    text become keywords (at most MAX_KEYWORDS), so that searches still find them. Source words are united,
+    those of the bullet that changed last first. `updated_at` becomes `now`.
     """
     ttl = (
         None
@@ -52,10 +54,11 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "harmful": survivor.harmful + dropped.harmful,
             "neutral": survivor.neutral + dropped.neutral,
             "seen": survivor.seen + dropped.seen,
+            "memory_type": _memory_type(survivor, dropped),
             "topic": survivor.topic or dropped.topic,
             "concept": survivor.concept or dropped.concept,
             "tags": _union(survivor.tags, dropped.tags)[:MAX_TAGS],
-            "keywords": _union(survivor.keywords, dropped.keywords, _new_words(survivor, dropped))[
+            "keywords": _union(survivor.keywords, dropped.keywords, new_words(survivor, dropped))[
                 :MAX_KEYWORDS
             ],
             "importance": max(survivor.importance, dropped.importance),
@@ -79,6 +82,12 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
     )
 
 
+def _memory_type(survivor: Bullet, dropped: Bullet) -> MemoryType:
+    if survivor.memory_type == dropped.memory_type or has_stated_type(survivor):
+        return survivor.memory_type
+    return dropped.memory_type if has_stated_type(dropped) else survivor.memory_type
+
+
 def _origin(survivor: Bullet, dropped: Bullet) -> dict[str, object]:
     """The turn of the survivor, or of the dropped one if it has none, and the source words of both."""
     known = survivor if survivor.turn_id or survivor.conversation_id else dropped
@@ -93,7 +102,7 @@ def _origin(survivor: Bullet, dropped: Bullet) -> dict[str, object]:
 
 def with_keywords_of(bullet: Bullet, other: Bullet) -> Bullet:
     """Return the bullet with the words of the other that it lacks as keywords (at most MAX_KEYWORDS)."""
-    learned = _union(bullet.keywords, other.keywords, _new_words(bullet, other))
+    learned = _union(bullet.keywords, other.keywords, new_words(bullet, other))
     return bullet.model_copy(update={"keywords": learned[:MAX_KEYWORDS]})
 
 
@@ -213,7 +222,7 @@ def _union(*groups: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item for group in groups for item in group))
 
 
-def _new_words(survivor: Bullet, dropped: Bullet) -> tuple[str, ...]:
+def new_words(survivor: Bullet, dropped: Bullet) -> tuple[str, ...]:
     """The words of the dropped text by which searches do not find the survivor yet."""
     language = language_of(survivor.content)
     known = content_words(" ".join((survivor.content, *survivor.keywords)), language)

@@ -167,14 +167,14 @@ class Consolidate(_Frozen):
 
     It has their counts together, and their ids lead to it. consolidate.py says what is refused. `originals`
     are the bullets that earlier merges made the sources of: their texts count, too, and all must be there.
-    Bullets of at least the importance `keep_above` are protected.
+    Bullets of at least the importance `keep_above` are protected; None: no importance protects.
     """
 
     op: Literal["consolidate"] = "consolidate"
     sources: Annotated[tuple[Source, ...], Field(min_length=2, max_length=64)]
     content: Text
     originals: tuple[Bullet, ...] = ()
-    keep_above: Annotated[float, Field(ge=0, le=1)] = 0.8
+    keep_above: Annotated[float, Field(ge=0, le=1)] | None = 0.8
 
 
 class Distinguish(_Frozen):

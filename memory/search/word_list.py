@@ -31,6 +31,11 @@ _MILLIONS = {"en": 1_647, "de": 124, "fr": 354, "es": 689, "it": 445, "pt": 388,
 """The sum of the counts of a list; computed anew, it would cost more than all look-ups."""
 
 
+def every_list() -> tuple[str, ...]:
+    """Return the languages that have a list of their words, English first."""
+    return tuple(_CODES)
+
+
 def has_list(language: str) -> bool:
     """Whether there is a list of the words of a language, named as `language_of` names it."""
     return language in _CODES
@@ -49,6 +54,16 @@ def per_million(word: str, language: str) -> float:
     return _count(word, code) / _MILLIONS[code] if code else 0.0
 
 
+@lru_cache(maxsize=32_768)
+def begins_word(start: str, language: str) -> bool:
+    """Whether a word of a language's list begins with these case-folded letters."""
+    if language not in _CODES:
+        return False
+    lines = _lines(_CODES[language])
+    place = _place_of(lines, b'"%b' % start.encode())
+    return lines.startswith(b'"%b' % start.encode(), place)
+
+
 def unread_lists(languages: Iterable[str]) -> list[str]:
     """Return those of the languages whose list was not read yet: a file of up to a megabyte each."""
     return [each for each in languages if each in _COUNTS and _COUNTS[each] not in _read()]
@@ -63,20 +78,26 @@ def read_lists(languages: Iterable[str]) -> None:
 def _count(word: str, code: str) -> int:
     """Return the count of a word, at least 1 where the list holds it, else 0."""
     lines, wanted = _lines(code), b'"%b"' % word.encode()
+    start = _place_of(lines, wanted[:-1])
+    if not lines.startswith(wanted, start):
+        return 0
+    end = lines.find(b"\n", start)
+    counted = lines[start + len(wanted) : len(lines) if end < 0 else end]
+    return max(1, int(counted.strip(b": ,}") or b"1"))
+
+
+def _place_of(lines: bytes, wanted: bytes) -> int:
+    """Return where the first line begins whose word is not before `wanted`, which has no closing mark."""
     low, high = 0, len(lines)
     while low < high:
         start = lines.rfind(b"\n", 0, (low + high) // 2) + 1
         end = lines.find(b"\n", start)
         end = len(lines) if end < 0 else end
-        close = lines.rfind(b'"', start, end) + 1
-        found = lines[start:close]
-        if found == wanted:
-            return max(1, int(lines[close:end].strip(b": ,}") or b"1"))
-        if found[:-1] < wanted[:-1]:
+        if lines[start : max(start, lines.rfind(b'"', start, end))] < wanted:
             low = end + 1
         else:
             high = start
-    return 0
+    return low
 
 
 def _lines(code: str) -> bytes:

@@ -6,6 +6,6 @@ from .paraphrase import say_the_same as say_the_same, statement_of as statement_
 from .typos import (
     correct_typos as correct_typos,
     is_typo as is_typo,
-    may_begin_a_sentence as may_begin_a_sentence,
+    may_be_a_name as may_be_a_name,
     same_spelling as same_spelling,
 )

@@ -14,10 +14,11 @@ from typing import Literal
 from rapidfuzz import fuzz
 
 from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet
+from ace_graph.memory.classify import has_stated_type
 from ace_graph.memory.similarity.claim import Claim, parse_claim
 from ace_graph.memory.similarity.guards import Verdict, check_claims
 from ace_graph.memory.similarity.paraphrase import say_the_same
-from ace_graph.memory.similarity.typos import correct_typos
+from ace_graph.memory.similarity.typos import correct_typos, languages_of
 
 _MIN_LETTER_SIMILARITY = 0.6
 _MIN_WORD_SIMILARITY = 0.5
@@ -83,17 +84,18 @@ def are_distinct(a: Bullet, b: Bullet) -> bool:
 def mergeable_scope(a: Bullet, b: Bullet) -> bool:
     """Whether two bullets may merge if they say the same.
 
-    They must have one memory type, polarity, status and slot, and compatible topics (equal, or one has
-    none); a part of the profile merges only within its own section.
+    They must have one polarity, status and slot, and compatible topics (equal, or one has none). Memory
+    types that somebody stated must be equal; one that the rules inferred keeps nothing apart. A part of the
+    profile merges only within its own section.
     """
     profile = a.section in PROFILE_SECTIONS or b.section in PROFILE_SECTIONS
     return (
-        a.memory_type == b.memory_type
-        and a.polarity == b.polarity
+        a.polarity == b.polarity
         and a.status == b.status
         and a.slot == b.slot
         and (not profile or a.section == b.section)
         and _compatible_topics(a, b)
+        and (a.memory_type == b.memory_type or not (has_stated_type(a) and has_stated_type(b)))
     )
 
 
@@ -108,7 +110,7 @@ def _check(a: str, b: str, score: float) -> Verdict:
     first, second = parse_claim(a), parse_claim(b)
     verdict = check_claims(first, second)
     few = len(first.bag ^ second.bag) <= 2 * _MOST_TYPOS
-    if verdict.guard is not None and score >= _MIN_LETTER_SIMILARITY and few:
+    if verdict.guard is not None and score >= _MIN_WORD_SIMILARITY and few:
         return _check_without_typos(a, b) or verdict
     return verdict
 
@@ -123,7 +125,9 @@ def _is_rewording(a: str, b: str, guard: str | None) -> bool:
 
 def _check_without_typos(a: str, b: str) -> Verdict | None:
     """Return the verdict on two texts with corrected steering words, None where there is no typo in them."""
-    languages = {"english", parse_claim(a).language, parse_claim(b).language}
+    one, other = parse_claim(a), parse_claim(b)
+    guessed = (one.language, other.language)
+    languages = languages_of(one.surfaces.values(), other.surfaces.values(), guessed)
     first, in_first = correct_typos(a, b, languages)
     second, in_second = correct_typos(b, a, languages)
     if not in_first + in_second:

@@ -15,8 +15,16 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.base.tables import groups, word_sets
+from ace_graph.memory.languages.tables import FIRST
 from ace_graph.memory.similarity.claim import Claim, Quantity, forms_of_one_word, lexicon, root, unit_of
-from ace_graph.memory.similarity.typos import Spellings, is_typo, may_begin_a_sentence, same_spelling
+from ace_graph.memory.similarity.typos import (
+    Spellings,
+    are_swapped,
+    is_typo,
+    languages_of,
+    may_be_a_name,
+    same_spelling,
+)
 
 # English words that exclude each other: opposites, and words for different things (data/antonyms.toml).
 #
@@ -275,7 +283,9 @@ def _difference(a: Claim, b: Claim) -> _Difference:
         parts, whole = sorted((tuple(left_a), tuple(left_b)), key=len, reverse=True)
         return _Difference(compound=(parts, whole[0]) if len(whole) == 1 else None, typos=1)
     # The difference of the words that are left, those that are spelt in another way matched
-    spellings = Spellings((b.surfaces[other] for other in left_b), {"english", a.language, b.language})
+    guessed = (a.language, b.language)
+    spoken = languages_of(a.surfaces.values(), b.surfaces.values(), guessed) if left_a and left_b else ()
+    spellings = Spellings((b.surfaces[other] for other in left_b), spoken)
     matched: dict[int, str] = {}
     only_a, typos = list[str](), 0
     for word in left_a:
@@ -284,7 +294,7 @@ def _difference(a: Claim, b: Claim) -> _Difference:
         twin = next((n for n in alike if same_spelling(a.surfaces[word], b.surfaces[left_b[n]])), None)
         if twin is None:
             near = (n for n in spellings.near(surface) if n not in matched)
-            twin = next((n for n in near if _is_typo(a, word, b, left_b[n])), None)
+            twin = next((n for n in near if _is_typo(a, word, b, left_b[n], spoken)), None)
             typos += twin is not None
         if twin is None:
             only_a.append(word)
@@ -304,14 +314,26 @@ def _joined(claim: Claim, words: Iterable[str]) -> str:
     return root("".join(claim.surfaces[word] for word in words))
 
 
-def _is_typo(a: Claim, x: str, b: Claim, y: str) -> bool:
+def _is_typo(a: Claim, x: str, b: Claim, y: str, languages: tuple[str, ...]) -> bool:
     """Whether one of two words is the other, mistyped; never for names, units and opposites."""
-    if x in a.exact or y in b.exact or are_mutually_exclusive(x, y) or unit_of(x) or unit_of(y):
+    if are_mutually_exclusive(x, y) or unit_of(x) or unit_of(y):
         return False
     first, second = a.surfaces[x], b.surfaces[y]
-    if not is_typo(first, second, {"english", a.language, b.language}):
+    if not is_typo(first, second, languages):
         return False
-    return x != a.opening or y != b.opening or may_begin_a_sentence(first, second)
+    if x in a.exact or y in b.exact:
+        return not may_be_a_name(first, second, languages, "inside")
+    if x != a.opening or y != b.opening or are_swapped(first, second):
+        return True
+    subject = languages == (FIRST,) and _is_subject_alone(a, x)
+    return not may_be_a_name(first, second, languages, "subject" if subject else "opening")
+
+
+def _is_subject_alone(claim: Claim, word: str) -> bool:
+    """Whether a first word may be the name of who does it: Kenneth prefers pictures, Paris is a city."""
+    behind = claim.surfaces[claim.words[1]] if len(claim.words) > 1 else ""
+    subject = claim.copular and claim.subject == 1
+    return subject or (behind.endswith("s") and not claim.surfaces[word].endswith("s"))
 
 
 def _compounded(words: tuple[str, ...], compound: tuple[tuple[str, ...], str] | None) -> tuple[str, ...]:

@@ -16,21 +16,36 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from types import MappingProxyType
+from typing import Literal
 
 from rapidfuzz.distance import OSA
 
 from ace_graph.base.tables import pairs, word_sets
+from ace_graph.memory.languages.tables import FIRST, first_names
 from ace_graph.memory.search.tokenize import is_spaceless, tokens
-from ace_graph.memory.search.word_list import has_list, is_word
-from ace_graph.memory.similarity.claim import lexicon, number_of, unit_of
+from ace_graph.memory.search.word_list import begins_word, every_list, has_list, is_word, per_million
+from ace_graph.memory.search.written_language import known_words, written_language
+from ace_graph.memory.similarity.claim import lexicon, number_of, phrases, unit_of
 
-_SHORTEST = 5
+_SHORTEST = 4
+_SHORTEST_OF_RARE = 5
+_OFTEN = 1.0
+_OFTEN_IF_SHORT = 3.0
+"""How often a common word is said, of a million words; short ones have more neighbours that no list has."""
+_TOLD = 1.5
+"""By how much another list has to know more words than that of the language which the stop words tell."""
+_BORROWED = 1.0
+"""How often an English word is said that a text in another language may have, too."""
+_CAPITALISED_NOUNS = frozenset({"german"})
+"""Languages whose nouns have a capital letter; their lists have no counts of them."""
 _LONGEST = 40
 """Longer strings are no words, and are not searched for typos."""
 
 _STEM = 3
+_START, _ENDING = 4, 3
+"""A form of a word has at least so many letters in common with it, and an ending of at most so many."""
 _VOWEL_ENDINGS = frozenset({"", "a", "e", "i", "o"})
 """Endings of names and of forms of one word: Silvio and Silvia, Daniel and Daniela, format and formate."""
 
@@ -52,32 +67,92 @@ _BRITISH = (
 def is_typo(x: str, y: str, languages: Iterable[str] = ("english",)) -> bool:
     """Whether one of two case-folded strings is a word of one of the languages and the other a typo of it.
 
-    Real words often differ in the first letter (weight, height), mistyped ones seldom. In other languages
-    than English the end of a word is its grammar, so there the typo must be before the last two letters.
+    What differs by one letter from a common word, and is no word itself, is a typo of it, wherever the
+    letter is: the forms of common words and their neighbours are in the lists. Of a rarer word it must look
+    like one. Real words often differ in the first letter (weight, height), mistyped ones seldom. In other
+    languages than English the end of a word is its grammar, so there the typo of a rare word must be before
+    the last two letters.
     """
-    if min(len(x), len(y)) < _SHORTEST or not (x.isalpha() and y.isalpha()) or is_spaceless(x + y):
+    shorter, longer = sorted((len(x), len(y)))
+    if (
+        longer < _SHORTEST
+        or shorter < _SHORTEST - 1
+        or not (x.isalpha() and y.isalpha())
+        or is_spaceless(x + y)
+    ):
         return False
     spoken = tuple(languages)
-    if not all(map(has_list, spoken)) or OSA.distance(x, y, score_cutoff=1) != 1 or not _same_start(x, y):
+    if not all(map(has_list, spoken)) or OSA.distance(x, y, score_cutoff=1) != 1:
         return False
-    if any(language != "english" for language in spoken) and x[-2:] != y[-2:] and not _swapped(x, y):
+    known, other = _is_known(x, spoken), _is_known(y, spoken)
+    if not known and not other:
+        known, other = _may_be_form(x, spoken), _may_be_form(y, spoken)
+    if known == other:
         return False
-    known = _is_known(x, spoken)
-    if known == _is_known(y, spoken):
+    word, typo = (x, y) if known else (y, x)
+    if is_common(word, spoken):
+        return True
+    if shorter < _SHORTEST_OF_RARE or not _same_start(x, y):
         return False
-    return _mistyped(x, y) if known else _mistyped(y, x)
+    if any(language != "english" for language in spoken) and x[-2:] != y[-2:] and not are_swapped(x, y):
+        return False
+    return _mistyped(word, typo)
 
 
-def may_begin_a_sentence(x: str, y: str) -> bool:
-    """Whether a capitalised word and its typo may begin an English sentence, so that they are no names.
+def is_common(word: str, languages: Iterable[str]) -> bool:
+    """Whether a case-folded word is a common one in one of the languages."""
+    often = _OFTEN if len(word) >= _SHORTEST_OF_RARE else _OFTEN_IF_SHORT
+    for language in languages:
+        if per_million(word, language) >= often or (
+            language in _CAPITALISED_NOUNS and is_word(word, language)
+        ):
+            return True
+    return False
 
-    They may if they are verbs or words that make an adverb, which names hardly are, or differ in two letters
-    in the wrong order, as no two names do.
+
+def languages_of(words: Iterable[str], others: Iterable[str], guessed: Iterable[str]) -> tuple[str, ...]:
+    """Return the languages in which two texts of these case-folded words may have typos: English, and theirs.
+
+    `guessed` are the languages that their stop words tell.
     """
-    return _swapped(x, y) or any(is_word(form, "english") for word in (x, y) for form in _derived(word))
+    shared = sorted({*words} & {*others})
+    told = [language for language in guessed if language != FIRST and has_list(language)]
+    own = written_language(shared, every_list()[1:] if told else every_list())
+    if told and _TOLD * known_words(shared, told[0]) >= known_words(shared, own):
+        own = told[0]
+    return (FIRST,) if own == FIRST else (FIRST, own)
 
 
-def _swapped(x: str, y: str) -> bool:
+Place = Literal["opening", "subject", "inside"]
+"""Where a capitalised word stands: it begins its sentence, is its subject without an article, or neither."""
+
+
+def may_be_a_name(x: str, y: str, languages: Iterable[str], place: Place) -> bool:
+    """Whether one of a word and its typo may be a name, both being capitalised in their texts.
+
+    At the beginning of a sentence they are no names if they are verbs, make an adverb, or are common and no
+    first name; as a subject, only verbs are none. Elsewhere they are none only where nouns have capital
+    letters, too, and for days and months.
+    """
+    if not _words("capitalised").isdisjoint((x, y)):
+        return False
+    first_name = not _first_names().isdisjoint((x, y))
+    verb = any(is_word(form, FIRST) for word in (x, y) for form in _derived(word))
+    if place != "inside" and verb and not (first_name and place == "subject"):
+        return False
+    if first_name or place == "subject":
+        return True
+    if place == "inside":
+        return _CAPITALISED_NOUNS.isdisjoint(languages)
+    return not (is_common(x, languages) or is_common(y, languages))
+
+
+@cache
+def _first_names() -> frozenset[str]:
+    return frozenset(map(str.casefold, first_names()))
+
+
+def are_swapped(x: str, y: str) -> bool:
     return len(x) == len(y) and sorted(x) == sorted(y)
 
 
@@ -97,9 +172,9 @@ class Spellings:
     """Words by their spellings: finds those that may be the same word as another one, or a typo of it.
 
     Two strings that differ by one letter, or by two in the wrong order, become equal when a letter of each is
-    deleted (or of the longer one), and of a word and its typo one is in the word lists. So a search takes
-    time linear in the length of the word, and few are found. Most words are in the lists, and most searches
-    are for such a word: letters are deleted only where there are words of both kinds.
+    deleted (or of the longer one), and of a word and its typo one is in the word lists, or is a form of one
+    that is. So a search takes time linear in the length of the word, and few are found. Most words are in the
+    lists, and most searches are for such a word: letters are deleted only where there are others.
     """
 
     def __init__(self, words: Iterable[str], languages: Iterable[str]) -> None:
@@ -118,11 +193,12 @@ class Spellings:
         """Return the places of the words that may be a typo of this one, or it of them, in their order."""
         if not self._words or not _may_be_mistyped(word):
             return ()
-        others = self._shortened_words(known=not _is_known(word, self._languages))
-        if not others:
-            return ()
-        found = (others.get(each, ()) for each in _shortened(word))
-        return sorted(set(chain.from_iterable(found)))
+        known = _is_known(word, self._languages)
+        others = [self._shortened_words(known=not known)]
+        if not known and self._languages != (FIRST,):
+            others.append(self._shortened_words(known=False))
+        shorter = _shortened(word) if any(others) else ()
+        return sorted({place for each in shorter for found in others for place in found.get(each, ())})
 
     def _shortened_words(self, *, known: bool) -> Mapping[str, Sequence[int]]:
         """The places of words in the word lists, or of the others, by what is left without a letter."""
@@ -137,7 +213,7 @@ class Spellings:
 
 def _may_be_mistyped(word: str) -> bool:
     """Whether a word can be or have a typo."""
-    return _SHORTEST <= len(word) <= _LONGEST and word.isalpha()
+    return _SHORTEST - 1 <= len(word) <= _LONGEST and word.isalpha()
 
 
 def _shortened(word: str) -> set[str]:
@@ -153,11 +229,10 @@ def correct_typos(text: str, other: str, languages: Iterable[str] = ("english",)
     mine = _words_by_folded(text)
     wanted = sorted(word for word in _words_by_folded(other) if _steers(word) and word not in mine)
     spellings, corrected = Spellings(wanted, languages), 0
-    shapes = {(word[0], len(word) + more) for word in wanted for more in (-1, 0, 1)}
     for word, token in mine.items() if wanted else ():
-        if (word[0], len(word)) in shapes and not _steers(word):
+        if not _steers(word):
             near = (wanted[place] for place in spellings.near(word))
-            right = next((w for w in near if w[0] == word[0] and is_typo(word, w, languages)), None)
+            right = next((w for w in near if is_typo(word, w, languages)), None)
             if right is not None:
                 text = text.replace(token, right)
                 corrected += 1
@@ -171,7 +246,15 @@ def _words_by_folded(text: str) -> Mapping[str, str]:
 
 
 def _is_known(word: str, languages: tuple[str, ...]) -> bool:
-    return _steers(word) or any(is_word(word, language) for language in languages)
+    if _steers(word) or any(is_word(word, language) for language in languages if language != FIRST):
+        return True
+    return is_word(word, FIRST) if languages == (FIRST,) else per_million(word, FIRST) >= _BORROWED
+
+
+def _may_be_form(word: str, languages: tuple[str, ...]) -> bool:
+    """Whether a word that no list has may be a form of one: English lists have all forms, others have not."""
+    start = word[: max(len(word) - _ENDING, _START)]
+    return any(begins_word(start, language) for language in languages if language != FIRST)
 
 
 def _same_start(x: str, y: str) -> bool:
@@ -249,8 +332,10 @@ def _american(word: str) -> str:
 def _steers(word: str) -> bool:
     """Whether a word changes how a text is read: what it negates, orders, counts or leaves out."""
     sets = lexicon()
-    listed = word in sets.directions or word in sets.fillers or word in sets.negations
-    return listed or word in _words("steering") or number_of(word) is not None or unit_of(word) is not None
+    listed = (sets.articles, sets.directions, sets.fillers, sets.negations, phrases().synonyms)
+    if word in _words("steering") or any(word in each for each in listed):
+        return True
+    return number_of(word) is not None or unit_of(word) is not None
 
 
 @cache

@@ -98,9 +98,7 @@ def entry_columns(entry: PlaybookEntry) -> dict[str, object]:
 def grant_of(row: Row) -> Grant:
     """Return the grant in the columns `GRANT_COLUMNS`."""
     playbook_id, subject, relation, by, at = row
-    kind, _, name = subject.partition(":")
-    whom = Subject("team" if kind == "team" else "user", name)
-    return Grant(whom, stored_relation(relation), playbook_id, by, moment(at))
+    return Grant(Subject.parse(subject), stored_relation(relation), playbook_id, by, moment(at))
 
 
 def grant_row(grant: Grant) -> Row:

@@ -68,6 +68,7 @@ async def test_a_run_that_was_stopped_goes_on_to_the_same_result(
     assert results(await offline(tmp_path, Apprentice(), resume=True)) == undisturbed
 
 
+@pytest.mark.heavy
 async def test_it_can_be_stopped_at_every_single_step(tmp_path: Path, undisturbed: dict[str, object]) -> None:
     adapted = await offline(tmp_path, Apprentice(), should_stop=after(1))
     while not adapted.finished:

@@ -48,6 +48,7 @@ def test_both_answers_stand_side_by_side_with_the_comparison(
         f"A = {playbook}: 100.0% (61.0% to 100.0%), 6 of 6",
         "B = none: 0.0% (0.0% to 39.0%), 0 of 6",
         "A against B: +100.0% right answers (+44.8% to +100.0%), only A 6, only B 0, p = 0.0313",
+        "A is better on these rows.",
     ]
     assert not ace.database.exists()
     assert not any(map(reflecting, gemini.requests))
@@ -58,6 +59,7 @@ def test_json_holds_the_same(ace: Commands, gemini: GeminiServer, playbook: Path
     found = ace.ok("adapt", "compare", "none", playbook, "--data", rows, "--task", "formula", "--json").json
     assert (found["A"]["correct"], found["B"]["correct"], found["A"]["total"]) == (0, 6, 6)
     assert (found["paired"]["only_that"], found["paired"]["difference"]) == (6, -1.0)
+    assert found["better"] == "B"
     assert found["rows"][5] == {
         "sample": "line 6",
         "question": "What is the total of basket 5?",
@@ -66,6 +68,15 @@ def test_json_holds_the_same(ace: Commands, gemini: GeminiServer, playbook: Path
         "B": {"answer": "5", "correct": True, "error": None},
     }
     assert found["A"]["usage"]["solver"]["calls"] == 6
+
+
+def test_a_difference_that_may_be_chance_makes_neither_better(
+    ace: Commands, gemini: GeminiServer, playbook: Path, tmp_path: Path
+) -> None:
+    rows = write_rows(tmp_path / "rows.jsonl", 5)  # p = 0.0625
+    compared = ("adapt", "compare", playbook, "none", "--data", rows, "--task", "formula")
+    assert ace.ok(*compared).out.splitlines()[-1].startswith("Neither is shown to be better")
+    assert ace.ok(*compared, "--json").json["better"] is None
 
 
 def test_two_settings_are_compared(ace: Commands, gemini: GeminiServer, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from ace_graph import playbooks
 from ace_graph.memory import Bullet
 from ace_graph.memory.delta import Reset
 from ace_graph.memory.stores.sql import SQLiteStore
@@ -79,6 +80,51 @@ def test_distinct_bullets_are_never_merged(ace: Commands) -> None:
     assert ace("playbook", "merge", ids[0], "--never").code == 2
 
 
+def test_tags_and_types_select_and_importance_preserves_until_it_is_switched_off(ace: Commands) -> None:
+    planted = bullets(*PARAPHRASES, importance=0.9, tags=("http",))
+
+    async def work() -> None:
+        async with SQLiteStore(ace.database) as store:
+            await write(store, "local", rewriting(Reset(bullets=planted)))
+
+    asyncio.run(work())
+    for options, merged in (
+        ((), 0),
+        (("--no-preserve", "--tag", "other"), 0),
+        (("--no-preserve", "--type", "episodic"), 0),
+        (("--no-preserve", "--below", "0.5"), 0),
+        (("--no-preserve", "--tag", "http", "--type", "procedural"), 3),
+    ):
+        done = ace.ok("playbook", "consolidate", "--dry-run", *options, "--json").json
+        assert done["merged"] == merged, options
+
+
+def test_the_own_playbooks_of_a_scope_are_consolidated(ace: Commands) -> None:
+    made = (("local", "house", "tenant"), ("local", "notes", "user"), ("ada", "hers", "tenant"))
+
+    async def work() -> None:
+        async with SQLiteStore(ace.database) as store:
+            alike = rewriting(Reset(bullets=bullets(*PARAPHRASES)))
+            await write(store, "local", alike)
+            for owner, name, scope in made:
+                await playbooks.create(store, name, owner=owner, scope=scope)
+                opened = await playbooks.open_playbook(store, name, owner)
+                await write(opened.store, opened.key, rewriting(Reset(bullets=bullets(*PARAPHRASES))))
+            await playbooks.grant(store, "hers", "user:local", "owner", owner="ada")
+
+    def merged(*scope: str) -> dict[str, int]:
+        done = ace.ok("playbook", "consolidate", "--scope", *scope, "--dry-run", "--json").json
+        return {each["playbook"]: each["merged"] for each in done["playbooks"]}
+
+    asyncio.run(work())
+    assert merged("user") == {"default": 3, "notes": 3}
+    assert merged("tenant") == {"house": 3}, "what others own is theirs to consolidate"
+    assert merged("global") == {}
+    assert merged("agent", "--agent", "x") == {"default": 0}
+    assert "house:\nbecame " in ace.ok("playbook", "consolidate", "--scope", "tenant").out
+    assert len(ace.bullets()) == 3, "the own memory stays as it is"
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -86,6 +132,10 @@ def test_distinct_bullets_are_never_merged(ace: Commands) -> None:
         ("--below", "2"),
         ("--kind", "trajectory"),
         ("--kind", "nonsense"),
+        ("--no-preserve", "--keep-above", "0.9"),
+        ("--scope", "agent"),
+        ("--scope", "tenant", "--all"),
+        ("--scope", "tenant", "--name", "house"),
         ("--batch", "99"),
         ("--batch", "1001"),
     ],

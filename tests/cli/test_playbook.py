@@ -330,3 +330,42 @@ def test_stats_tell_what_the_playbook_was_worth(filled: Commands) -> None:
     assert (figures["consolidation_count"], figures["last_consolidated"] is None) == (1, False)
     filled.ok("playbook", "rollback", "3")
     assert filled.ok("playbook", "stats", "--json").json["consolidation_count"] == 0
+
+
+def test_memories_are_added_shown_and_found_by_scope(ace: Commands) -> None:
+    ace.ok("playbook", "create", "http", "--learner", "bob")
+    ace.ok("share", "team", "add", "ops", "ada")
+    ace.ok("share", "grant", "http", "--to", "team:ops", "--as", "editor", "--learner", "bob")
+    ada = ("--learner", "ada")
+    ace.ok("playbook", "add", "Pages have 50 rows", "--scope", "agent", "--agent", "crawler", *ada)
+    ace.ok("playbook", "add", "Retry pages after 429", "--scope", "tenant", *ada)
+    texts = {
+        scope: [
+            each["content"] for each in ace.ok("playbook", "show", *more, *ada, "--json").json["memories"]
+        ]
+        for scope, more in {
+            "agent": ("--scope", "agent", "--agent", "crawler"),
+            "user": ("--scope", "user"),
+            "tenant": ("--scope", "tenant"),
+        }.items()
+    }
+    assert texts == {
+        "agent": ["Pages have 50 rows"],
+        "user": ["Pages have 50 rows"],
+        "tenant": ["Retry pages after 429"],
+    }
+    (own,) = ace.bullets(learner="ada")
+    assert own["tags"] == ["agent:crawler"]
+    found = ace.ok("playbook", "search", "pages", "--scope", "global", *ada).out
+    assert found.startswith("bob/http [")
+    assert found.endswith("Retry pages after 429\n")
+    assert (
+        "no such memory" in ace.ok("playbook", "search", "pages", "--scope", "tenant", "--learner", "eve").err
+    )
+    for wrong in (
+        ("show", "--scope", "agent"),
+        ("show", "--scope", "tenant", "--name", "http"),
+        ("search", "pages", "--scope", "tenant", "--explain"),
+        ("add", "x", "--scope", "tenant"),
+    ):
+        assert ace("playbook", *wrong, "--learner", "eve").code == 2, wrong

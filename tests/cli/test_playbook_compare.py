@@ -48,6 +48,7 @@ def test_two_versions_answer_the_same_rows(ace: Commands, gemini: GeminiServer, 
         "A = version 1.2: 100.0% (61.0% to 100.0%), 6 of 6",
         "B = version 2: 0.0% (0.0% to 39.0%), 0 of 6",
         "A against B: +100.0% right answers (+44.8% to +100.0%), only A 6, only B 0, p = 0.0313",
+        "A is better on these rows.",
         "No turn of learner local has read shop yet.",
     ]
     assert ace.ok("playbook", "show", "--details", *SHOP, "--json").json == before, (

@@ -181,6 +181,25 @@ def test_a_chat_and_a_run_read_named_playbooks(ace: Commands, tmp_path: Path) ->
         assert "there is no playbook 'none'" in failed.out + failed.err
 
 
+def test_the_list_tells_how_each_playbook_is_used_by_all_who_read_it(ace: Commands, tmp_path: Path) -> None:
+    rule = tmp_path / "rule.md"
+    rule.write_text("- Adding fractions needs a common denominator first\n")
+    ace.ok("playbook", "create", "maths", str(rule))
+    ace.ok("playbook", "create", "unread")
+    ace.ok("share", "grant", "maths", "--to", "user:bob")
+    for learner, name in (("local", "maths"), ("bob", "local/maths")):
+        ace.ok(
+            *("chat", "--learner", learner, "--playbook", name), stdin="Explain adding fractions 1/2 + 1/3"
+        )
+    _, maths, unread = ace.ok("playbook", "list", "--figures", "--json").json["playbooks"]
+    assert (maths["name"], maths["bullets"], maths["usage_count"], maths["used_by"]) == ("maths", 1, 2, 2)
+    assert (unread["usage_count"], unread["used_by"], unread["last_used_at"]) == (0, 0, None)
+    out = ace.ok("playbook", "list", "--figures").out
+    assert "maths  1.0  1 bullet  2 turns of 2 learners  not judged  last used " in out
+    assert "bob" not in out
+    assert "unread  1.0  0 bullets  0 turns of 0 learners  not judged  never used  0 runs analysed" in out
+
+
 _CORRECTED = ("What is 7/8 + 1/2?", "That's wrong, it should be 1 3/8.")
 
 

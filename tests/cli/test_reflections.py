@@ -78,6 +78,28 @@ def test_people_read_the_patterns_and_the_changes(ace: Commands, runs: list[str]
     assert done[1:] == ["version 1 (1.0)"]
 
 
+def test_a_person_takes_one_lesson_of_a_run(ace: Commands) -> None:
+    async def store_it() -> str:
+        async with SQLiteStore(ace.database) as store:
+            return await add_run(store, "local", "run", FIRST, "Cache the schema in a file")
+
+    reflection = asyncio.run(store_it())
+    assert "    #2 strategy: Cache the schema in a file" in ace.ok("trajectory", "show", "run").out
+    done = ace.ok("playbook", "curate", f"{reflection}#2", "--json").json
+    assert [each["text"] for each in done["added"]] == ["Cache the schema in a file"]
+    refused = ace("playbook", "curate", f"{reflection}#3")
+    assert (refused.code, "has 2 lessons" in refused.err) == (1, True)
+
+
+def test_what_is_outdated_is_named_with_the_command_that_removes_it(ace: Commands, runs: list[str]) -> None:
+    old = ace.ok("playbook", "add", "Never cache the schema in a file", "--json").json["added"][0]
+    done = ace.ok("playbook", "curate", runs[3])
+    new = ace.bullets()[-1]["id"]
+    assert f"says something else than {new}; playbook remove {old} --replaced-by {new}" in done.err
+    ace.ok("playbook", "remove", old, "--replaced-by", new)
+    assert ace.ok("playbook", "curate", runs[3], "--json").json["outdated"] == []
+
+
 def test_runs_without_a_reflection_are_counted(ace: Commands, runs: list[str]) -> None:
     async def add() -> None:
         async with SQLiteStore(ace.database) as store:

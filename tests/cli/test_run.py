@@ -41,6 +41,7 @@ def test_the_plain_payload_is_answered_and_the_log_has_the_steps(ace: Commands) 
     assert any("offline tutor" in line for line in lines), "who answers is said where no model is configured"
 
 
+@pytest.mark.slow
 def test_stdout_is_one_line_whatever_libraries_print(ace: Commands) -> None:
     (ace.folder / "sitecustomize.py").write_text(NOISY, encoding="utf-8")
     done = Commands(ace.folder).program("run", stdin=payload("What is 2+2?"), PYTHONPATH=str(ace.folder))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,37 @@ def test_a_shell_script_records_a_trajectory(ace: Commands, warm_python: WarmPyt
     assert (shown["agent"], shown["task_type"], shown["score"]) == ("crawler", "api_call", 0.25)
     assert (shown["error"], shown["metrics"]) == ("429 after 3 retries", {"pages": 3})
     assert shown["learning"] == "pending"
+
+
+def test_a_day_is_counted_from_its_beginning_to_its_end(ace: Commands) -> None:
+    name = ace.ok("trajectory", "start", "Fetch").out.strip()
+    ace.ok("trajectory", "complete", name, "success")
+    ended = datetime.fromisoformat(_show(ace, name)["completed_at"])
+    day, before, after = (f"{ended + timedelta(days=n):%Y-%m-%d}" for n in (0, -1, 1))
+    midnight = f"{day}T00:00:01" if ended.hour or ended.minute or ended.second > 1 else f"{before}T23:00:00"
+    for bounds, number in (
+        (("--since", day, "--until", day), 1),
+        (("--since", before, "--until", after), 1),
+        (("--until", before), 0),
+        (("--since", after), 0),
+        (("--until", midnight), 0),
+    ):
+        assert len(json.loads(ace.ok("trajectory", "list", *bounds, "--json").out)) == number, bounds
+
+
+def test_tokens_and_cost_are_given_with_the_outcome(ace: Commands) -> None:
+    by_options = ("--input-tokens", "1200", "--output-tokens", "300", "--cost", "0.03", "--model", "m")
+    by_metrics = ("--metrics", '{"tokens": 1500, "cost_usd": 0.03, "duration_ms": 2340}')
+    found = list[Json]()
+    for given in (by_options, by_metrics):
+        name = ace.ok("trajectory", "start", "Fetch").out.strip()
+        ace.ok("trajectory", "complete", name, "success", *given)
+        found.append(_show(ace, name))
+    assert [(each["input_tokens"], each["output_tokens"], each["cost"], each["model"]) for each in found] == [
+        (1200, 300, 0.03, "m"),
+        (1500, 0, 0.03, None),
+    ]
+    assert found[1]["duration_ms"] == 2340
 
 
 def test_a_graph_turn_shows_every_field(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> None:

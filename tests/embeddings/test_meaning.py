@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import threading
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from ace_graph.agent.embeddings import Meaning
+from ace_graph.agent.embeddings import Meaning, StaticVectors
 from ace_graph.memory import Bullet, Playbook
 from tests.embeddings.services import Hanging, Raising, WordVectors
 from tests.plugins.loop_clock import LoopClock
@@ -90,6 +93,28 @@ async def test_vectors_that_come_late_are_not_waited_for_twice() -> None:
         found = await meaning.similarities("Which red?", "alice", playbook)
         assert found.problem == "0 of 4 vectors of texts are there; words alone count until all are"
     assert service.calls == 1
+
+
+class _SlowTables(StaticVectors):
+    """Static vectors whose files take as long to read as a test likes."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("nowhere"), "1")
+        self.read, self.asked, self.words = threading.Event(), threading.Event(), WordVectors()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.asked.set()
+        self.read.wait(PATIENT)
+        return self.words.embed_documents(texts)
+
+
+async def test_static_vectors_are_waited_for_by_every_turn() -> None:
+    tables, playbook = _SlowTables(), _playbook()
+    meaning = Meaning(tables, patience=0.0)
+    turns = [asyncio.create_task(_best(meaning, "Which red?", playbook)) for _ in range(2)]
+    assert await asyncio.to_thread(tables.asked.wait, PATIENT)
+    tables.read.set()
+    assert await asyncio.gather(*turns) == ["b-0", "b-0"]
 
 
 class _Shrinking(WordVectors):

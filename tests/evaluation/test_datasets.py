@@ -133,6 +133,7 @@ print(len(rows), rows[187_654].question, resource.getrusage(resource.RUSAGE_SELF
 """
 
 
+@pytest.mark.slow
 def test_many_rows_need_little_memory(tmp_path: Path) -> None:
     rows = sized(250_000, 1_000_000)
     file = tmp_path / "large.jsonl"

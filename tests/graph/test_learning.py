@@ -57,6 +57,25 @@ async def test_each_field_of_a_lesson_reaches_its_bullet(build: Build, store: Co
     assert (bullet.memory_type, bullet.polarity) == ("episodic", "anti_pattern")
 
 
+async def test_a_lesson_without_labels_takes_those_of_the_playbook_that_it_is_about(
+    build: Build, store: CountingStore
+) -> None:
+    labelled = {
+        "content": "Write one assertion per behaviour",
+        "topic": "unit_tests",
+        "concept": "isolation",
+        "tags": ["ci", "pytest"],
+    }
+    plain = {"content": "Run each unit test in isolation before the CI does"}
+    replies = [json.dumps({"lessons": [lesson]}) for lesson in (labelled, plain)]
+    graph = build(ScriptedModel(solver=["<final>ok</final>"] * 2, reflector=replies))
+    for question in ("How do I write a check?", "How do I run a check?"):
+        await graph.ainvoke(ask(question), context=ALICE)
+    bullet = list((await store.now("alice")).playbook.bullets())[-1]
+    assert (bullet.content, bullet.topic) == (plain["content"], "unit_tests")
+    assert (bullet.concept, bullet.tags) == ("isolation", ("ci",))
+
+
 async def test_the_default_curator_calls_no_model(build: Build) -> None:
     with ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons(RULE)]) as model:
         out = await build(model).ainvoke(ask(), context=ALICE)

@@ -141,6 +141,25 @@ async def test_it_sees_the_question_and_the_reflectors_findings(graph_of: Build)
     assert prompt.count("</question>") == 1, "the question is data"
 
 
+async def test_it_sees_the_progress_of_the_memory(graph_of: Build, store: CountingStore) -> None:
+    await store.seed("alice", Add(content=OTHER, helpful=2), Add(content="Draw a bar", harmful=1))
+    told = json.dumps({"key_insight": "sums need one denominator", "lessons": [{"content": RULE}]})
+    model = ScriptedModel(
+        solver=["<final>5/6</final>", "<final>1/6</final>"],
+        reflector=[told, lessons("Name the unit of the answer")],
+        curator=[decisions()] * 2,
+    )
+    graph, judged = graph_of(model), ALICE.model_copy(update={"ground_truth": "5/6"})
+    for _ in range(2):
+        await graph.ainvoke(ask(), context=judged)
+    first, second = (call.messages[0].text.partition("<progress>\n")[2] for call in model.calls_of("curator"))
+    assert "items: 2; sections: 1; judged items: 2 (helpful: 2, harmful: 1)" in first
+    assert "recent turns: none" in first
+    assert "items: 3;" in second
+    assert "recent turns: success: 1" in second
+    assert "insight of an earlier turn: sums need one denominator\n</progress>" in second
+
+
 async def test_its_reasoning_is_the_reason_of_the_delta(graph_of: Build, store: CountingStore) -> None:
     reply = json.dumps({"reasoning": "It says\nsomething new.", "operations": [{"type": "ADD", "lesson": 1}]})
     model = ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons(RULE)], curator=[reply])

@@ -27,7 +27,7 @@ async def test_replaced_files_change_the_requests_and_the_others_stay(build: Bui
         reflector="Parrot, look back: {{question}} {{answer}} {{trace}} {{bullets}} {{ground_truth}} "
         "{{evidence}} {{reflections}}",
         retry="Parrot, remember: {{lessons}}",
-        curator="Parrot, keep order: {{lessons}} {{bullets}} {{verdicts}} {{question}} {{analysis}}",
+        curator="Parrot, keep order: {{lessons}} {{bullets}} {{progress}} {{question}} {{analysis}}",
     )
     lesson = json.dumps({"lessons": [{"content": "Give both fractions one denominator"}]})
     model = ScriptedModel(

@@ -48,7 +48,7 @@ def calling(name: str, **args: str) -> AIMessage:
 @pytest.mark.parametrize(
     ("calls", "section"),
     [
-        ([calling("run_command", command="frobnicate")], None),  # .65
+        ([calling("run_command", command="frobnicate")], "error_handling"),  # .70
         ([calling("read_file", path="nope")], "error_handling"),  # .70
         ([calling("list_files", path="."), calling("read_file", path="a")], "file_operations"),  # .75
         (

@@ -93,6 +93,19 @@ async def test_the_context_names_teams_instead_of_the_table(build: Build, store:
     assert store.asked_for_teams == 0
 
 
+async def test_a_run_of_an_agent_reads_what_is_shared_with_it(build: Build, store: LoadingStore) -> None:
+    await playbooks.grant(store, "maths", "agent:tutor", owner="ada")
+    model = ScriptedModel([REPLY] * 2)
+    graph = build(model)
+    for teams in (None, ("ops",)):
+        context = as_learner("bob").model_copy(update={"agent": "tutor", "teams": teams})
+        await graph.ainvoke(ask(QUESTION), context=context)
+    assert all(RULE in call.prompt for call in model.calls)
+    for stranger in (as_learner("bob"), as_learner("tutor"), as_learner("bob", "tutor")):
+        with pytest.raises(PlaybookNotFound):
+            await graph.ainvoke(ask(QUESTION), context=stranger)
+
+
 class StaffList:
     """A host's own directory."""
 

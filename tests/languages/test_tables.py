@@ -27,10 +27,13 @@ _STATEMENTS = """name age grade home language native_language wishes remember fo
 numbers denials about yes question no_value asked likes"""
 _FEEDBACK = """lead no thanks that very but because wrong should_be value tails again right not_this doubt
 wish wished sum_before sum_after"""
+_IMPERATIVES = """endings finite_endings sure last plural separable participles before_nouns adjective
+polite prefixes starts ends inside irregular nouns leads addressed duties conditions objects owned joints"""
 TABLES = {
     "claims.toml": frozenset(("negations", "ordering", "seldom")),
     "feedback.toml": frozenset(_FEEDBACK.split()),
     "agent_orders.toml": frozenset(("rule", "joined_words")),
+    "imperatives.toml": frozenset(("finite",)),
     "persons.toml": frozenset(_PERSONS.split()),
     "sensitive.toml": frozenset(("health", "belief", "origin", "sexuality", "politics", "money", "topics")),
     "statements.toml": frozenset(_STATEMENTS.split()),
@@ -40,6 +43,7 @@ MAY_BE_EMPTY = {"no_person", "no_value", "not_this", "question_ends", "sum_after
 OPTIONAL = {
     "agent_orders.toml": {"answers", "parts"},
     "feedback.toml": {"goes_on"},
+    "imperatives.toml": set(_IMPERATIVES.split()),
     "persons.toml": {"joint_ends"},
     "statements.toml": {
         "beside",
@@ -68,6 +72,7 @@ LACKS = {
         "chat.txt",
         "claims.toml",
         "feedback.toml",
+        "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
         "sensitive.toml",
@@ -80,6 +85,7 @@ LACKS = {
         "chat.txt",
         "claims.toml",
         "feedback.toml",
+        "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
         "sensitive.toml",
@@ -91,6 +97,7 @@ LACKS = {
         "claims.toml: negations",
         "claims.toml: seldom",
         "feedback.toml",
+        "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
         "sensitive.toml",
@@ -101,6 +108,7 @@ LACKS = {
         "chat.txt",
         "claims.toml",
         "feedback.toml",
+        "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
         "sensitive.toml",

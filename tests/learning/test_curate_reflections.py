@@ -12,7 +12,14 @@ import pytest
 from ace_graph import playbooks
 from ace_graph.agent import Resources
 from ace_graph.base import PlaybookNotFound, ReflectionNotFound, Settings, UsageError
-from ace_graph.learning import MAX_REFLECTIONS, BulletText, CuratedReflections, curate, learning_resources
+from ace_graph.learning import (
+    MAX_REFLECTIONS,
+    BulletText,
+    CuratedReflections,
+    OutdatedBullet,
+    curate,
+    learning_resources,
+)
 from ace_graph.memory import Bullet, ReflectedLesson, diff, playbook_at
 from ace_graph.memory.delta import Add, Reset
 from ace_graph.memory.stores import Store
@@ -47,6 +54,13 @@ async def test_one_new_lesson_beside_two_bullets(store: Store) -> None:
     assert (done.status, done.added) == ("curated", (BulletText(bullets[-1].id, PAGES),))
     assert (done.updated, done.removed, done.refused) == ((), (), ())
     assert bullets[-1].examples == ("run-0",)
+
+
+async def test_a_lesson_takes_the_topic_of_the_playbook_that_it_is_about(store: Store) -> None:
+    labelled = Add(content="Send the key in a header", topic="paging")
+    await write(store, "bot", rewriting(labelled))
+    await curate(store, "bot", await add_runs(store, "bot", ["Paging ends with an empty list"]))
+    assert (await _bullets(store))[-1].topic == "paging"
 
 
 async def test_the_result_is_the_difference_of_the_versions(store: Store) -> None:
@@ -88,10 +102,47 @@ async def test_evidence_of_two_and_three_is_five(store: Store) -> None:
     assert bullet.evidence_count == 5
 
 
+async def test_only_the_lessons_that_were_chosen_are_taken(store: Store) -> None:
+    reflection = await add_run(store, "bot", "run", FIRST, PAGES, "Cache the schema in a file")
+    other = await add_run(store, "bot", "run-2", "Send the key in a header", minute=1)
+    done = await curate(store, "bot", [f"{reflection}#3", f"{reflection}#1"])
+    assert [each.text for each in done.added] == [FIRST, "Cache the schema in a file"]
+    assert (await curate(store, "bot", [f"{reflection}#1", f"{reflection}#3"])).status == "repeated"
+    rest = await curate(store, "bot", [reflection, f"{reflection}#1", other])
+    assert [each.text for each in rest.added] == [PAGES, "Send the key in a header"]
+
+
+@pytest.mark.parametrize("number", ["0", "2", "99999", "x", ""])
+async def test_a_lesson_that_a_reflection_has_not_is_refused(store: Store, number: str) -> None:
+    reflection = await add_run(store, "bot", "run", FIRST)
+    with pytest.raises(ReflectionNotFound):
+        await curate(store, "bot", [f"{reflection}#{number}"])
+    assert await _bullets(store) == []
+
+
 async def test_opposites_stay_apart(store: Store) -> None:
     said = ["Always retry after a timeout", "Never retry after a timeout"]
     done = await curate(store, "bot", await add_runs(store, "bot", said))
     assert [each.text for each in done.added] == said
+
+
+async def test_what_is_outdated_is_named_and_stays(store: Store) -> None:
+    old = bullets("Never retry after a timeout", "Fetch in parallel", "Log the body", "Draw a bar first")
+    harmed, helped = {"helpful": 1, "harmful": 3}, {"helpful": 3, "harmful": 3}
+    fields: tuple[dict[str, object], ...] = ({}, {**harmed}, {**helped}, {**harmed, "pinned": True})
+    planted = [each.model_copy(update=more) for each, more in zip(old, fields, strict=True)]
+    await write(store, "bot", rewriting(Reset(bullets=tuple(planted))))
+    reflections = await add_runs(store, "bot", ["Always retry after a timeout"])
+    done = await curate(store, "bot", reflections)
+    (new,) = done.added
+    assert done.outdated == (
+        OutdatedBullet("gen-00002", "Fetch in parallel", "did more harm than good (+1/-3)"),
+        OutdatedBullet(
+            "gen-00001", "Never retry after a timeout", f"says something else than {new.id}", new.id
+        ),
+    )
+    assert {each.content for each in await _bullets(store)} >= {each.content for each in old}
+    assert [each.id for each in (await curate(store, "bot", reflections)).outdated] == ["gen-00002"]
 
 
 async def test_what_failed_becomes_an_anti_pattern(store: Store) -> None:
@@ -111,6 +162,20 @@ async def test_a_named_playbook_is_curated_and_the_memory_stays(store: Store) ->
     assert str(found.entry.version.label) == "1.1"
     assert await _bullets(store) == []
     assert (await curate(store, "bot", reflections, "api_client")).status == "repeated"
+
+
+async def test_a_named_playbook_counts_each_run_that_it_was_curated_from(store: Store) -> None:
+    await playbooks.create(store, "api_client", owner="bot")
+    reflections = await add_runs(store, "bot", [FIRST, PAGES, AGAIN])
+    target = await playbooks.open_playbook(store, "api_client", "bot")
+    counts = list[int]()
+    for chosen in (reflections[:2], reflections[:2], reflections):
+        await curate(store, "bot", chosen, "api_client")
+        counts.append((await playbooks.read_worth(store, target, "bot")).metadata.total_trajectories_analyzed)
+    assert counts == [2, 2, 3]
+    analyzed = (await store.load("bot")).access.analyzed
+    await curate(store, "bot", reflections)
+    assert (await store.load("bot")).access.analyzed == analyzed
 
 
 async def test_what_is_unknown_is_refused_and_nothing_changes(store: Store) -> None:

@@ -54,7 +54,28 @@ def learn(*calls: ToolCallRecord, outcome: SequenceOutcome = "success") -> tuple
         ),
         ([call("read_file", "nope", "not found")], ("error_handling", 0.70)),
         ([call("list_files", "."), call("read_file", "nope", "not found")], ("error_handling", 0.70)),
-        ([call("bash", "frobnicate", "exit 127")], ("error_handling", 0.65)),
+        ([call("bash", "frobnicate", "exit 127")], ("error_handling", 0.70)),
+        ([call("write_file", "x/a.py", "no such folder")], ("error_handling", 0.70)),
+        ([call("bash", "pytest", "1 failed"), call("bash", "pytest -q")], ("testing", 0.85)),
+        (
+            [
+                call("read_file", "a.py"),
+                call("bash", "pytest", "1 failed"),
+                call("edit_file", "a.py"),
+                call("bash", "pytest"),
+            ],
+            ("testing", 0.85),
+        ),
+        (
+            [call("bash", "pytest", "1 failed"), call("bash", "make test", "1 failed")],
+            ("error_handling", 0.70),
+        ),
+        ([call("read_file", "src/a.py"), call("read_file", "src/b.py")], ("file_operations", 0.70)),
+        ([call("read_file", "a.py"), call("read_file", "b.py")], ("file_operations", 0.70)),
+        (
+            [call("read_file", "src/a"), call("read_file", "src/b"), call("read_file", "src/c")],
+            ("code_navigation", 0.70),
+        ),
         ([call("bash", "npm run build install"), call("bash", "cargo test")], ("shell_commands", 0.75)),
         ([by_file_path("tests/test_a.py"), call("bash", "make test")], ("testing", 0.70)),
         (
@@ -76,6 +97,9 @@ def test_the_first_rule_that_matches_gives_the_lesson(
         [call("read_file", "a.py")],
         [call("read_file", "a.py"), call("ls", ".")],
         [call("bash", "pytest"), call("write_file", "a.py")],
+        [call("bash", "pytest"), call("bash", "pytest")],
+        [call("read_file", "src/a.py"), call("read_file", "lib/b.py")],
+        [call("read_file", "src/a.py"), call("read_file", "src/a.py")],
         [call("write_file", "a.py"), call("bash", "ls latest")],
         [call("write_file", "a.py"), call("bash", "cat test_results.txt")],
         [call("bash", "python app.py"), call("bash", "pip install x")],
@@ -155,7 +179,25 @@ def test_a_higher_number_of_calls_drops_short_successful_sequences() -> None:
 def test_partial_counts_as_success_and_errors_teach_of_failures() -> None:
     calls = [call("list_files", "."), call("read_file", "a.py"), call("bash", "x", "exit 1")]
     assert learn(*calls, outcome="partial") == ("file_operations", 0.75)
-    assert learn(*calls, outcome="error") == ("error_handling", 0.65)
+    assert learn(*calls, outcome="error") == ("error_handling", 0.70)
+
+
+def test_each_error_has_a_lesson_of_its_own() -> None:
+    failed = (call("read_file", "a", "x"), call("write_file", "a", "x"), call("bash", "true", "x"))
+    found = [ExecutionReflector().reflect("q", [each], "error") for each in failed]
+    assert [each and each.content.split(",")[0].split(":")[0] for each in found] == [
+        "When a file can't be accessed",
+        "Check what must hold before an operation",
+        "When a command fails",
+    ]
+
+
+def test_test_driven_work_is_named_before_the_change_in_it() -> None:
+    calls = [call("bash", "pytest", "1 failed"), call("edit_file", "a.py"), call("bash", "pytest")]
+    found = ExecutionReflector().reflect("q", calls, "success")
+    assert found is not None
+    assert found.reasoning == "a test command came after one that failed"
+    assert learn(*calls, outcome="error") == ("error_handling", 0.70)
 
 
 def test_a_user_adds_a_rule_and_a_tool() -> None:

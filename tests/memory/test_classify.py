@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import pytest
 
 from ace_graph.memory import infer_memory_type, infer_topic
+from ace_graph.memory.delta import Add
+from tests.memory.store_scenario import Life
+
+TYPES = Path(__file__).with_name("memory_types.tsv")
+"""Instructions and other texts of ten languages, of which every second one is held out."""
 
 
 @pytest.mark.parametrize(
@@ -54,8 +62,54 @@ def test_the_memory_type_of_a_lesson(text: str, memory_type: str) -> None:
     assert infer_memory_type(text) == memory_type
 
 
-def test_an_unknown_verb_is_no_instruction() -> None:
-    assert infer_memory_type("restate the answer") != "procedural"
+@pytest.mark.parametrize(("part", "instructions", "others"), [("tuning", 45, 49), ("held-out", 45, 46)])
+def test_an_imperative_of_ten_languages_is_a_procedure(part: str, instructions: int, others: int) -> None:
+    table = csv.DictReader(TYPES.read_text(encoding="utf-8").splitlines(), delimiter="\t")
+    rows = [row for row in table if row["part"] == part]
+    right = [
+        row["type"]
+        for row in rows
+        if (infer_memory_type(row["text"]) == "procedural") == (row["type"] != "other")
+    ]
+    assert (len(rows), len({row["language"] for row in rows})) == (98, 10)
+    assert right.count("procedural") >= instructions
+    assert right.count("other") >= others
+
+
+@pytest.mark.parametrize(
+    ("instruction", "other"),
+    [
+        ("Restate the answer", "Restatement of the answer"),
+        ("Restart the server", "Is the server running?"),
+        ("Refactor the parser", "Parser the refactor"),
+        ("Prune branches on Fridays", "Water boils at 100 degrees"),
+        ("To add fractions, find a common denominator", "The addition of fractions is easy"),
+        ("You should wash the cups", "You are right"),
+    ],
+)
+def test_a_form_makes_an_instruction_and_no_list_of_verbs(instruction: str, other: str) -> None:
+    assert infer_memory_type(instruction) == "procedural"
+    assert infer_memory_type(other) != "procedural"
+
+
+@pytest.mark.parametrize(
+    "other", ["The cups should be washed before the meeting", "Before the meeting, the cups must be washed"]
+)
+def test_the_same_claim_merges_whatever_type_its_words_have(other: str) -> None:
+    life = Life()
+    life.does(Add(content="Wash the cups before the meeting"))
+    life.does(Add(content=other))
+    (bullet,) = life.playbook.entries.values()
+    assert (bullet.memory_type, bullet.seen) == ("procedural", 2)
+
+
+def test_a_stated_type_takes_the_place_of_an_inferred_one() -> None:
+    said = "Wash the cups before the meeting"
+    life = Life()
+    life.does(Add(content=said))
+    life.does(Add(content=said, memory_type="semantic"))
+    (bullet,) = life.playbook.entries.values()
+    assert bullet.memory_type == "semantic"
 
 
 @pytest.mark.parametrize(

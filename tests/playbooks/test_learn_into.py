@@ -385,6 +385,15 @@ async def test_a_worker_knows_the_teams_that_the_run_knew(store: Store) -> None:
     assert sorted(await named(store)) == sorted([ADVICE, f"{LESSON} bob", f"{LESSON} eve"])
 
 
+async def test_a_worker_knows_the_agent_that_acted(store: Store) -> None:
+    await playbooks.create(store, "api", [ADVICE], owner="ada")
+    await playbooks.grant(store, "api", "agent:crawler", "editor", owner="ada")
+    scripted = model(lessons(LESSON))
+    await learned(store, scripted, context("bob", agent="crawler"), learning="background")
+    await hired(store, scripted)
+    assert sorted(await named(store)) == sorted([ADVICE, LESSON])
+
+
 # What never leaves the learner, and what others wrote
 
 

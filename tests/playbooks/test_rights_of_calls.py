@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from ace_graph import ACEContext, build_ace_graph, playbooks
+from ace_graph import ACEContext, build_ace_graph, playbooks, remember
 from ace_graph.base import AceError, PlaybookForbidden, PlaybookNotFound
 from ace_graph.learning import curate
 from ace_graph.memory import Right
@@ -42,9 +42,15 @@ async def _refuse(store: SQLiteStore, _playbook_id: str) -> object:
     return await playbooks.refuse(store, FULL, waiting.proposal_id, owner=BOB)
 
 
+async def _worth(store: SQLiteStore, _playbook_id: str) -> object:
+    return await playbooks.read_worth(store, await playbooks.open_playbook(store, FULL, BOB), BOB)
+
+
 TABLE: dict[str, tuple[int, Call]] = {
     "a run": (Right.READ, _run),
     "open_playbook": (Right.READ, lambda store, _: playbooks.open_playbook(store, FULL, BOB)),
+    "read_worth": (Right.READ, _worth),
+    "remember": (Right.WRITE, lambda store, _: remember(store, BOB, "Use /v9", playbook=FULL)),
     "get_playbook": (Right.READ, lambda store, _: playbooks.get_playbook(store, FULL, BOB)),
     "get_version": (Right.READ, lambda store, _: playbooks.get_version(store, 1, FULL, BOB)),
     "list_versions": (Right.READ, lambda store, _: playbooks.list_versions(store, FULL, BOB)),
@@ -80,7 +86,7 @@ TABLE: dict[str, tuple[int, Call]] = {
     "curate": (BELONGS, lambda store, _: curate(store, BOB, ["x"], FULL)),
 }
 WITHOUT = {"create", "list_playbooks", "shared_with", "keep_versions", "observe_versions", "template"} | {
-    *("add_to_team", "remove_from_team", "caller_of", "version_number", "own_proposals")
+    *("add_to_team", "remove_from_team", "caller_of", "version_number", "own_proposals", "figures_of")
 }
 """Calls that reach nothing but the caller's own, or that only the host makes."""
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from ace_graph import playbooks
+from ace_graph import memories, playbooks
 from ace_graph.base import AceError, ChangeRefused, InvalidGrant, PlaybookForbidden, PlaybookNotFound
 from ace_graph.memory.delta import Add, Pin, Remove, Update
 from ace_graph.memory.stores import Store
@@ -251,6 +251,21 @@ async def test_other_playbooks_are_private(store: Store, shown: dict[str, str]) 
     await playbooks.add_to_team(store, "acme", [ADA, BOB])
     await playbooks.create(store, NAME, ["Use /v1"], owner=ADA, **shown)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # of a table
     assert (await refused(seen(store)))[0] is PlaybookNotFound
+
+
+async def test_an_agent_has_the_rights_of_its_grant_where_the_host_names_it(store: Store) -> None:
+    await playbooks.create(store, NAME, ["Use /v1"], owner=ADA)
+    await playbooks.grant(store, NAME, "agent:crawler", "contributor", owner=ADA)
+    crawler = Caller(BOB, agent="crawler")
+    assert await seen(store, crawler) == ["Use /v1"]
+    assert [each.right.name for each in await playbooks.shared_with(store, crawler)] == ["PROPOSE"]
+    assert [each.playbook for each in await memories(store, crawler, scope="global")] == [FULL]
+    for other in (BOB, "crawler", Caller(BOB, agent="Crawler"), Caller(BOB, frozenset({"crawler"}))):
+        assert (await refused(seen(store, other)))[0] is PlaybookNotFound
+    change = playbooks.update_playbook(store, ["Use /v2"], FULL, user=crawler)
+    assert (await refused(change))[0] is PlaybookForbidden
+    assert await playbooks.revoke(store, NAME, "agent:crawler", owner=ADA)
+    assert (await refused(seen(store, crawler)))[0] is PlaybookNotFound
 
 
 async def test_a_host_names_the_teams_itself(store: Store) -> None:

@@ -1,9 +1,10 @@
 """A real Neo4j for the tests that ask for one: started once per run, shared by all workers, then stopped.
 
 `neo4j` is that server: the oldest version that is supported and, with ACE_TEST_EVERY_NEO4J=1, the newest,
-too. A version that this machine can't run is deselected, and where it can run none the tests are skipped and
-say why. `locked_neo4j` is one that asks for a password, shared too. `own_neo4j` makes servers for one test
-alone, to be killed. Tests share a server and a database, so each uses a learner id of its own (`learner`).
+too; heavy tests have that with ACE_TEST_LONG=1 only. A version that this machine can't run is deselected.
+Where it can run none, the tests are skipped and say why. `locked_neo4j` is one that asks for a password, and
+is shared, too. `own_neo4j` makes servers for one test alone, to be killed. Tests share a server and a
+database, so each uses a learner id of its own (`learner`).
 
 The database is not cleaned; the folder it lives in is thrown away.
 """
@@ -108,19 +109,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    impossible = [item for item in items if not _can_run(config, item)]
-    if impossible:
-        items[:] = [item for item in items if item not in impossible]
-        config.hook.pytest_deselected(items=impossible)
+    left_out = {item for item in items if not _runs(config, item)}
+    if left_out:
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=list(left_out))
 
 
-def _can_run(config: pytest.Config, item: pytest.Item) -> bool:
+def _runs(config: pytest.Config, item: pytest.Item) -> bool:
     names = set(getattr(item, "fixturenames", ())).intersection(FIXTURES)
     if not names:
         return True
     item.add_marker("neo4j")
     sources: Neo4jSources = config.stash[SOURCES]
     version = str(cast("pytest.Function", item).callspec.params[names.pop()])
+    if version != VERSIONS[0] and item.get_closest_marker("heavy") is not None and not LONG:
+        return False
     if {"locked_neo4j", "own_neo4j"}.intersection(getattr(item, "fixturenames", ())):
         return sources.can_assemble(version)
     return version == VERSIONS[0] or sources.can_serve(version)

@@ -80,10 +80,10 @@ async def test_a_bullet_is_added_edited_pinned_and_removed(address: str) -> None
     async with place(address) as at:
         client = at.served.client
         body = {"content": "Retry once after a 429", "kind": "strategy", "context": "calling an API"}
-        added = await at.post(at.bullets, {**body, "importance": 0.75, "tags": ["http"], "ttl_days": 30})
+        added = await at.post(at.bullets, {**body, "importance": 0.75, "tags": ["http"], "ttlDays": 30})
         new = f"{at.bullets}/{added.json()['id']}"
         again = await at.post(at.bullets, body)
-        edited = await client.patch(new, json={"content": "Retry twice", "pinned": True, "ttl_days": 0})
+        edited = await client.patch(new, json={"content": "Retry twice", "pinned": True, "ttlDays": 0})
         same = await client.patch(new, json={"pinned": True})
         one = (await at.get(at.bullets, words="retry"))["bullets"]
         gone = await client.delete(new)
@@ -91,7 +91,7 @@ async def test_a_bullet_is_added_edited_pinned_and_removed(address: str) -> None
     assert (added.status_code, added.json()["added"]) == (201, [added.json()["id"]])
     assert again.json()["reinforced"] == [added.json()["id"]] == [again.json()["id"]]
     assert edited.headers["ETag"] == same.headers["ETag"] != added.headers["ETag"]
-    assert [(b["content"], b["pinned"], b["ttl_days"], b["kind"]) for b in one] == [
+    assert [(b["content"], b["pinned"], b["ttlDays"], b["kind"]) for b in one] == [
         ("Retry twice", True, None, "strategy")
     ]
     assert (one[0]["context"], one[0]["importance"], one[0]["tags"]) == ("calling an API", 0.75, ["http"])
@@ -110,7 +110,7 @@ async def test_a_quarantined_bullet_is_listed_and_released(address: str) -> None
         again = await at.post(f"{at.bullets}/{FIRST}/release")
         unknown = await at.post(f"{at.bullets}/gen-00099/release")
     assert (held.json()["quarantined"], freed.json()["released"]) == ([FIRST], [FIRST])
-    assert [(b["id"], b["quarantine_reason"]) for b in shown] == [(FIRST, "it is wrong")]
+    assert [(b["id"], b["quarantineReason"]) for b in shown] == [(FIRST, "it is wrong")]
     assert (again.status_code, unknown.status_code) == (409, 404)
 
 
@@ -178,7 +178,7 @@ async def test_one_bullet_is_read_with_the_runs_behind_it() -> None:
         found = await at.get(f"{at.bullets}/{added}")
         missing = await at.served.client.get(f"{at.bullets}/gen-00099")
     assert (found["pattern"], found["kind"], found["bullet"]["id"]) == (body["content"], "strategy", added)
-    assert [run["trajectory_id"] for run in found["trajectories"]] == ["run-1"]
+    assert [run["trajectoryId"] for run in found["trajectories"]] == ["run-1"]
     assert 0 < found["confidence"] <= 1
     assert (unknown.status_code, missing.status_code) == (409, 404)
 
@@ -238,7 +238,7 @@ async def test_screening_again_moves_what_the_rules_find() -> None:
     async with place() as at:
         old = Bullet(id="gen-00009", section="general", content=ORDER)
         await at.replace_unseen(old)
-        planned = await at.post(f"{at.whole}/rescreen", {"dry_run": True})
+        planned = await at.post(f"{at.whole}/rescreen", {"dryRun": True})
         done = await at.post(f"{at.whole}/rescreen", {}, **{"Idempotency-Key": "k"})
         repeated = await at.post(f"{at.whole}/rescreen", {}, **{"Idempotency-Key": "k"})
         again = await at.post(f"{at.whole}/rescreen", {})
@@ -312,7 +312,7 @@ async def test_a_playbook_is_created_once_under_a_key() -> None:
         again = await at.post("/api/playbooks", body, **key)
         plain = await at.post("/api/playbooks", body)
     assert (made.status_code, again.status_code, plain.status_code) == (201, 201, 409)
-    assert again.json()["playbook_id"] == made.json()["playbook_id"]
+    assert again.json()["playbookId"] == made.json()["playbookId"]
 
 
 async def test_a_foreign_playbook_is_as_unknown_as_none_everywhere() -> None:

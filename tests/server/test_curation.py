@@ -105,6 +105,6 @@ async def test_bullets_are_listed_by_kind_with_the_confidence_in_each() -> None:
         assert sure[TWO] == 0.6667
         assert {value for name, value in sure.items() if name != TWO} == {0.5}
         worth = both.json()
-        assert (worth["effectiveness"]["usage_count"], worth["metadata"]["consolidation_count"]) == (0, 0)
+        assert (worth["effectiveness"]["usageCount"], worth["metadata"]["consolidationCount"]) == (0, 0)
         unknown = await served.client.get("/api/playbook", params={"kind": "banana"})
         assert (unknown.status_code, "consolidated" in unknown.text) == (422, True)

@@ -53,7 +53,7 @@ async def place() -> AsyncGenerator[Place]:
         await store.seed("bob", Add(content="Cache the token for an hour", ref="a"))
         (bullet,) = (await store.load("bob")).playbook.bullets()
         made = await at.send("POST", "/proposals", {"bullets": [bullet.id]}, "bob")
-        at.bobs, at.proposal = bullet.id, made.json()["proposal_id"]
+        at.bobs, at.proposal = bullet.id, made.json()["proposalId"]
         at.reflections = await add_runs(store, "alice", ["Send a user agent"] * 2)
         at.trajectory = (await store.turns("alice"))[0].turn_id
         yield at
@@ -129,7 +129,7 @@ async def test_the_etag_is_compared_in_the_commit(name: str, monkeypatch: pytest
         waiting = (await at.send("GET", "/proposals")).json()["proposals"]
     assert (late.status_code, faster) == (412, [at.playbook_id])
     assert texts == {*PARAPHRASES, *OTHERS, "Stop after three failures"}
-    assert [each["proposal_id"] for each in waiting] == [at.proposal]
+    assert [each["proposalId"] for each in waiting] == [at.proposal]
 
 
 @pytest.mark.parametrize("name", [*CHANGES, *OTHER_CHANGES, *UNDOING])
@@ -152,7 +152,7 @@ async def test_a_proposal_is_made_once_under_a_key() -> None:
         await at.send("POST", f"/proposals/{at.proposal}/refuse")
         key, body = {"Idempotency-Key": "k"}, {"bullets": [at.bobs]}
         first = await at.send("POST", "/proposals", body, "bob", **key)
-        await at.send("POST", f"/proposals/{first.json()['proposal_id']}/refuse")
+        await at.send("POST", f"/proposals/{first.json()['proposalId']}/refuse")
         again = await at.send("POST", "/proposals", body, "bob", **key)
         waiting = (await at.send("GET", "/proposals")).json()["proposals"]
     assert (first.status_code, again.status_code, again.text) == (201, 201, first.text)

@@ -47,15 +47,15 @@ async def test_the_turns_of_each_day_with_what_waits_and_is_dead() -> None:
     ]
     assert [(each["start"], each["turns"]) for each in weekly["periods"]] == [("2025-12-29", 3)]
     assert [each["start"] for each in recent["periods"]] == ["2026-01-04"]
-    assert all(each["input_tokens"] > 0 and each["output_tokens"] > 0 for each in daily["periods"])
+    assert all(each["inputTokens"] > 0 and each["outputTokens"] > 0 for each in daily["periods"])
     (week,) = weekly["periods"]
     records = await store.turns("alice")
     found = {state: [each["turnId"] for each in body["trajectories"]] for state, body in listed.items()}
     newest_first = [turn.turn_id for turn in records]
     assert found == {"pending": newest_first[:2], "dead": newest_first[2:]}
-    assert week["input_tokens"] == sum(turn.input_tokens for turn in records)
-    assert (week["cost"], week["unpriced"]) == (week["input_tokens"], 0), "one a token, as the setting says"
-    assert (week["lift"], week["lift_so_far"]) == (None, None)
+    assert week["inputTokens"] == sum(turn.input_tokens for turn in records)
+    assert (week["cost"], week["unpriced"]) == (week["inputTokens"], 0), "one a token, as the setting says"
+    assert (week["lift"], week["liftSoFar"]) == (None, None)
     assert (daily["pending"], daily["dead"], wrong.status_code) == (2, 1, 422)
 
 

@@ -117,7 +117,7 @@ async def shared_playbook_held_at_the_screen(
     async with served_by(url, folder) as served:
         held_screen.go.set()
         made = await send(served, learner, "POST", "/playbooks", {"name": "tea", "bullets": texts(3)})
-        path = f"/playbooks/{made.json()['playbook_id']}"
+        path = f"/playbooks/{made.json()['playbookId']}"
         grant = {"kind": "user", "name": reader, "relation": "viewer"}
         assert (await send(served, learner, "POST", f"{path}/grants", grant)).status_code == 201
         held_screen.go.clear()

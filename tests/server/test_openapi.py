@@ -64,6 +64,8 @@ ROUTES = {
     "/api/playbooks/{playbook_id}/consolidate": {"post"},
     "/api/playbooks/{playbook_id}/consolidate/undo": {"post"},
     "/api/templates": {"get"},
+    "/api/memories": {"get", "post"},
+    "/api/memories/search": {"get"},
     "/api/playbooks/{playbook_id}/leave": {"post"},
     "/api/proposals": {"get"},
     "/api/playbooks/{playbook_id}/consolidations/{run_id}": {"get"},

@@ -148,6 +148,7 @@ def test_without_a_model_it_does_not_start(here: Path) -> None:
     assert not list(here.iterdir())
 
 
+@pytest.mark.slow
 def test_the_log_has_the_address_the_mode_and_an_orderly_end(tmp_path: Path) -> None:
     with server(tmp_path, ACE_JWT_SECRET="", ACE_LOG_FORMAT="json") as running:
         asked = {"message": "Call me Ada. What is 1/2 + 1/3?"}

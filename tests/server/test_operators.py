@@ -181,7 +181,7 @@ async def test_an_operator_finds_a_learner_and_nobody_else_sees_the_list(
             with caplog.at_level(logging.INFO, logger="ace_graph"):
                 reply = await served.client.get(f"/api/learners{query}", headers=root)
             assert reply.status_code == 200
-            found.append([each["learner_id"] for each in reply.json()["learners"]])
+            found.append([each["learnerId"] for each in reply.json()["learners"]])
         paged = (await served.client.get("/api/learners?search=ad&limit=2", headers=root)).json()
         rest = (
             await served.client.get(f"/api/learners?search=ad&after={paged['next']}", headers=root)
@@ -200,7 +200,7 @@ async def test_an_operator_finds_a_learner_and_nobody_else_sees_the_list(
         ["Ada", "ada-2"],
         ["adam", "bob"],
     ]
-    assert [each["learner_id"] for each in rest["learners"]] == ["adam"]
+    assert [each["learnerId"] for each in rest["learners"]] == ["adam"]
     assert rest["next"] is None
     assert rest["learners"][0]["version"] is None
     assert [reply.status_code for reply in refused] == [403, 403, 403]

@@ -85,7 +85,7 @@ async def _live(settings: Settings, owner_name: str) -> None:
         assert (first["frequency"], second["frequency"], second["text"]) == (9, 1, OTHER)
 
         made = await owner.call("POST", "/api/playbooks", {"name": "shop"}, status=201)
-        shop = f"/api/playbooks/{made['playbook_id']}"
+        shop = f"/api/playbooks/{made['playbookId']}"
         named = {"reflections": [first["memoryId"], second["memoryId"]]}
         done = await owner.call("POST", f"{shop}/curate", named)
         assert (done["status"], done["label"], len(done["added"])) == ("curated", "1.1", 2)
@@ -96,13 +96,13 @@ async def _live(settings: Settings, owner_name: str) -> None:
         )
         await owner.call("PATCH", f"{shop}/bullets/{added['id']}", {"content": WORDINGS[1]})
         before = await owner.contents(shop)
-        planned = await owner.call("POST", f"{shop}/consolidate", {"dry_run": True})
+        planned = await owner.call("POST", f"{shop}/consolidate", {"dryRun": True})
         assert (planned["merged"], planned["total"], await owner.contents(shop)) == (2, 3, before)
         merged = await owner.call("POST", f"{shop}/consolidate", {})
         (group,) = merged["groups"]
         assert set(group["ids"]) == set(planned["groups"][0]["ids"])
         after = await owner.contents(shop)
-        assert (len(after), after[group["new_id"]]) == (2, group["text"])
+        assert (len(after), after[group["newId"]]) == (2, group["text"])
 
         reader, whole = _User(served, f"{owner_name}-reader"), f"{owner_name}/shop"
         assert (await reader.ask(20))["answer"] == "about 20"
@@ -113,13 +113,13 @@ async def _live(settings: Settings, owner_name: str) -> None:
         assert (await reader.ask(21, whole))["answer"] == "2100", "the reader's own memory does not know it"
         assert group["text"] in (await reader.contents(shop)).values()
         (turn,) = (await reader.call("GET", "/api/trajectories?limit=1"))["trajectories"]
-        assert turn["playbooks"] == [[made["playbook_id"], "1.4"]]
+        assert turn["playbooks"] == [[made["playbookId"], "1.4"]]
         await owner.call("DELETE", f"{shop}/grants?kind=user&name={reader.name}", status=204)
         again = await reader.ask(22, whole, status=404)
         assert (again["error"], again["code"]) == (refused["error"], refused["code"])
         await reader.call("GET", shop, status=404)
 
-        await owner.call("POST", f"{shop}/consolidate/undo", {"run_id": merged["run_id"]})
+        await owner.call("POST", f"{shop}/consolidate/undo", {"runId": merged["runId"]})
         assert await owner.contents(shop) == before
         await owner.call("POST", f"{shop}/rollback", {"version": 2})
         assert await owner.contents(shop) == {each["id"]: each["text"] for each in done["added"]}

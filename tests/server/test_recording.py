@@ -59,6 +59,18 @@ async def test_work_is_recorded_step_by_step_and_completed_once() -> None:
     assert ([each["turnId"] for each in listed], none) == ([name], [])
 
 
+async def test_tokens_and_cost_are_given_with_the_outcome() -> None:
+    async with served_store() as (served, _):
+        name = await begun(served)
+        spent = {"inputTokens": 1200, "outputTokens": 300, "cost": 0.03, "durationMs": 2340, "model": "m"}
+        for wrong in ({"cost": -1}, {"inputTokens": "9"}, {"metrics": {"tokens": "many"}}):
+            refused = await post(served, f"/{name}/complete", {"status": "success", **wrong})
+            assert refused.status_code in (409, 422)
+        await post(served, f"/{name}/complete", {"status": "success", **spent})
+        found = (await served.client.get(f"{PATH}/{name}")).json()
+    assert {key: found[key] for key in spent} == spent
+
+
 async def test_the_same_key_records_once() -> None:
     async with served_store() as (served, _):
         key = {"Idempotency-Key": "k"}

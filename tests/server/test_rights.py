@@ -51,9 +51,9 @@ async def test_the_playbook_lists_active_bullets_and_others_on_request() -> None
         other_tag, other_type = await bullets(served, tag="ex"), await bullets(served, type="procedural")
     assert (tagged, other_tag, other_type) == ([active], [], [])
     assert active["content"] == "Fractions need a common denominator"
-    assert active["last_used"] == "2026-01-01"
-    assert set(active) >= {"id", "section", "helpful", "harmful", "created_at", "memory_type", "status"}
-    assert held_back["quarantine_reason"] == "an instruction"
+    assert active["lastUsed"] == "2026-01-01"
+    assert set(active) >= {"id", "section", "helpful", "harmful", "createdAt", "memoryType", "status"}
+    assert held_back["quarantineReason"] == "an instruction"
     assert (len(everything), wrong.status_code, nobody) == (2, 422, [])
 
 

@@ -102,7 +102,7 @@ async def test_a_refused_proposal_names_the_reason() -> None:
         (bullet,) = (await store.load("bob")).playbook.bullets()
         unknown = await call(served, "bob", "POST", f"{path}/proposals", {"bullets": ["gen-77777"]})
         body = {"bullets": [bullet.id], "replaces": target["id"]}
-        made = (await call(served, "bob", "POST", f"{path}/proposals", body)).json()["proposal_id"]
+        made = (await call(served, "bob", "POST", f"{path}/proposals", body)).json()["proposalId"]
         await call(served, "alice", "PATCH", f"{path}/bullets/{target['id']}", {"content": "Use /v1 or /v2"})
         stale = await call(served, "alice", "POST", f"{path}/proposals/{made}/accept", {})
     assert (unknown.status_code, stale.status_code) == (409, 409)
@@ -207,7 +207,7 @@ async def test_a_tenant_playbook_is_offered_to_the_tokens_teams() -> None:
     async with shared_store("groups") as (served, _, _):
         body = {"name": "all", "scope": "tenant", "visibility": "shared", "bullets": [{"content": "Use /v3"}]}
         made = await served.client.post(PATH, json=body, headers=in_teams("alice", "acme"))
-        path = f"{PATH}/{made.json()['playbook_id']}"
+        path = f"{PATH}/{made.json()['playbookId']}"
         same = await served.client.get(path, headers=in_teams("bob", "acme"))
         others = [
             (await served.client.get(path, headers=headers)).status_code
@@ -244,7 +244,7 @@ async def test_a_proposer_sees_what_became_of_their_proposals() -> None:
         for bullet in (await store.load("bob")).playbook.bullets():
             await call(served, "bob", "POST", f"{path}/proposals", {"bullets": [bullet.id]})
         waiting = (await call(served, "alice", "GET", f"{path}/proposals")).json()["proposals"]
-        first = waiting[0]["proposal_id"]
+        first = waiting[0]["proposalId"]
         why = {"reason": "we say this already"}
         await call(served, "alice", "POST", f"{path}/proposals/{first}/refuse", why)
         seen = (await call(served, "bob", "GET", f"{path}/proposals?state=refused")).json()["proposals"]
@@ -253,10 +253,10 @@ async def test_a_proposer_sees_what_became_of_their_proposals() -> None:
         after = (await call(served, "bob", "GET", "/api/proposals")).json()["proposals"]
         others = (await call(served, "eve", "GET", "/api/proposals")).json()["proposals"]
         wrong = await call(served, "alice", "GET", f"{path}/proposals?state=open")
-    assert [(each["state"], each["reason"], each["decided_by"]) for each in seen] == [
+    assert [(each["state"], each["reason"], each["decidedBy"]) for each in seen] == [
         ("refused", why["reason"], "")
     ]
-    assert [(each["state"], each["decided_by"]) for each in by_owner] == [
+    assert [(each["state"], each["decidedBy"]) for each in by_owner] == [
         ("refused", "alice"),
         ("pending", ""),
     ]
@@ -288,7 +288,7 @@ async def test_a_finding_is_proposed_and_decided() -> None:
         made = await call(served, "bob", "POST", f"{path}/proposals", {"bullets": bullets[:1]})
         private = await call(served, "bob", "POST", f"{path}/proposals", {"bullets": bullets})
         by_viewer = await call(served, "eve", "POST", f"{path}/proposals", {"bullets": bullets[:1]})
-        one = f"{path}/proposals/{made.json()['proposal_id']}"
+        one = f"{path}/proposals/{made.json()['proposalId']}"
         by_bob = [
             (await call(served, "bob", "POST", under, body)).status_code
             for under, body in (

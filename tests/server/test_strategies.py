@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
+from pydantic.alias_generators import to_camel
 
 from ace_graph import playbooks
 from ace_graph.base import utc_now
@@ -38,7 +39,8 @@ async def in_python(folder: Path) -> None:
 
 async def over_http(folder: Path) -> None:
     async with serving(settings_for(folder), Overrides(model=ScriptedModel([]))) as served:
-        body = {"strategies": GIVEN, "merge": True}
+        strategies = [{to_camel(name): value for name, value in each.items()} for each in GIVEN]
+        body = {"strategies": strategies, "merge": True}
         done = await served.client.put("/api/playbooks/default", json=body, headers=bearer("alice"))
         assert done.status_code == 200, done.text
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ace_graph.memory.delta import Add
-from ace_graph.server import Overrides
+from ace_graph.server import Metadata, Overrides, Scratch, create_app
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
-from tests.server.serving import serving, settings_for
+from tests.server.serving import Json, serving, settings_for
 from tests.server.test_chat import model
 
 CHAT: list[tuple[object, str]] = [
@@ -16,6 +16,7 @@ CHAT: list[tuple[object, str]] = [
     ({"message": ""}, "message must not be blank"),
     ({}, "message is missing"),
     ({"message": 5}, "message must be text"),
+    ({"message": "x", "conversation_id": "c"}, "conversation_id is called conversationId"),
     ({"message": "x" * 100_001}, "message may have at most 100000 characters"),
     ({"message": "x", "mode": "weird"}, "mode must be cot, tot or react"),
     ({"message": "x", "conversationHistory": "none"}, "conversationHistory must be a list"),
@@ -39,16 +40,17 @@ CHAT: list[tuple[object, str]] = [
 ]
 FEEDBACK: list[tuple[object, str]] = [
     ({"turnId": "t", "verdict": "good", "learnerId": "bob"}, "learnerId is not known here"),
-    ({"turn_id": "t", "verdict": "good"}, "turnId is missing; turn_id is not known here"),
+    ({"turn_id": "t", "verdict": "good"}, "turn_id is called turnId"),
     ({"turnId": "t", "verdict": "great"}, "verdict must be good or bad"),
 ]
 PATCHES: list[tuple[object, str]] = [
-    ({}, "the body must say a new content, pinned or ttl_days"),
-    ({"content": None}, "the body must say a new content, pinned or ttl_days"),
-    ({"pinned": None, "content": "x"}, "the body must say a new content, pinned or ttl_days"),
+    ({}, "the body must say a new content, pinned or ttlDays"),
+    ({"content": None}, "the body must say a new content, pinned or ttlDays"),
+    ({"pinned": None, "content": "x"}, "the body must say a new content, pinned or ttlDays"),
     ({"pinned": "maybe"}, "pinned must be true or false"),
     ({"content": ""}, "content must not be empty"),
     ({"helpful": 99}, "helpful is not known here"),
+    ({"ttl_days": 3}, "ttl_days is called ttlDays"),
 ]
 QUERIES: list[tuple[dict[str, str], str]] = [
     ({"limit": "0"}, "limit must be 1 or more"),
@@ -57,6 +59,7 @@ QUERIES: list[tuple[dict[str, str], str]] = [
     ({"since": "yesterday"}, "since must be a time, written as 2026-01-31T12:00:00Z"),
     ({"status": "odd"}, "status must be in_progress, success, failure or partial"),
     ({"learner": "bob"}, "learner is not known here"),
+    ({"task_type": "x"}, "task_type is called taskType"),
 ]
 
 
@@ -118,3 +121,33 @@ async def test_pages_of_named_origins_may_call_from_a_browser_and_no_others(orig
     assert allowed not in other.headers
     assert refused.status_code == 401
     assert "access-control-allow-credentials" not in named.headers
+
+
+def test_every_name_of_a_field_and_of_a_parameter_is_in_camel_case() -> None:
+    """Those of `scratch` are document 003's, and an export is named as it is stored."""
+    document = create_app(settings_for()).openapi()
+    schemas: Json = document["components"]["schemas"]
+    fields = [
+        f"{schema}.{name}"
+        for schema, shape in schemas.items()
+        for name in shape.get("properties", ())
+        if "_" in name
+    ]
+    parameters = [
+        parameter["name"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "query" and "_" in parameter["name"]
+    ]
+    assert parameters == []
+    assert {each.partition(".")[0] for each in fields} == {"AceDelta", "Scratch", "ExportReply"}
+
+
+def test_why_a_bullet_was_shown_is_told_in_camel_case() -> None:
+    metadata = Metadata(
+        scratch=Scratch(), why_shown={"gen-00001": {"kind": "retrieved", "source_words": ["a"]}}
+    )
+    assert metadata.model_dump(by_alias=True)["whyShown"] == {
+        "gen-00001": {"kind": "retrieved", "sourceWords": ["a"]}
+    }

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from pydantic import JsonValue
 
 from ace_graph.base import Tracing, TrajectoryClosed, TrajectoryNotFound, UsageError
 from ace_graph.learning import (
@@ -144,6 +145,42 @@ async def test_it_is_completed_with_any_metrics_and_explicit_times(store: Store)
         "2026-01-01T12:00:01.500000Z",
     )
     assert await check(store, "bot") == []
+
+
+async def test_three_metrics_stand_for_fields_that_are_not_given(store: Store) -> None:
+    measured = {"tokens": 1500, "cost_usd": 0.03, "duration_ms": 2340}
+    given = Completion(metrics=measured)
+    other = Completion(metrics=measured, input_tokens=7, cost=0.5, duration_ms=10)
+    wrote = Completion(metrics=measured, output_tokens=9)
+    found = list[tuple[object, ...]]()
+    for completion in (given, other, wrote, Completion(metrics={"tokens": None})):
+        name = await start_trajectory(store, "bot", "Fetch", clock=lambda: NOON)
+        await complete_trajectory(store, "bot", name, "success", completion, clock=lambda: NOON)
+        turn = await get_trajectory(store, "bot", name)
+        assert turn.metrics == completion.metrics
+        found.append((turn.input_tokens, turn.output_tokens, turn.cost, turn.duration_ms))
+    assert found == [(1500, 0, 0.03, 2340), (7, 0, 0.5, 10), (0, 9, 0.03, 2340), (0, 0, None, 0)]
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        {"tokens": "many"},
+        {"tokens": 1.5},
+        {"tokens": 10**400},
+        {"cost_usd": -1},
+        {"cost_usd": True},
+        {"duration_ms": float("inf")},
+        {"duration_ms": float("nan")},
+    ],
+)
+async def test_a_metric_that_is_no_such_number_is_refused(
+    store: Store, metrics: dict[str, JsonValue]
+) -> None:
+    name = await start_trajectory(store, "bot", "Fetch")
+    with pytest.raises(UsageError, match=f"{next(iter(metrics))} is a "):
+        await complete_trajectory(store, "bot", name, "success", Completion(metrics=metrics))
+    assert (await get_trajectory(store, "bot", name)).status == "in_progress"
 
 
 @pytest.mark.parametrize(

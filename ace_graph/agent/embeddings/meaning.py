@@ -1,8 +1,9 @@
 """How near each bullet is to a question in meaning, in bounded time.
 
 The vectors of a playbook's texts are made once, in batches; those of a service are kept in the store. A turn
-waits for them at most PATIENCE seconds; then it goes on with words alone, and they are made behind it. A
-service that fails is left alone for a while, so that not every turn waits for it.
+waits for a service at most PATIENCE seconds; then it goes on with words alone, and they are made behind it. A
+service that fails is left alone for a while, so that not every turn waits for it. Static vectors are waited
+for, however busy the machine is: what a turn finds must not depend on that.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ def model_of(embeddings: Embeddings) -> str | None:
 
 
 PATIENCE = 2.0
-"""Seconds that a turn waits for vectors at most."""
+"""Seconds that a turn waits for the vectors of a service at most."""
 NEAREST = 30
 """How many of the nearest bullets of a playbook take part in the rank."""
 _PAUSE = 60.0
@@ -288,7 +289,7 @@ class Meaning:
     ) -> None:
         self._embeddings = embeddings
         self._monotonic = monotonic
-        self._patience = patience
+        self._patience = None if isinstance(embeddings, StaticVectors) else patience
         self._rows = Rows()
         self._stored = stored
         self._size: int | None = None
@@ -297,6 +298,11 @@ class Meaning:
         self._fills: dict[str, _Fill] = {}
         self._paused_until = 0.0
         self._problem: str | None = None
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """What makes the vectors."""
+        return self._embeddings
 
     async def similarities(
         self,
@@ -340,7 +346,7 @@ class Meaning:
         return Similarities({key: value for near in found for key, value in near.items()})
 
     async def _matrix(self, place: _Place) -> Matrix:
-        """Return the playbook's matrix. Raises _Unfinished while an earlier turn's vectors are made."""
+        """Return the playbook's matrix. Raises _Unfinished while a service is at an earlier turn's."""
         key, hashes = place.key, place.playbook.hashes
         with self._lock:
             held = self._matrices.get(key)
@@ -349,7 +355,9 @@ class Meaning:
                 return held.matrix
         fill = self._fills.get(key)
         if fill is not None and fill.task is not None and not fill.task.get_loop().is_closed():
-            raise _Unfinished(str(fill))
+            if self._patience is not None or fill.task.get_loop() is not asyncio.get_running_loop():
+                raise _Unfinished(str(fill))
+            await asyncio.shield(fill.task)
         if held is not None:
             changes = _changes(held.hashes, hashes)
             if 2 * len(changes.added) < len(held.matrix):

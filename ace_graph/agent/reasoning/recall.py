@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
@@ -46,16 +46,21 @@ from ace_graph.playbooks.handle import audit_denial
 
 
 async def load_attached(
-    learner_id: str, wanted: Sequence[PlaybookRef], resources: Resources, teams: Collection[str] | None = None
+    learner_id: str,
+    wanted: Sequence[PlaybookRef],
+    resources: Resources,
+    teams: Collection[str] | None = None,
+    agent: str | None = None,
 ) -> tuple[Snapshot, Playbook, tuple[PlaybookRead, ...]]:
     """Return the learner's snapshot, the attached playbooks and the base playbook as one, and what was read.
 
     Of somebody else's playbook the grants are read with it, each time, and only what leaves its owner is
-    kept. `teams` are the learner's; None: the directory, or the store's table, is asked. Raises
+    kept. `teams` are the learner's; None: the directory, or the store's table, is asked. `agent` acts for
+    the learner. Raises
     PlaybookNotFound for what the learner may not read, ConfigurationError, and what the store raises.
     """
     store = complete(resources.store)
-    caller = await caller_in_run(learner_id, wanted, resources.directory or store, teams)
+    caller = await caller_in_run(learner_id, wanted, resources.directory or store, teams, agent)
     held = {ref: resources.attached.get(_key(ref, caller)) for ref in wanted}
     asked = [
         WantedPlaybook(ref, known.version if known else Version(), _subjects(ref, caller))
@@ -71,17 +76,21 @@ async def load_attached(
 
 
 async def caller_in_run(
-    learner_id: str, wanted: Sequence[PlaybookRef], directory: Directory, teams: Collection[str] | None
+    learner_id: str,
+    wanted: Sequence[PlaybookRef],
+    directory: Directory,
+    teams: Collection[str] | None,
+    agent: str | None,
 ) -> Caller:
     """Return the learner of a run, with teams where a playbook of somebody else is wanted.
 
-    `teams` are those that the run names; None: the directory is asked.
+    `teams` are those that the run names; None: the directory is asked. `agent` acts for the learner.
     """
     if all(ref.owner == learner_id for ref in wanted):
         return Caller(learner_id)
-    return (
-        await caller_of(learner_id, directory) if teams is None else Caller(learner_id, listed_teams(teams))
-    )
+    if teams is not None:
+        return Caller(learner_id, listed_teams(teams), agent)
+    return replace(await caller_of(learner_id, directory), agent=agent)
 
 
 def _subjects(ref: PlaybookRef, caller: Caller) -> tuple[str, ...]:
@@ -275,7 +284,9 @@ async def load_memory(run: Run) -> Memory:
         read_only = base
         read: tuple[PlaybookRead, ...] = ()
         if wanted:
-            snapshot, read_only, read = await load_attached(learner_id, wanted, run.resources, context.teams)
+            snapshot, read_only, read = await load_attached(
+                learner_id, wanted, run.resources, context.teams, context.agent
+            )
         elif isinstance(context, ServedContext) and context.loading is not None:
             snapshot = await context.loading
         else:

@@ -45,7 +45,7 @@ PROMPT_VARIABLES: Mapping[str, frozenset[str]] = {
         {"question", "answer", "trace", "bullets", "ground_truth", "evidence", "reflections"}
     ),
     "reflect_again": frozenset({"new_answer", "new_evidence"}),
-    "curator": frozenset({"question", "analysis", "lessons", "bullets", "verdicts"}),
+    "curator": frozenset({"question", "analysis", "lessons", "bullets", "progress"}),
     "consolidator": frozenset({"items", "problem"}),
 }
 """Each prompt's file name (without .md) and the variables that its role fills."""

@@ -13,7 +13,7 @@ from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.learning.statements.english_rules import FILLER, rule_of
 from ace_graph.learning.statements.forms import SLOTS, asks_to_take_back, form_of, slots_asked
 from ace_graph.learning.statements.sentences import skip
-from ace_graph.memory.bullet import Bullet, BulletSource, MemoryType, content_hash
+from ace_graph.memory.bullet import STATED_BY_A_PERSON, Bullet, BulletSource, MemoryType, content_hash
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.delta.operations import Add, Operation, Remove
 from ace_graph.memory.languages.detection import spoken_language
@@ -59,7 +59,7 @@ def keep(words: str, section: str, memory_type: MemoryType, slot: str | None, so
         polarity="observation",
         slot=slot,
         topic=infer_topic(words),
-        importance=0.8,
+        importance=STATED_BY_A_PERSON,
         examples=(source,),
         sources=(BulletSource.LEARNER,),
         vouched=("link", "answers"),

@@ -39,10 +39,11 @@ from ace_graph.server.receipts import Receipt, read_receipts
 from ace_graph.server.routes.edit import Absent, IfMatch
 from ace_graph.server.schemas import (
     CONVERSATION_ID,
-    CamelBody,
+    Body,
     ChatReply,
     ChatRequest,
     Learned,
+    RequestBody,
     Text,
     not_blank,
 )
@@ -164,14 +165,14 @@ ConversationId = Annotated[str, Path(pattern=CONVERSATION_ID, examples=["lesson-
 _AFTER = r"^[0-9T:.+\-Z]{20,40} [A-Za-z0-9][A-Za-z0-9._:@=+\-]{0,127}$"
 
 
-class ConversationPageQuery(CamelBody):
+class ConversationPageQuery(RequestBody):
     """Which page of the list."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     after: Annotated[str, Field(pattern=_AFTER, description="`next` of the page before.")] | Absent = None
 
 
-class MessagesQuery(CamelBody):
+class MessagesQuery(RequestBody):
     """Which messages."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 50
@@ -181,7 +182,7 @@ class MessagesQuery(CamelBody):
     ) = None
 
 
-class TitleBody(CamelBody):
+class TitleBody(RequestBody):
     """What it is called from now on."""
 
     title: Annotated[
@@ -192,7 +193,7 @@ class TitleBody(CamelBody):
     ]
 
 
-class ConversationEntryReply(CamelBody):
+class ConversationEntryReply(Body):
     """A conversation. Its title is its first words until it is renamed; empty in those of older versions."""
 
     conversation_id: str
@@ -206,14 +207,14 @@ class ConversationEntryReply(CamelBody):
         return cls.of(found, conversation_id=found.id, used_at=found.used_at or found.created_at)
 
 
-class ConversationsReply(CamelBody):
+class ConversationsReply(Body):
     """The ones used last first; `next` is what `after` of the next page is, null after the last."""
 
     conversations: list[ConversationEntryReply]
     next: str | None
 
 
-class ReceiptReply(CamelBody):
+class ReceiptReply(Body):
     """What an answer was given with, in ids, and what came of its turn so far, also after the answer.
 
     `learned` is null for a turn from before the changes that the history still has. Why a bullet was shown
@@ -225,7 +226,7 @@ class ReceiptReply(CamelBody):
     learned: Learned | None
 
 
-class MessageReply(CamelBody):
+class MessageReply(Body):
     """What the learner or the agent said. An answer has the id of its turn and a receipt while the turn's
     record is kept."""
 

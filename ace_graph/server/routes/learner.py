@@ -23,7 +23,7 @@ from ace_graph.server.auth import Identity
 from ace_graph.server.conversations.repository import export_chunks
 from ace_graph.server.errors import REQUEST_ID, DescribedRoute, error_responses
 from ace_graph.server.middleware import does, operators_only
-from ace_graph.server.schemas import Body
+from ace_graph.server.schemas import Body, RequestBody
 from ace_graph.server.services import Learner, ServicesDep
 
 routes = APIRouter(prefix="/api/learner", tags=["learner"], route_class=DescribedRoute)
@@ -34,7 +34,7 @@ all_routes = APIRouter(prefix="/api/learners", tags=["learner"], route_class=Des
 class ExportReply(Body):
     """Everything stored: playbook, access part, history, turns with what waits, and conversations."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", alias_generator=None)  # it is named as it is stored
 
     learner_id: str
     version: int | None
@@ -49,7 +49,7 @@ class ForgetReply(Body):
     conversations: Annotated[int, Field(ge=0)]
 
 
-class StatsQuery(Body):
+class StatsQuery(RequestBody):
     """Which turns, and how they are put together."""
 
     days: Annotated[int, Field(ge=1, le=3_660, description="Turns of so many days, today among them.")] = 30
@@ -69,9 +69,9 @@ class LiftReply(Body):
 
 
 class PeriodReply(Body):
-    """The turns of a day or a week that begins on `start`. `success_rate` is of those that were judged.
+    """The turns of a day or a week that begins on `start`. `successRate` is of those that were judged.
 
-    `lift_so_far` is of all turns in the reply up to the end of the period; a lift is null where no turn with,
+    `liftSoFar` is of all turns in the reply up to the end of the period; a lift is null where no turn with,
     or none without, was judged. `unpriced` counts the turns whose tokens have no price (ACE_PRICES).
     """
 
@@ -176,7 +176,7 @@ class LearnersReply(Body):
     next: str | None
 
 
-class LearnersQuery(Body):
+class LearnersQuery(RequestBody):
     """Which learners."""
 
     search: Annotated[

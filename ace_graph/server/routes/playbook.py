@@ -20,6 +20,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, WithJsonSchema, model_validator
 
 from ace_graph import playbooks
+from ace_graph.agent.resources import find_embeddings
 from ace_graph.agent.retriever import explain_search
 from ace_graph.base.errors import (
     ChangeRefused,
@@ -56,7 +57,7 @@ from ace_graph.memory.catalogue import (
 )
 from ace_graph.memory.commit import Commit, HistoryEntry, operation_id
 from ace_graph.memory.confidence import Effectiveness, PlaybookMetadata
-from ace_graph.memory.consolidation import ConsolidationWork, Options
+from ace_graph.memory.consolidation import ConsolidationWork
 from ace_graph.memory.delta import operations
 from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Rejection, Revived
 from ace_graph.memory.delta.operations import Add, Operation
@@ -100,7 +101,17 @@ from ace_graph.server.routes.edit import (
     refused,
     tag_version,
 )
-from ace_graph.server.schemas import PLAYBOOK_NAME, Body, Text, VersionName
+from ace_graph.server.routes.learner import LiftReply
+from ace_graph.server.schemas import (
+    CAMEL_CASE,
+    PLAYBOOK_NAME,
+    Body,
+    BulletFields,
+    RequestBody,
+    Text,
+    VersionName,
+    WhyReply,
+)
 from ace_graph.server.services import Learner, Sender, ServicesDep, learning_mode
 
 own = APIRouter(
@@ -133,7 +144,7 @@ TtlDays = Annotated[
 ]
 
 
-class PlaybookQuery(Body):
+class PlaybookQuery(RequestBody):
     """Which bullets."""
 
     status: Annotated[
@@ -164,10 +175,10 @@ class PlaybookQuery(Body):
         return BulletFilter(frozenset(statuses), self.tag, frozenset(self.type), self.words, kinds)
 
 
-class StoredBullet(Bullet):
+class StoredBullet(BulletFields):
     """A bullet with its kind, the day on which it was last used in a prompt, and the confidence in it.
 
-    `last_used` is null for one that never was, and for what is in every prompt. `confidence` is from 0 to 1;
+    `lastUsed` is null for one that never was, and for what is in every prompt. `confidence` is from 0 to 1;
     it follows from the runs behind the bullet, the newer the more.
     """
 
@@ -176,16 +187,28 @@ class StoredBullet(Bullet):
     confidence: Share
 
 
+class EffectivenessReply(Effectiveness):
+    """How often turns were shown bullets of the playbook, by how many learners, and how these turns ended."""
+
+    model_config = CAMEL_CASE
+
+
+class MetadataReply(PlaybookMetadata):
+    """How many trajectories a reflector has read, and how many commits have merged bullets."""
+
+    model_config = CAMEL_CASE
+
+
 class PlaybookReply(Body):
     """The bullets in order, and what the playbook was worth; `version` is null while nothing is stored."""
 
     version: int | None
     bullets: tuple[StoredBullet, ...]
-    effectiveness: Effectiveness = Effectiveness()
-    metadata: PlaybookMetadata = PlaybookMetadata()
+    effectiveness: EffectivenessReply
+    metadata: MetadataReply
 
 
-class NewBullet(Body):
+class NewBullet(RequestBody):
     """A bullet to add. One that says the same as another strengthens that one instead.
 
     A `kind` decides the type and the polarity, and that of a preference the section as well; without one they
@@ -244,14 +267,16 @@ class RunReply(Body):
 class BulletReply(StrategyEntry):
     """A bullet as a strategy, with the confidence in it and the runs behind it."""
 
+    model_config = CAMEL_CASE
+
     version: int
     kind: BulletKind
     importance: Share
     trajectories: list[RunReply]
-    bullet: Bullet
+    bullet: BulletFields
 
 
-class Patch(Body):
+class Patch(RequestBody):
     """The fields to change, at least one, and none to null."""
 
     must_say: ClassVar[str]
@@ -267,9 +292,9 @@ class Patch(Body):
 class BulletPatch(Patch):
     """The fields to change, at least one."""
 
-    must_say = "a new content, pinned or ttl_days"
+    must_say = "a new content, pinned or ttlDays"
     model_config = ConfigDict(
-        json_schema_extra={"anyOf": [{"required": [name]} for name in ("content", "pinned", "ttl_days")]}
+        json_schema_extra={"anyOf": [{"required": [name]} for name in ("content", "pinned", "ttlDays")]}
     )
 
     content: Annotated[
@@ -338,7 +363,8 @@ async def show(
     found = await read_worth(services.store, playbook, learner, chosen)
     snapshot, evidence, now = found.snapshot, found.evidence, services.clock.now()
     tag_version(response, snapshot.version)
-    return PlaybookReply(
+    return PlaybookReply.of(
+        found,
         version=None if snapshot.absent else snapshot.version.n,
         bullets=tuple(
             StoredBullet(
@@ -349,8 +375,6 @@ async def show(
             )
             for bullet in chosen(snapshot)
         ),
-        effectiveness=found.effectiveness,
-        metadata=found.metadata,
     )
 
 
@@ -379,7 +403,7 @@ async def get_bullet(
         kind=kind_of(bullet),
         importance=bullet.importance,
         trajectories=[RunReply.of(turn, trajectory_id=turn.turn_id) for turn in found.turns],
-        bullet=bullet,
+        bullet=BulletFields.model_validate(bullet),
     )
 
 
@@ -398,7 +422,7 @@ async def remove(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
     return await edit.apply("removed over HTTP", operations.Remove(bullet_id=bullet_id))
 
 
-class MergeBody(Body):
+class MergeBody(RequestBody):
     """Bullets that say the same."""
 
     ids: Annotated[list[Id], Field(min_length=2, max_length=20, description="Two bullets or more.")]
@@ -410,25 +434,25 @@ class MergeBody(Body):
     ) = None
 
 
-class DistinctBody(Body):
+class DistinctBody(RequestBody):
     """Bullets that say different things."""
 
     ids: Annotated[list[Id], Field(min_length=2, max_length=20, description="Two bullets or more.")]
 
 
-class SupersedeBody(Body):
+class SupersedeBody(RequestBody):
     """What takes the bullet's place."""
 
     by: Annotated[Id, Field(description="The bullet that corrects it.")]
 
 
-class TagBody(Body):
+class TagBody(RequestBody):
     """One vote."""
 
     tag: Annotated[BulletTag, Field(description="The counter that goes up by one.")]
 
 
-class QuarantineBody(Body):
+class QuarantineBody(RequestBody):
     """Why no prompt may hold it."""
 
     why: Annotated[Text, Field(min_length=1, max_length=256)]
@@ -504,7 +528,7 @@ def _no_such_bullet() -> RequestRefused:
     return RequestRefused(404, "not_found", "there is no such bullet in your playbook")
 
 
-class BulletBody(Body):
+class BulletBody(RequestBody):
     """A bullet to add. One that is there already, with the same fields, stays as it is, votes and all."""
 
     content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
@@ -519,7 +543,7 @@ class BulletBody(Body):
         return Add(**self.model_dump(exclude_none=True), sources=(BulletSource.HTTP,))
 
 
-class StrategyBody(Body):
+class StrategyBody(RequestBody):
     """A strategy to add: helpful is what to do, harmful what to avoid, neutral what was seen."""
 
     pattern: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
@@ -537,7 +561,7 @@ class StrategyBody(Body):
 MOST_BULLETS = 1_000
 
 
-class ContentBody(Body):
+class ContentBody(RequestBody):
     """What a playbook is to hold."""
 
     bullets: Annotated[tuple[BulletBody, ...], Field(max_length=MOST_BULLETS)] = ()
@@ -604,7 +628,7 @@ class EntryReply(Body):
 class ContentReply(EntryReply):
     """A playbook with its bullets."""
 
-    bullets: tuple[Bullet, ...]
+    bullets: tuple[BulletFields, ...]
 
 
 class WrittenReply(Body):
@@ -624,7 +648,7 @@ class WrittenReply(Body):
         return cls.of(done.report, playbook_id=playbook_id, **more)
 
 
-class ImportBody(Body):
+class ImportBody(RequestBody):
     """The text of a file in one of the formats; `auto` finds out which."""
 
     text: Annotated[Text, Field(min_length=1)]
@@ -642,7 +666,7 @@ class ImportReply(Body):
     """What became of each bullet: read = kept + merged + refused.
 
     `renamed` asked for an id and got another. `core` are always candidates for the prompt, `quarantined` are
-    in no prompt, `displaced` were there before and made room or were replaced. `left_out` counts the fields
+    in no prompt, `displaced` were there before and made room or were replaced. `leftOut` counts the fields
     that have no place in a bullet.
     """
 
@@ -658,7 +682,7 @@ class ImportReply(Body):
     left_out: dict[str, int]
 
 
-class RescreenBody(Body):
+class RescreenBody(RequestBody):
     """Whether to change anything."""
 
     dry_run: Annotated[bool, Field(strict=True, description="Say what would move, change nothing.")] = False
@@ -672,8 +696,8 @@ class RescreenReply(Body):
     released: list[str]
 
 
-class CurateBody(Body):
-    """The ids of reflections, as trajectories have them."""
+class CurateBody(RequestBody):
+    """The ids of reflections, as trajectories have them; `ID#2` is the second lesson of one alone."""
 
     reflections: Annotated[list[Label], Field(min_length=1, max_length=MAX_REFLECTIONS)]
 
@@ -685,8 +709,21 @@ class BulletTextReply(Body):
     text: str
 
 
+class OutdatedReply(Body):
+    """A bullet that a person may want to remove, and why; `by` is what would take its place."""
+
+    id: str
+    text: str
+    why: str
+    by: str | None
+
+
 class CuratedReply(Body):
-    """The difference that curating made. `by_rules`: the model curator failed, so the rules have decided."""
+    """The difference that curating made. `byRules`: the model curator failed, so the rules have decided.
+
+    `outdated` are bullets that stay until somebody removes them: they did more harm than good, or say
+    something else than a lesson that was added.
+    """
 
     playbook_id: str
     status: Literal["curated", "unchanged", "repeated"]
@@ -697,6 +734,7 @@ class CuratedReply(Body):
     removed: list[BulletTextReply]
     refused: list[Rejection]
     by_rules: bool
+    outdated: list[OutdatedReply]
 
 
 @named.get("")
@@ -719,7 +757,8 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
     async def write(base: Snapshot) -> Commit:
         change = replace(edit.change(reason, base), keeps_label=not body.increment_version)
         adds = body.adds(edit.services.clock.now())
-        done = await edit.playbook.write(adds, merge=body.merge, change=change)
+        embeddings = find_embeddings(edit.services.resources.settings)
+        done = await edit.playbook.write(adds, merge=body.merge, change=change, embeddings=embeddings)
         kept.extend(done.refused)
         return done.commit
 
@@ -744,10 +783,23 @@ async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
         raise not_found(playbook_id)
 
 
+class FiguresReply(PlaybookFigures):
+    """The counts, and how the playbook was used: to an owner by all who may read it, to others by them.
+
+    `lift` is that of the unproven bullets, null until turns with and without them were judged. Means are null
+    where nothing is counted.
+    """
+
+    model_config = CAMEL_CASE
+
+    lift: LiftReply | None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleVariableOverride]  # the same, with its names
+
+
 @named.get("/stats")
-async def stats(learner: Learner, services: ServicesDep, playbook: Place) -> PlaybookFigures:
+async def stats(learner: Learner, services: ServicesDep, playbook: Place) -> FiguresReply:
     """Return counts, votes, strength and confidence; how often the playbook was used, and its worth."""
-    return figures_of(await read_worth(services.store, playbook, learner), services.clock.now())
+    found = figures_of(await read_worth(services.store, playbook, learner), services.clock.now())
+    return FiguresReply.model_validate(found.model_dump())
 
 
 @named.get(
@@ -817,6 +869,7 @@ async def curate(playbook_id: PlaybookId, body: CurateBody, edit: OwnEdit) -> Cu
         body.reflections,
         edit.playbook.ref.name,
         resources=edit.services.resources,
+        embeddings=edit.services.resources.embeddings,
         author=edit.sender.author,
         clock=edit.services.clock.now,
         expected_etag=await edit.expected_etag(),
@@ -848,7 +901,7 @@ class VersionsReply(Body):
     versions: list[VersionReply]
 
 
-class HistoryQuery(Body):
+class HistoryQuery(RequestBody):
     """Which page of the history."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 50
@@ -891,10 +944,8 @@ class HistoryReply(Body):
     next: int | None
 
 
-class DiffQuery(Body):
+class DiffQuery(RequestBody):
     """Which two versions, by number or by label; 0 is the empty playbook."""
-
-    model_config = ConfigDict(populate_by_name=True)
 
     before: Annotated[VersionName, Field(alias="from")]
     after: Annotated[VersionName, Field(alias="to")]
@@ -903,15 +954,15 @@ class DiffQuery(Body):
 class ChangedReply(Body):
     """A bullet that is in both versions, with other fields."""
 
-    before: Bullet
-    after: Bullet
+    before: BulletFields
+    after: BulletFields
 
 
 class DiffReply(Body):
     """What only the second version has, what only the first one has, and what changed."""
 
-    added: tuple[Bullet, ...]
-    removed: tuple[Bullet, ...]
+    added: tuple[BulletFields, ...]
+    removed: tuple[BulletFields, ...]
     changed: tuple[ChangedReply, ...]
 
 
@@ -924,7 +975,7 @@ class LeftReply(Body):
     into: str | None
 
 
-class ArchivedReply(Bullet):
+class ArchivedReply(BulletFields):
     """A bullet that is no longer in the playbook."""
 
     left: LeftReply
@@ -936,7 +987,7 @@ class ArchiveReply(Body):
     bullets: list[ArchivedReply]
 
 
-class RollbackBody(Body):
+class RollbackBody(RequestBody):
     """Where to go back to."""
 
     version: Annotated[VersionName, Field(description="A version that is kept, by its number or its label.")]
@@ -1026,7 +1077,7 @@ def _history_entry(entry: HistoryEntry) -> HistoryEntryReply:
     )
 
 
-class SearchQuery(Body):
+class SearchQuery(RequestBody):
     """What is searched for, and whether each bullet comes with the reason why it is shown or not."""
 
     words: Annotated[
@@ -1050,14 +1101,14 @@ class FoundReply(Body):
     id: str
     content: str
     shown: bool | None = None
-    why: dict[str, JsonValue] | None = None
+    why: WhyReply | None = None
     reason: str | None = None
 
 
 class SearchReply(Body):
     """The bullets, those that are shown first; `left` counts those beyond the limit.
 
-    `words_only` says why embeddings had no part, where they could have had one.
+    `wordsOnly` says why embeddings had no part, where they could have had one.
     """
 
     version: int | None
@@ -1132,7 +1183,7 @@ class CreateBody(ContentBody):
     template: TemplateName | None = None
 
 
-class PageQuery(Body):
+class PageQuery(RequestBody):
     """Which page of the list."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 100
@@ -1241,26 +1292,45 @@ _WITH_AN_OWN_STATUS = (PlaybookNotFound, PlaybookChanged, PlaybookExists)
 RunId = Annotated[Text, Path(min_length=1, max_length=128)]
 
 
-class ConsolidateBody(Body):
+class ConsolidateBody(RequestBody):
     """Which bullets may become one; all of them where nothing is said."""
 
     dry_run: Annotated[bool, Field(strict=True, description="Only say what would be merged.")] = False
     kind: BulletKind | None = None
     topic: Label | None = None
     section: Label | None = None
+    type: Annotated[
+        tuple[MemoryType, ...], Field(max_length=3, description="One of these memory types.")
+    ] = ()
+    tag: Annotated[tuple[Label, ...], Field(max_length=10, description="All of these tags.")] = ()
     keep_above: Annotated[
         Share, Field(description="Bullets of at least this importance stay as they are.")
     ] = 0.8
+    preserve: Annotated[bool, Field(strict=True, description="False: no importance keeps a bullet.")] = True
+
+    def work(self, name: str, expected_etag: str | None) -> ConsolidationWork:
+        """Return which bullets of a playbook may be merged."""
+        return ConsolidationWork(
+            name=name,
+            kind=self.kind,
+            topic=self.topic,
+            section=self.section,
+            below=_BELOW if self.preserve else 1.0,
+            keep_above=self.keep_above if self.preserve else None,
+            memory_types=self.type,
+            tags=self.tag,
+            expected_etag=expected_etag,
+        )
 
 
-class UndoBody(Body):
+class UndoBody(RequestBody):
     """Which run to take back; the newest one where none is named."""
 
     run_id: Label | None = None
 
 
 class MergedReply(Body):
-    """Bullets that became one. In a dry run there is no `new_id`."""
+    """Bullets that became one. In a dry run there is no `newId`."""
 
     ids: list[str]
     text: str
@@ -1275,7 +1345,7 @@ class RefusedReply(Body):
 
 
 class ConsolidationReply(Body):
-    """The report: merged + preserved + untouched = total. No rule can judge the groups in `for_model`."""
+    """The report: merged + preserved + untouched = total. No rule can judge the groups in `forModel`."""
 
     run_id: str | None
     version: int
@@ -1322,26 +1392,22 @@ class UndoneReply(Body):
 async def consolidate_playbook(
     playbook_id: PlaybookId, body: ConsolidateBody, edit: OwnEdit
 ) -> ConsolidationReply | JSONResponse:
-    """Merge bullets that say the same, or with `dry_run` say which. It can be taken back.
+    """Merge bullets that say the same, or with `dryRun` say which. It can be taken back.
 
     Where the server learns in the background, a worker does it, and the reply is the run to ask for.
     """
     playbook, services, etag = edit.playbook, edit.services, await edit.expected_etag()
-    now, below = services.clock.now(), min(_BELOW, body.keep_above)
+    now, work = services.clock.now(), body.work(playbook.ref.name, etag)
     if not body.dry_run and services.settings.consolidates_later(learning_mode(services.settings)):
-        wanted = body.model_dump(exclude={"dry_run"})
-        work = ConsolidationWork(name=playbook.ref.name, below=below, expected_etag=etag, **wanted)
         run_id = await enqueue(services.store, edit.sender.learner, work, now=now)
         reply = ConsolidationRunReply(run_id=run_id, status="pending", groups=[], error=None)
         where = f"/api/playbooks/{playbook_id}/consolidations/{run_id}"
-        return JSONResponse(reply.model_dump(), status_code=202, headers={"Location": where})
-    batch = services.store.policy.consolidate_batch
-    options = Options(body.kind, body.topic, body.section, below, body.keep_above, batch)
+        return JSONResponse(reply.model_dump(by_alias=True), status_code=202, headers={"Location": where})
     done = await consolidate(
         services.store,
         playbook.ref.name,
         edit.sender.learner,
-        options,
+        work.options(services.store.policy.consolidate_batch),
         dry_run=body.dry_run,
         now=now,
         expected_etag=etag,

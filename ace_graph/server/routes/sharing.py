@@ -10,14 +10,14 @@ from pydantic import Field
 
 from ace_graph.base.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded
-from ace_graph.memory.sharing import Grant, Granted, Proposal, ProposalState, Relation
+from ace_graph.memory.sharing import Grant, Granted, Proposal, ProposalState, Relation, SubjectKind
 from ace_graph.playbooks.proposals import MAX_BULLETS, Proposals, own_proposals
 from ace_graph.playbooks.sharing import Sharing
 from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.keyed import KeyedRoute
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Place, PlaybookEdit, checked_place, declare_playbook_id, tag_version
-from ace_graph.server.schemas import Body, Text
+from ace_graph.server.schemas import Body, RequestBody, Text
 from ace_graph.server.services import Learner, ServicesDep
 
 routes = APIRouter(
@@ -28,13 +28,13 @@ routes = APIRouter(
 )
 own = APIRouter(prefix="/api/proposals", tags=["sharing"], route_class=DescribedRoute)
 
-Kind = Annotated[Literal["user", "team"], Field(description="A user is a learner.")]
+Kind = Annotated[SubjectKind, Field(description="A user is a learner; which agent acts, the host says.")]
 Name = Annotated[
     Text, Field(min_length=1, max_length=256, description="Compared exactly.", examples=["bob", "ops"])
 ]
 
 
-class GrantBody(Body):
+class GrantBody(RequestBody):
     """A viewer reads, a contributor proposes changes, an editor makes them, an owner grants and deletes."""
 
     kind: Kind
@@ -42,14 +42,14 @@ class GrantBody(Body):
     relation: Granted = "viewer"
 
 
-class SubjectQuery(Body):
+class SubjectQuery(RequestBody):
     """Whose grant."""
 
     kind: Kind
     name: Name
 
 
-class GrantsQuery(Body):
+class GrantsQuery(RequestBody):
     """Which page of the grants."""
 
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
@@ -113,14 +113,14 @@ TrustName = Literal["unproven", "given", "proven"]
 _TRUST: tuple[TrustName, ...] = ("unproven", "given", "proven")
 
 
-class ProposeBody(Body):
+class ProposeBody(RequestBody):
     """Bullets of the learner's own memory; with `replaces` one bullet, as a correction of the playbook's."""
 
     bullets: Annotated[list[Id], Field(min_length=1, max_length=MAX_BULLETS)]
     replaces: Id | None = None
 
 
-class AcceptBody(Body):
+class AcceptBody(RequestBody):
     """Other texts than the proposed ones, as many."""
 
     texts: (
@@ -132,13 +132,13 @@ class AcceptBody(Body):
     ) = None
 
 
-class RefuseBody(Body):
+class RefuseBody(RequestBody):
     """Why; the proposer reads it."""
 
     reason: Annotated[Text, Field(max_length=500)] = ""
 
 
-class ProposalsQuery(Body):
+class ProposalsQuery(RequestBody):
     """Which proposals."""
 
     state: Annotated[
@@ -146,7 +146,7 @@ class ProposalsQuery(Body):
     ] = "pending"
 
 
-class WithdrawBody(Body):
+class WithdrawBody(RequestBody):
     """Whose proposals."""
 
     by: Annotated[Text, Field(min_length=1, max_length=256)]
@@ -164,7 +164,7 @@ class ProposedReply(Body):
 class ProposalReply(Body):
     """A proposal. `trust` is the lowest of the bullets that it is from; `by` is empty for many learners.
 
-    `decided_by` is for those who may write; `reason` says why it was refused.
+    `decidedBy` is for those who may write; `reason` says why it was refused.
     """
 
     proposal_id: str

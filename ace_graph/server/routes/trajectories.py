@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Query
-from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
 from ace_graph.base.errors import RequestRefused, UsageError
 from ace_graph.learning.batch_reflection import MAX_RUNS, MIN_TRAJECTORIES, batch_reflect
@@ -47,7 +47,7 @@ from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute, OpId
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Absent, ChangeReply, change_reply
-from ace_graph.server.schemas import Body, CamelBody, Text, WholeNumber
+from ace_graph.server.schemas import CAMEL_CASE, Body, LearnedIntoReply, RequestBody, Text, WholeNumber
 from ace_graph.server.services import Learner, ServicesDep
 
 routes = APIRouter(prefix="/api/trajectories", tags=["trajectories"], route_class=KeyedRoute)
@@ -66,7 +66,7 @@ WrittenMoment = Annotated[Moment, BeforeValidator(_check_written)]
 TrajectoryId = Annotated[str, Path(min_length=1, max_length=256, description="A `turnId`.")]
 
 
-class TrajectoriesQuery(CamelBody):
+class TrajectoriesQuery(RequestBody):
     """Which turns."""
 
     limit: Annotated[int, Field(ge=1, le=500, description="At most so many.")] = 50
@@ -90,25 +90,22 @@ class TrajectoriesQuery(CamelBody):
         return TrajectoryFilter(**self.model_dump(exclude={"limit", "skip", "failed", "learning"}))
 
 
-_CAMEL = CamelBody.model_config
-
-
 class StepReply(Step):
     """A step of a turn."""
 
-    model_config = _CAMEL
+    model_config = CAMEL_CASE
 
 
 class LessonReply(ReflectedLesson):
     """A lesson of a reflection."""
 
-    model_config = _CAMEL
+    model_config = CAMEL_CASE
 
 
 class ReflectionReply(TurnReflection):
     """What a reflection found. Its id is what a playbook is curated by."""
 
-    model_config = _CAMEL
+    model_config = CAMEL_CASE
 
     lessons: tuple[LessonReply, ...] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
 
@@ -116,17 +113,21 @@ class ReflectionReply(TurnReflection):
 class FeedbackReply(TurnFeedback):
     """What was said of a turn."""
 
-    model_config = _CAMEL
+    model_config = CAMEL_CASE
+
+
+_LearnedInto = Annotated[LearnedIntoReply | None, Field(exclude_if=lambda value: value is None)]
 
 
 class TrajectoryReply(TurnRecord):
     """A turn, with field names in camel case."""
 
-    model_config = _CAMEL
+    model_config = CAMEL_CASE
 
     steps: tuple[StepReply, ...] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
     reflections: tuple[ReflectionReply, ...] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
     feedback: tuple[FeedbackReply, ...] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
+    learned_into: _LearnedInto = None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleVariableOverride]  # the same fields
 
 
 class ListedTrajectoryReply(TrajectoryReply):
@@ -197,7 +198,7 @@ Id = Annotated[Text, Field(min_length=1, max_length=256)]
 Values = Annotated[dict[Annotated[str, Field(max_length=100)], JsonValue], Field(max_length=50)]
 
 
-class StartBody(CamelBody):
+class StartBody(RequestBody):
     """The task. An id of your own makes it safe to send this again."""
 
     task: Annotated[Text, Field(min_length=1, max_length=MAX_TASK_CHARS)]
@@ -206,14 +207,14 @@ class StartBody(CamelBody):
     parent_id: Annotated[Id, Field(description="The trajectory that this one is a part of.")] | None = None
 
 
-class StartedReply(CamelBody):
+class StartedReply(Body):
     """The trajectory's id."""
 
     trajectory_id: str
     status: TurnStatus = "in_progress"
 
 
-class StepBody(CamelBody):
+class StepBody(RequestBody):
     """What was decided, done or seen. Of the text 1,000 characters are kept."""
 
     kind: StepKind
@@ -221,26 +222,38 @@ class StepBody(CamelBody):
     metadata: Values = Field({})
 
 
-class StepsReply(CamelBody):
+class StepsReply(Body):
     """How many steps are stored."""
 
     trajectory_id: str
     steps: int
 
 
-class CompleteBody(CamelBody):
-    """How it ended. The bullets that were followed, `cited`, are credited or blamed."""
+_Tokens = Annotated[WholeNumber, Field(ge=0, le=2_147_483_647)]
+_Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+
+
+class CompleteBody(RequestBody):
+    """How it ended. The bullets that were followed, `cited`, are credited or blamed.
+
+    Of `metrics` three stand for fields that are not given: `tokens`, `cost_usd` and `duration_ms`.
+    """
 
     status: Literal["success", "failure", "partial"]
     score: Annotated[Share, Field(strict=True)] | None = None
     error: Annotated[Text, Field(max_length=MAX_TASK_CHARS)] | None = None
     answer: Annotated[Text, Field(max_length=MAX_TASK_CHARS)] = ""
     metrics: Values = Field({})
+    input_tokens: Annotated[_Tokens, Field(description="Tokens that the model read.")] = 0
+    output_tokens: Annotated[_Tokens, Field(description="Tokens that the model wrote.")] = 0
+    cost: Annotated[_Amount, Field(description="In a currency of yours.")] | None = None
+    duration_ms: Annotated[_Amount, Field(description="Else the time since the start.")] | None = None
+    model: Annotated[Text, Field(max_length=256)] | None = None
     cited: Annotated[tuple[Id, ...], Field(max_length=100)] = ()
     learn: Annotated[bool, Field(strict=True, description="Leave work for a worker.")] = True
 
 
-class CompletedReply(CamelBody):
+class CompletedReply(Body):
     """`pending` is the id of the work that a worker will learn from, null for none."""
 
     trajectory_id: str
@@ -248,14 +261,14 @@ class CompletedReply(CamelBody):
     pending: str | None
 
 
-class QueuedReply(CamelBody):
+class QueuedReply(Body):
     """The id of the work that a worker will learn from."""
 
     trajectory_id: str
     pending: str
 
 
-class TrimBody(CamelBody):
+class TrimBody(RequestBody):
     """How old."""
 
     days: Annotated[
@@ -263,7 +276,7 @@ class TrimBody(CamelBody):
     ] = 30
 
 
-class TrimmedReply(CamelBody):
+class TrimmedReply(Body):
     """Whose steps were dropped, and whose were kept because nobody has reflected on them."""
 
     trimmed: list[str]
@@ -339,6 +352,11 @@ async def complete(
         error=body.error,
         answer=body.answer,
         metrics=body.metrics,
+        input_tokens=body.input_tokens,
+        output_tokens=body.output_tokens,
+        cost=body.cost,
+        duration_ms=body.duration_ms,
+        model=body.model,
         cited=body.cited,
         learns=body.learn,
     )
@@ -364,7 +382,7 @@ async def reflect(trajectory_id: TrajectoryId, learner: Learner, services: Servi
     return QueuedReply(trajectory_id=trajectory_id, pending=pending)
 
 
-class ReflectBody(CamelBody):
+class ReflectBody(RequestBody):
     """Which turns to look at, and how many there must be. Without a filter all completed ones."""
 
     agent: Annotated[Text, Field(min_length=1, max_length=256)] | None = None
@@ -373,7 +391,7 @@ class ReflectBody(CamelBody):
     min_trajectories: Annotated[WholeNumber, Field(ge=2, le=MAX_RUNS)] = MIN_TRAJECTORIES
 
 
-class PatternReply(CamelBody):
+class PatternReply(Body):
     """What `frequency` turns show. `memoryId` is the reflection that a playbook is curated by."""
 
     memory_id: str
@@ -384,7 +402,7 @@ class PatternReply(CamelBody):
     trajectory_ids: list[str]
 
 
-class ReflectReply(CamelBody):
+class ReflectReply(Body):
     """What `found` turns have in common, the most frequent first; with less than `needed` of them nothing.
 
     `trajectoryId` is the trajectory under which it is stored, `unreflected` are turns that nobody has
@@ -409,6 +427,7 @@ async def reflect_on_many(body: ReflectBody, learner: Learner, services: Service
         since=body.since,
         task_type=body.task_type,
         min_trajectories=body.min_trajectories,
+        embeddings=services.resources.embeddings,
         clock=services.clock.now,
     )
     if found.status == "not_enough":
@@ -417,10 +436,8 @@ async def reflect_on_many(body: ReflectBody, learner: Learner, services: Service
     return ReflectReply.of(found, needed=body.min_trajectories, patterns=patterns)
 
 
-class FeedbackRequest(CamelBody):
+class FeedbackRequest(RequestBody):
     """A verdict on one turn. A later one of the same learner replaces it."""
-
-    model_config = ConfigDict(populate_by_name=False)
 
     turn_id: Annotated[str, Field(min_length=1, max_length=128, description="The `turnId` of an answer.")]
     verdict: Literal["good", "bad"]

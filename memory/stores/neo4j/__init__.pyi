@@ -7,7 +7,12 @@ from .connection import (
     is_retryable as is_retryable,
     translated as translated,
 )
-from .graph import BulletNode as BulletNode, changes_of as changes_of, graph_of as graph_of
+from .graph import (
+    BulletNode as BulletNode,
+    changes_of as changes_of,
+    graph_of as graph_of,
+    people_of as people_of,
+)
 from .pending import turns_query as turns_query
 from .queries import LOAD as LOAD, Reply as Reply, base_properties as base_properties
 from .store import Neo4jPlaybooks as Neo4jPlaybooks, Neo4jStore as Neo4jStore

@@ -216,14 +216,14 @@ class People(NamedTuple):
 
 
 def people_of(owner: str, grants: Iterable[Row]) -> People:
-    """Return the people of a playbook from the rows of GRANTS."""
+    """Return the people of a playbook from the rows of GRANTS; an agent is no person, and is not drawn."""
     users, teams = dict[str, Row](), list[Row]()
     for grant in grants:
         kind, _, name = str(grant["subject"]).partition(":")
         row: Row = {"name": name, "relation": grant["relation"], "at": grant["at"]}
         if kind == "team":
             teams.append(row)
-        else:
+        elif kind == "user":
             users[name] = row
     return People(owner, users, tuple(teams))
 

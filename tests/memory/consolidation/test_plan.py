@@ -15,6 +15,7 @@ from ace_graph.memory import (
     Bullet,
     ConsolidationPlan,
     Figures,
+    MemoryType,
     Options,
     Outlook,
     Playbook,
@@ -101,6 +102,26 @@ def test_only_what_is_selected_is_merged() -> None:
         assert _plan(snapshot, other).merged == 0
     matching = Options(topic="Calls", kind="strategy", section="general", below=0.5)
     assert _plan(snapshot, matching).merged == 3
+
+
+def test_memory_types_and_tags_select() -> None:
+    snapshot = _memory(*PARAPHRASES, tags=("http", "retry"), memory_type="procedural")
+    episodic: frozenset[MemoryType] = frozenset({"episodic"})
+    for other in (Options(memory_types=episodic), Options(tags=("http", "other"))):
+        assert _plan(snapshot, other).merged == 0
+    either: frozenset[MemoryType] = frozenset({"episodic", "procedural"})
+    matching = Options(memory_types=either, tags=("HTTP", "retry"))
+    assert _plan(snapshot, matching).merged == 3
+
+
+def test_without_preservation_no_importance_protects() -> None:
+    snapshot = _memory(*PARAPHRASES, importance=1.0)
+    assert _plan(snapshot, Options(below=1.0, keep_above=1.0)).merged == 0
+    plan = _plan(snapshot, Options(below=1.0, keep_above=None))
+    assert (plan.merged, dict(plan.preserved)) == (3, {})
+    assert _plan(snapshot, Options(keep_above=None)).merged == 0, "below selects as it did"
+    pinned = _memory(*PARAPHRASES, pinned=True, importance=1.0)
+    assert _plan(pinned, Options(below=1.0, keep_above=None)).merged == 0
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from ace_graph.memory import Bullet, Playbook, load_playbook
 from ace_graph.memory.formats import FORMATS, Document, detected, format_named
 from tests.memory.formats.playbooks import held_by, only_active, playbooks, without_turns, written_and_read
+from tests.plugins.heavy import some_heavy
 
 ALL = [each.name for each in FORMATS]
 FOR_OTHERS = ["skill", "agents"]
@@ -40,7 +41,7 @@ def test_text_gives_id_section_advice_and_votes(name: str, playbook: Playbook) -
     assert known(written_and_read(playbook, name)) == known(active)
 
 
-@pytest.mark.parametrize("name", ["ace-plain", *FOR_OTHERS])
+@pytest.mark.parametrize("name", some_heavy(["ace-plain", *FOR_OTHERS], "ace-plain".__eq__))
 @given(playbook=playbooks())
 def test_text_without_counters_keeps_section_advice_and_id(name: str, playbook: Playbook) -> None:
     def known(bullets: Playbook) -> set[tuple[str, str, str]]:
@@ -51,7 +52,7 @@ def test_text_without_counters_keeps_section_advice_and_id(name: str, playbook: 
     assert known(written_and_read(playbook, name)) == known(held)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", some_heavy(ALL, set(ALL).difference(FOR_OTHERS).__contains__))
 @given(playbook=playbooks())
 def test_export_import_export_is_a_fixpoint(name: str, playbook: Playbook) -> None:
     assume(len(held_by(name, playbook)))
@@ -61,7 +62,7 @@ def test_export_import_export_is_a_fixpoint(name: str, playbook: Playbook) -> No
     assert format_named(name).write(read) == written
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", some_heavy(ALL, set(ALL).difference(FOR_OTHERS).__contains__))
 @given(playbook=playbooks(most=2))
 def test_what_a_format_wrote_is_recognised(name: str, playbook: Playbook) -> None:
     assume(len(held_by(name, playbook)))

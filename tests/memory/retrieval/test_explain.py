@@ -27,6 +27,7 @@ from ace_graph.memory.retrieval import (
 )
 from tests.memory.retrieval.queries import ADD, NOW, THEN, ask, bullet, core, ids
 from tests.memory.retrieval.test_retrieval_laws import CONTENTS
+from tests.plugins.sizes import HEAVY
 
 
 def why(
@@ -79,7 +80,7 @@ _OPTIONS = st.fixed_dictionaries(
 
 
 @given(_BULLETS, _BULLETS, _WORDY, _OPTIONS)
-@settings(max_examples=150)
+@settings(max_examples=150 if HEAVY else 30)
 def test_what_is_said_to_be_shown_is_what_is_retrieved(
     bullets: list[Bullet], given_ones: list[Bullet], question: str, options: dict[str, Any]
 ) -> None:

@@ -54,13 +54,13 @@ def test_any_id_of_a_learner_is_a_user(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "b" * 257, "a\x00", "a\ud800b", "\udfff"], ids=ascii)
 def test_what_can_not_be_the_id_of_a_learner_is_no_user(name: str) -> None:
-    with pytest.raises(InvalidGrant, match=r"^user: takes the id of a learner, 1 to 256 characters"):
+    with pytest.raises(InvalidGrant, match=r"^user: takes a name of 1 to 256 characters"):
         Subject.parse(f"user:{name}")
 
 
 @pytest.mark.parametrize("text", ["bob", "group:bob", "User:bob", "", ":", ":bob", None, 7])
 def test_a_subject_says_whether_it_is_a_user_or_a_team(text: object) -> None:
-    with pytest.raises(InvalidGrant, match=r"^a subject is written user:NAME or team:NAME"):
+    with pytest.raises(InvalidGrant, match=r"^a subject is written user:NAME, team:NAME or agent:NAME"):
         Subject.parse(text)
 
 

@@ -48,6 +48,17 @@ def test_other_grants_count_nothing(other: Grant) -> None:
     assert of_bob(other) is Right.NONE
 
 
+def test_a_grant_to_an_agent_counts_where_it_acts() -> None:
+    to_it = grant(Subject("agent", "crawler"), "editor")
+    assert right("bob", (), Owned(), [to_it], "crawler") is Right.WRITE
+    for user, agent in (("bob", None), ("bob", "other"), ("crawler", None), (None, "crawler")):
+        assert right(user, {"crawler"}, Owned(), [to_it], agent) is Right.NONE
+    for named_alike in (Subject("user", "crawler"), Subject("team", "crawler")):
+        assert right("bob", (), Owned(), [grant(named_alike, "owner")], "crawler") is Right.NONE
+    declined = [to_it, grant(BOB, "declined")]
+    assert right("bob", (), Owned(), declined, "crawler") is Right.NONE
+
+
 @pytest.mark.parametrize("to", [BOB, OPS])
 @pytest.mark.parametrize(
     ("after", "held"), [(-LEAST, Right.NONE), (0 * LEAST, Right.NONE), (LEAST, Right.WRITE)]

@@ -19,7 +19,7 @@ from ace_graph.memory.similarity import (
     are_contradictory,
     are_mutually_exclusive,
     is_typo,
-    may_begin_a_sentence,
+    may_be_a_name,
     parse_claim,
     same_spelling,
 )
@@ -119,7 +119,7 @@ def _forms(word: str) -> Iterator[str]:
 
 
 def _relation(word: str, form: str) -> str:
-    if is_typo(word, form) and may_begin_a_sentence(word, form):
+    if is_typo(word, form) and not may_be_a_name(word, form, ("english",), "opening"):
         return "S"
     if is_typo(form, word, ("english", "german")):
         return "t"

@@ -156,7 +156,7 @@ def test_a_threshold_of_one_keeps_typos_apart() -> None:
     ("fields", "mergeable"),
     [
         ({}, True),
-        ({"memory_type": "episodic"}, False),
+        ({"memory_type": "episodic"}, True),
         ({"polarity": "anti_pattern"}, False),
         ({"topic": "fractions"}, True),
         ({"section": "other"}, True),
@@ -168,6 +168,15 @@ def test_a_threshold_of_one_keeps_typos_apart() -> None:
 def test_the_scope_of_a_merge(fields: dict[str, str], mergeable: bool) -> None:
     assert mergeable_scope(bullet("x"), bullet("x", **fields)) is mergeable
     assert mergeable_scope(bullet("x", **fields), bullet("x")) is mergeable
+
+
+def test_types_that_somebody_stated_keep_two_bullets_apart() -> None:
+    claim = "Wash the cups before the meeting"
+    instruction, passive = bullet(claim), bullet("The cups are washed before the meeting")
+    inferred = instruction.model_copy(update={"memory_type": "procedural"})
+    assert mergeable_scope(inferred, passive)
+    assert mergeable_scope(bullet(claim, memory_type="semantic"), inferred)
+    assert not mergeable_scope(bullet(claim, memory_type="semantic"), bullet(claim, memory_type="episodic"))
 
 
 def test_two_topics_do_not_merge() -> None:

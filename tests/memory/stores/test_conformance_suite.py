@@ -276,6 +276,7 @@ async def test_damage_says_what_a_subject_without_text_lacks() -> None:
             await case(MemorySubject())
 
 
+@pytest.mark.slow
 def test_the_documented_lines_run_the_suite_on_a_store_of_ones_own(tmp_path: Path) -> None:
     documented = inspect.getdoc(conformance)
     assert documented is not None
@@ -299,6 +300,7 @@ def test_the_documented_lines_run_the_suite_on_a_store_of_ones_own(tmp_path: Pat
     assert f"{len(cases('load', 'conflict'))} passed" in done.stdout
 
 
+@pytest.mark.slow
 def test_python_without_asserts_is_refused() -> None:
     code = (
         "import asyncio\n"

@@ -16,7 +16,7 @@ from collections.abc import Awaitable
 
 from ace_graph.base import StoreError
 from ace_graph.memory import Snapshot
-from ace_graph.memory.search import terms
+from ace_graph.memory.search import is_word, terms
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing.conformance import adding
 
@@ -32,6 +32,7 @@ async def _say(verb: str, call: Awaitable[object]) -> None:
 
 async def main(path: str, user_id: int, max_file_bytes: int) -> None:
     terms("loads the stemmer, which another user may not be able to read")
+    is_word("list", "english")  # nor may they read the list of words
     if os.geteuid() == 0:
         os.setgroups([])
         os.setegid(user_id)

@@ -249,8 +249,8 @@ def test_another_learners_things_are_as_unknown_as_none(site: Site) -> None:
         f"/playbooks/default/bullets/{bullet}",
         f"/chat/{talk['conversationId']}",
         f"/runs/{talk['turnId']}",
-        f"/playbooks/{made['playbook_id']}",
-        f"/playbooks/{made['playbook_id']}/history",
+        f"/playbooks/{made['playbookId']}",
+        f"/playbooks/{made['playbookId']}/history",
     )
     for path in paths:
         reply = site.api.get(f"/page{path}", headers=cookie("sven"))

@@ -28,7 +28,7 @@ def proposed(site: Site, owner: str, proposer: str, *rules: str) -> str:
     made = site.api.post(
         "/api/playbooks", json={"name": "class rules", "description": "ours"}, headers=bearer(owner)
     ).json()
-    shared = str(made["playbook_id"])
+    shared = str(made["playbookId"])
     grant = {"kind": "user", "name": proposer, "relation": "contributor"}
     site.api.post(f"/api/playbooks/{shared}/grants", json=grant, headers=bearer(owner)).raise_for_status()
     for name in site.add(proposer, *rules):
@@ -150,7 +150,7 @@ def test_of_proposals_accepted_together_one_that_is_gone_stops_no_other(visit: V
     xeno = visit("xeno")
     xeno.open("/review")
     listed = site.api.get(f"/api/playbooks/{shared}/proposals", headers=bearer("xeno")).json()
-    gone = listed["proposals"][0]["proposal_id"]
+    gone = listed["proposals"][0]["proposalId"]
     site.api.post(
         f"/api/playbooks/{shared}/proposals/{gone}/refuse", headers=bearer("xeno")
     ).raise_for_status()

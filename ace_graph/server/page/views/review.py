@@ -194,7 +194,9 @@ async def _groups(opened: Opened, bullets: dict[str, Bullet]) -> list[ReviewedGr
     """The merges that a consolidation would make now; none where nothing is stored."""
     if not bullets:
         return []
-    plan = await consolidate_playbook(DEFAULT, ConsolidateBody(dry_run=True), await opened.edit(own=True))
+    plan = await consolidate_playbook(
+        DEFAULT, ConsolidateBody.model_validate({"dryRun": True}), await opened.edit(own=True)
+    )
     if not isinstance(plan, ConsolidationReply):
         return []
     return [

@@ -17,7 +17,7 @@ from ace_graph.learning import build_worker, draw_changes, graph_drawing, hides
 from ace_graph.memory import Bullet, DecayRates, Grant, Playbook, Snapshot, Subject, decay_score
 from ace_graph.memory.delta import Add, Quarantine, Release, Remove
 from ace_graph.memory.stores import DrawsGraph, Hides
-from ace_graph.memory.stores.neo4j import BulletNode, Neo4jStore, changes_of, graph_of
+from ace_graph.memory.stores.neo4j import BulletNode, Neo4jStore, changes_of, graph_of, people_of
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing.conformance import (
     NOON,
@@ -253,6 +253,12 @@ async def test_playbooks_show_owner_and_grants(subject: Neo4jSubject, store: Neo
     assert shown == {"Use version one", "Retry twice", "Log each call"}
 
 
+def test_an_agent_with_a_grant_is_drawn_as_nobody() -> None:
+    rest: dict[str, object] = {"relation": "viewer", "at": NOON}
+    given = [{**rest, "subject": name} for name in ("agent:bob", "user:eve")]
+    assert people_of("ada", given).names == {"ada", "eve"}
+
+
 async def test_a_user_of_the_host_stays_when_a_grant_goes(subject: Neo4jSubject, store: Neo4jStore) -> None:
     host, ada = new_learner("host"), new_learner("ada")
     await subject.cypher("CREATE (:User {id: $id, name: 'Ben'})", id=host)
@@ -358,6 +364,7 @@ def test_what_is_hidden(fields: dict[str, object], why: str | None) -> None:
     assert hides(Bullet.model_validate({"id": "a-1", "section": "s", **fields})) == why
 
 
+@pytest.mark.slow
 async def test_a_worker_draws_at_the_end_of_its_work(
     neo4j: Neo4jServer, subject: Neo4jSubject, learner: str
 ) -> None:

@@ -1,0 +1,185 @@
+"""Memories by scope over HTTP: remembered, listed, searched, in own, team and shared playbooks.
+
+A scope widens no right: each playbook is opened as the routes under /api/playbooks open it. What is shared
+with a learner is not for an operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from ace_graph.base.errors import RequestRefused, UsageError
+from ace_graph.memory.bullet import (
+    MAX_CONTENT_CHARS,
+    MAX_CONTEXT_CHARS,
+    MAX_EXAMPLES,
+    STATED_BY_A_PERSON,
+    Bounded,
+    BulletSource,
+    Moment,
+    Share,
+)
+from ace_graph.memory.catalogue import Scope
+from ace_graph.memory.views import Kind
+from ace_graph.playbooks.memories import (
+    MemoryItem,
+    destination,
+    memories,
+    remember,
+    search_memories,
+    shown_name,
+)
+from ace_graph.server.auth import Identity
+from ace_graph.server.errors import error_responses
+from ace_graph.server.keyed import KeyedRoute, OpId
+from ace_graph.server.middleware import does
+from ace_graph.server.routes.edit import Absent
+from ace_graph.server.routes.playbook import NewKind
+from ace_graph.server.schemas import PLAYBOOK_REF, Body, RequestBody, Text
+from ace_graph.server.services import Sender, ServicesDep
+
+routes = APIRouter(prefix="/api/memories", tags=["memories"], route_class=KeyedRoute)
+
+Label = Annotated[Text, Field(min_length=1, max_length=128)]
+Agent = Annotated[Text, Field(min_length=1, max_length=200, description="The label of an agent.")]
+ScopeField = Annotated[
+    Scope,
+    Field(
+        description="agent: what `agent` has remembered; user: all that is the learner's own; tenant: own "
+        "playbooks of this scope, and those that a team of the learner may read; global: own ones of this "
+        "scope, and all that are shared with the learner. Without one: the own memory."
+    ),
+]
+_OF_OTHERS = ("tenant", "global")
+
+
+class MemoriesQuery(RequestBody):
+    """Which memories."""
+
+    scope: ScopeField | Absent = None
+    agent: Agent | Absent = None
+    kind: Annotated[Kind, Field(description="Without one the bullets of all kinds.")] | Absent = None
+    limit: Annotated[int, Field(ge=1, le=1_000, description="At most so many.")] = 100
+
+
+class FindQuery(RequestBody):
+    """Which memories, and the words that each must hold."""
+
+    words: Annotated[Text, Field(min_length=1, max_length=500)]
+    scope: ScopeField | Absent = None
+    agent: Agent | Absent = None
+    limit: Annotated[int, Field(ge=1, le=1_000, description="At most so many.")] = 10
+
+
+class RememberBody(RequestBody):
+    """A memory. One that says the same as another strengthens that one instead.
+
+    In the scopes tenant and global it goes to `playbook`, else to the only one that the learner may write.
+    """
+
+    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
+    kind: NewKind = "fact"
+    scope: ScopeField | None = None
+    playbook: Annotated[str, Field(min_length=1, max_length=512, pattern=PLAYBOOK_REF)] | None = None
+    agent: Agent | None = None
+    importance: Annotated[Share, Field(strict=True)] = STATED_BY_A_PERSON
+    context: Annotated[Text, Field(min_length=1, max_length=MAX_CONTEXT_CHARS)] | None = None
+    topic: Label | None = None
+    examples: Annotated[tuple[Label, ...], Field(max_length=MAX_EXAMPLES)] = ()
+
+
+class MemoryReply(Body):
+    """A memory. `playbook` is `default` for the own memory, else `owner/name`."""
+
+    id: str
+    kind: Kind
+    content: str
+    at: Moment
+    importance: float | None
+    playbook: str
+
+
+class MemoriesReply(Body):
+    """The memories, playbook by playbook, the own memory first."""
+
+    memories: list[MemoryReply]
+
+
+class RememberedReply(Body):
+    """The id of the bullet that holds it, and the playbook that it is in."""
+
+    id: str
+    playbook: str
+
+
+@contextmanager
+def _explained() -> Generator[None]:
+    """Answer what can't be done in a scope with the reason."""
+    try:
+        yield
+    except UsageError as error:
+        raise RequestRefused(409, "refused", f"this can't be done: {error}"[:300]) from error
+
+
+def _check_own(sender: Identity, scope: str | None, playbook: str | None = None) -> None:
+    if scope in _OF_OTHERS or playbook is not None:
+        sender.check("share")
+
+
+def _listed(found: tuple[MemoryItem, ...]) -> MemoriesReply:
+    return MemoriesReply(memories=[MemoryReply.model_validate(each) for each in found])
+
+
+@routes.get("", responses=error_responses(409), name="list_all")
+async def list_memories(
+    sender: Sender, services: ServicesDep, query: Annotated[MemoriesQuery, Query()]
+) -> MemoriesReply:
+    """Return the memories of a scope, of one kind or the bullets of all kinds."""
+    _check_own(sender, query.scope)
+    with _explained():
+        found = await memories(
+            *(services.store, sender.user, query.kind, query.limit), scope=query.scope, agent=query.agent
+        )
+    return _listed(found)
+
+
+@routes.get("/search", responses=error_responses(409), name="search")
+async def find(sender: Sender, services: ServicesDep, query: Annotated[FindQuery, Query()]) -> MemoriesReply:
+    """Return the memories of a scope that hold all of the words."""
+    _check_own(sender, query.scope)
+    with _explained():
+        found = await search_memories(
+            *(services.store, sender.user, query.words, query.limit), scope=query.scope, agent=query.agent
+        )
+    return _listed(found)
+
+
+@routes.post("", status_code=201, responses=error_responses(404), dependencies=[does("change")])
+async def add(body: RememberBody, sender: Sender, services: ServicesDep, op_id: OpId) -> RememberedReply:
+    """Remember something in a scope, as far as the learner may write there."""
+    _check_own(sender, body.scope, body.playbook)
+    with _explained():
+        place = await destination(services.store, sender.user, body.scope, body.playbook)
+        made = await remember(
+            services.store,
+            sender.user,
+            body.content,
+            kind=body.kind,
+            scope=body.scope,
+            playbook=place,
+            agent=body.agent,
+            importance=body.importance,
+            context=body.context,
+            topic=body.topic,
+            examples=body.examples,
+            source=BulletSource.HTTP,
+            author=sender.author,
+            op_id=op_id,
+            clock=services.clock.now,
+        )
+    return RememberedReply(id=made, playbook=shown_name(place))
