@@ -102,7 +102,7 @@ def test_an_outcome_is_added_to_what_is_known() -> None:
     turn = running(**found, steps=[step("s")])
     told = Evidence(source="tool", verdict="failure")
     outcome = TrajectoryOutcome(
-        "failure", 0.25, "it broke", {"b": 2}, (told,), ("y", "z"), 7, 8, 0.5, None, "answer"
+        "failure", 0.25, "it broke", {"b": 2}, (told,), ("y", "z"), 7, 8, 0.5, answer="answer"
     )
     assert completed(turn, outcome, NOON + timedelta(seconds=2), Tracing()) == turn.model_copy(
         update={

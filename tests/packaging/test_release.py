@@ -123,17 +123,29 @@ def test_a_release_has_an_sbom_and_the_sums_of_all_its_files(
     for file in files:
         file.write_text(file.name)
 
+    def built(_: Path) -> list[Path]:
+        return files
+
+    def nothing_wrong(*_: object) -> list[str]:
+        return []
+
+    def tried(*_: object) -> list[str]:
+        return broken
+
+    def environment(folder: Path, *_: str) -> Path:
+        return folder / "bin" / "python"
+
     def write_sbom(command: list[str], **_: object) -> None:
         made.append(command)
         Path(command[command.index("--output-file") + 1]).write_text("{}")
 
     monkeypatch.setattr(release, "ROOT", tmp_path)
-    monkeypatch.setattr(release, "_built", lambda _: files)
-    monkeypatch.setattr(release, "_wrong_files", lambda *_: [])
-    monkeypatch.setattr(release, "agreement", list[str])
-    monkeypatch.setattr(release, "on_every_python", lambda *_: [])
-    monkeypatch.setattr(release, "extras", lambda *_: broken)
-    monkeypatch.setattr(install, "_environment", lambda folder, *_: folder / "bin" / "python")
+    monkeypatch.setattr(release, "_built", built)
+    monkeypatch.setattr(release, "_wrong_files", nothing_wrong)
+    monkeypatch.setattr(release, "agreement", nothing_wrong)
+    monkeypatch.setattr(release, "on_every_python", nothing_wrong)
+    monkeypatch.setattr(release, "extras", tried)
+    monkeypatch.setattr(install, "_environment", environment)
     monkeypatch.setattr(install.subprocess, "run", write_sbom)
     with pytest.raises(SystemExit) as ended:
         release.main([])
