@@ -43,7 +43,7 @@ VARIANTS = (
     OURS,
     Variant("ceiling: told the truth", "ceiling: told the truth", contests=False),
 )
-_WORLDS: dict[Part, dict[str, Setting]] = {
+WORLDS: dict[Part, dict[str, Setting]] = {
     "tuning": {"first world": Setting(), "second world": Setting(wording="chat")},
     "held-out": {"second world": Setting(wording="chat, held-out")},
 }
@@ -56,7 +56,7 @@ def report(part: Part, embeddings: Embeddings | None = None) -> str:
     `embeddings` are not used: in a simulated world words say all.
     """
     seeds = range(FIRST_SEED, FIRST_SEED + int(os.environ.get("SEEDS", "20")))
-    worlds = _WORLDS[part]
+    worlds = WORLDS[part]
     rows = lived(
         {
             (world, variant): [(worlds[world], seed, variant) for seed in seeds]

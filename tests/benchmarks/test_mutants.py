@@ -14,6 +14,7 @@ from benchmarks.mutants.report import page, score_table
 from benchmarks.mutants.sample import draw, group_of, module_of
 from benchmarks.mutants.selection import Reached, trial_of
 from benchmarks.mutants.tree import BUDGET, mutated_paths
+from tests.packaging.repository import ROOT
 
 BIG, SMALL, LONE = (
     [f"ace_graph.memory.window.x_f__mutmut_{n}" for n in range(700)],
@@ -127,3 +128,8 @@ def test_the_last_run_reached_its_goals_and_explains_what_survived() -> None:
     assert [group for group, (score, goal) in scores.items() if score < goal] == []
     assert "## Survivors without a reason: 0\n" in text
     assert sum(int(row[2]) for row in rows if row[1] == "all") > 20_000
+    table = ROOT / "docs" / "capabilities.md"
+    claim = next(line for line in table.read_text(encoding="utf-8").splitlines() if line.startswith("| B8 |"))
+    tried = next(row[3] for row in rows if row[1] == "all")
+    killed = [f"{scores[group][0]:.3f}".removeprefix("0") for group in ("memory core", "learning")]
+    assert [told for told in (f"{tried} mutants", *killed) if told not in claim] == []

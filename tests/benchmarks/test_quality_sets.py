@@ -139,6 +139,8 @@ def test_guarded_pairs_never_merge_and_f1_stays_above_the_goal() -> None:
     judged = Judged(pairs, METHODS["ours"](pairs))
     assert judged.wrongly_merged("number", "unit", "negation") == []
     assert judged.f1() >= 0.95
+    found, typed = judged.merged("typo")
+    assert found / typed >= 0.94
 
 
 def test_the_outcome_of_a_pair_does_not_depend_on_its_order() -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import pytest
 
+from benchmarks.quality import two_worlds
 from benchmarks.quality.chat_wording import CHAT_WORDS, chat_phrases, chat_wording
 from benchmarks.quality.duplicates.pairs import Part
+from benchmarks.quality.lives import Job
 from benchmarks.quality.simulate import Variant, live
+from benchmarks.quality.summary import Row
 from benchmarks.quality.textbook_bm25 import ordinary_stop_words, rank
 from benchmarks.quality.wording import OWN
 from benchmarks.quality.world import Setting, make_world
@@ -76,6 +81,29 @@ def test_the_second_world_can_be_learned_in() -> None:
     found = {name: right(name) for name in ("no memory", "BM25, told the chat words", "ours")}
     assert found["ours"] > found["no memory"] + 0.1
     assert found["BM25, told the chat words"] > found["no memory"] + 0.1
+
+
+def test_both_worlds_stand_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lived_here(groups: Mapping[tuple[str, Variant], Sequence[Job]]) -> dict[tuple[str, Variant], Row]:
+        return {key: Row(key[1].name, [live(*job) for job in jobs]) for key, jobs in groups.items()}
+
+    assert two_worlds.WORLDS["tuning"] == {"first world": Setting(), "second world": Setting(wording="chat")}
+    nothing, ours = Variant("no memory", "no memory", contests=False), Variant("ours")
+    small = {name: replace(each, skills=12, turns=120) for name, each in two_worlds.WORLDS["tuning"].items()}
+    monkeypatch.setenv("SEEDS", "1")
+    monkeypatch.setattr(two_worlds, "lived", lived_here)
+    monkeypatch.setattr(two_worlds, "WORLDS", {"tuning": small})
+    monkeypatch.setattr(two_worlds, "CONTROLS", (nothing,))
+    monkeypatch.setattr(two_worlds, "VARIANTS", (nothing, ours))
+    rows = [line.strip("| ").split(" | ") for line in two_worlds.report("tuning").splitlines() if "|" in line]
+    table = {cells[0]: cells[1:] for cells in rows if len(cells) == 9}
+    assert [cell.partition(":")[0] for cell in table["policy"]] == ["first world"] * 4 + ["second world"] * 4
+    first, second = (
+        [float(table[name][column].split()[0]) for name in ("no memory", "ours")] for column in (0, 4)
+    )
+    assert first[1] > first[0] + 0.1
+    assert second[1] > second[0] + 0.1
+    assert table["ours"][:4] != table["ours"][4:]
 
 
 def test_bm25_ranks_by_rare_shared_words_and_leaves_out_stop_words() -> None:

@@ -127,7 +127,7 @@ def test_labels_are_counted_one_by_one(
 
     with GeminiServer(tagger) as server:
         use(server, monkeypatch)
-        ace.ok("adapt", "online", "--task", "finer", "--data", "rows.jsonl", "--out", "run")
+        done = ace.ok("adapt", "online", "--task", "finer", "--data", "rows.jsonl", "--out", "run")
     found = results(tmp_path / "run")
     assert found["accuracy"] == (4 + 2 + 0 + 4) / 16
     assert counts(found) == (2, 4, 1)
@@ -135,6 +135,12 @@ def test_labels_are_counted_one_by_one(
     gains = {name: (each["gain"], each["difference"]) for name, each in found["compared_with"].items()}
     assert gains["empty_playbook"] == (0, 0)
     assert gains["last_transcripts"] == (2 / 16, 1 / 4), "row 3 tells of text 1 in a transcript"
+    # Of 4 rows with 4 labels each one gains 2: half of the interval is 1.96 * sqrt(4 / 3 * 3) / 16.
+    assert [line for line in done.out.splitlines() if line.startswith("gain over")] == [
+        "gain over no_playbook: +0.0% (-35.0% to +35.0%), p = 1",
+        "gain over empty_playbook: +0.0% (-35.0% to +35.0%), p = 1",
+        "gain over last_transcripts: +12.5% (-12.0% to +37.0%), p = 1",
+    ]
 
 
 def test_unusable_rows_are_reported_and_stay_in_the_results(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from ace_graph import playbooks
+from ace_graph.memory import Bullet
 from ace_graph.memory.delta import Reset
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks.consolidation import enqueue
@@ -15,10 +17,10 @@ from tests.cli.commands import Commands
 from tests.consolidation.planted import ALIKE, OTHERS, PARAPHRASES, bullets
 
 
-def _planted(ace: Commands, *texts: str) -> None:
+def _planted(ace: Commands, *texts: str, more: Sequence[Bullet] = ()) -> None:
     async def work() -> None:
         async with SQLiteStore(ace.database) as store:
-            planted = bullets(*(texts or (*PARAPHRASES, *OTHERS)))
+            planted = (*bullets(*(texts or (*PARAPHRASES, *OTHERS))), *more)
             await write(store, "local", rewriting(Reset(bullets=planted)))
 
     asyncio.run(work())
@@ -49,6 +51,18 @@ def test_a_run_is_taken_back(ace: Commands) -> None:
     nothing = ace("playbook", "consolidate", "undo")
     assert nothing.code == 1
     assert "no such consolidation" in nothing.err
+
+
+@pytest.mark.parametrize("option", [("--topic", "calls"), ("--section", "api"), ("--kind", "fact")])
+def test_only_what_the_options_select_is_looked_at(ace: Commands, option: tuple[str, str]) -> None:
+    fields = {"topic": "calls", "section": "api", "memory_type": "semantic"}
+    selected = [
+        each.model_copy(update={"id": f"sel-{each.id}"})
+        for each in bullets("Draw a bar first", "First, draw a bar", **fields)
+    ]
+    _planted(ace, *PARAPHRASES, more=selected)
+    (group,) = ace.ok("playbook", "consolidate", "--dry-run", *option, "--json").json["groups"]
+    assert sorted(group["ids"]) == [each.id for each in selected]
 
 
 def test_alike_bullets_are_shown_with_their_texts(ace: Commands) -> None:

@@ -44,7 +44,12 @@ def test_show_prints_totals_sections_and_the_bullets_strongest_first(filled: Com
     out = filled.ok("playbook", "show").out.splitlines()
     assert "version 3, 3 bullets" in out[0]
     assert "lessons 2, preferences 1" in out[1]
-    assert len(out) == 5
+    shown = [(line.split("[")[1].partition("]")[0], line.rpartition(": ")[2]) for line in out[2:]]
+    assert shown == [
+        ("pre-00003", "I prefer pictures"),
+        ("les-00001", "Convert the fraction first."),
+        ("les-00002", "The LCM of 2 and 3 is 6"),
+    ]
     limited = filled.ok("playbook", "show", "--limit", "1").out.splitlines()
     assert limited[2] == out[2]
     assert "2 more" in limited[3]

@@ -55,6 +55,7 @@ def test_a_description_and_a_scope_are_changed_later(ace: Commands) -> None:
     shown = ace.ok("playbook", "show", "--details", "--name", "api_client", "--json").json
     assert told == "api_client: scope agent, new\n"
     assert (shown["description"], shown["scope"], shown["version"]) == ("new", "user", 1)
+    assert shown["visibility"] == "private", "unless it was asked to be shared"
     assert ace("playbook", "edit", "--name", "api_client").code == 2
     assert ace("playbook", "edit", "--name", "default", "--scope", "user").code == 2
 

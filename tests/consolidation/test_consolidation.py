@@ -209,6 +209,40 @@ async def test_what_is_important_stays_on_every_path() -> None:
         assert [playbook.entries[each.id] for each in important] == list(important)
 
 
+@pytest.mark.parametrize(
+    ("options", "selected", "other"),
+    [
+        (Options(topic="Calls"), {"topic": "calls"}, {"topic": "sums"}),
+        (Options(section="api"), {"section": "api"}, {"section": "math"}),
+        (Options(kind="fact"), {"memory_type": "semantic"}, {"memory_type": "procedural"}),
+    ],
+    ids=["topic", "section", "kind"],
+)
+async def test_only_bullets_that_are_selected_are_merged(
+    store: Store, options: Options, selected: dict[str, str], other: dict[str, str]
+) -> None:
+    texts = (*PARAPHRASES, OTHERS[0], f"{OTHERS[0].lower()}.")
+    first, second, *rest = bullets(*texts, **other)
+    chosen = [each.model_copy(update=selected) for each in (first, second)]
+    await plant(store, (*chosen, *rest))
+    done = await consolidate(store, owner=ADA, options=options)
+    assert [set(group.ids) for group in done.groups] == [{first.id, second.id}]
+    after = (await store.load(ADA)).playbook
+    assert [each for each in after.bullets() if each.id in {it.id for it in rest}] == rest
+    assert len(after) == 4
+
+
+async def test_consolidation_halves_two_hundred_lessons_that_come_in_pairs() -> None:
+    async with SQLiteStore(policy=Policy(max_bullets=1_000)) as store:
+        kept = bullets("Keep the keys in the vault", pinned=True)[0].model_copy(update={"id": "gen-00900"})
+        await plant(store, (*bullets(*pairs(100)), kept))
+        for _ in range(4):  # a run takes at most 50 bullets out of the playbook
+            await consolidate(store, owner=ADA)
+        playbook = (await store.load(ADA)).playbook
+        assert len(playbook) == 101
+        assert playbook.entries[kept.id] == kept
+
+
 async def test_five_hundred_noisy_lessons_stay_within_the_cap() -> None:
     async with SQLiteStore(policy=Policy(max_bullets=100)) as store:
         kept = Add(content="Keep the keys in the vault", pinned=True)

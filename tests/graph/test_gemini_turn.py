@@ -46,6 +46,15 @@ async def test_solver_and_reflector_use_the_configured_model(store: CountingStor
     assert out["usage"]["reflector"]["calls"] == 1
 
 
+async def test_the_callers_temperature_wins_over_that_of_the_settings(store: CountingStore) -> None:
+    with GeminiServer() as server:
+        server.answer("<final>5/6</final>")
+        context = ACEContext(learner_id="alice", reflect_when="never", temperature=0.9)
+        out = await graph_on(server, store).ainvoke(ask(), context=context)
+    assert ['"temperature": 0.9' in request.text for request in server.requests] == [True]
+    assert out["plan"]["temperature"] == 0.9
+
+
 async def test_a_reflection_cut_at_the_token_limit_is_no_lesson(store: CountingStore) -> None:
     with GeminiServer() as server:
         server.answer("<final>5/6</final>")

@@ -70,6 +70,24 @@ async def test_a_failing_and_a_missing_tool_are_messages_to_the_model(build: Bui
     assert out["messages"][-1].content == "sorry"
 
 
+async def test_the_callers_tools_are_the_only_ones_that_are_offered(build: Build) -> None:
+    model = ScriptedModel(["<final>60</final>"])
+    context = ALICE.model_copy(update={"tool_names": ("calculator",)})
+    out = await build(model).ainvoke(ask("calculate 12*5"), context=context)
+    assert out["plan"].get("tool_names") == ["calculator"]
+    assert model.calls[0].tool_names == ("calculator",)
+
+
+async def test_a_web_search_without_its_key_is_told_and_the_turn_goes_on(build: Build) -> None:
+    call = {"name": "web_search", "args": {"query": "otters"}, "id": "c1", "type": "tool_call"}
+    model = ScriptedModel([AIMessage(content="", tool_calls=[call]), "<final>I can't look it up</final>"])
+    out = await build(model).ainvoke(ask("search for otters", "react"), context=ALICE)
+    assert "web_search" in out["plan"].get("tool_names", [])
+    (told,) = [message.text for message in out["messages"] if isinstance(message, ToolMessage)]
+    assert "set TAVILY_API_KEY" in told
+    assert out["messages"][-1].content == "I can't look it up"
+
+
 async def test_a_users_tool_gets_the_context_and_routes_by_its_name(build: Build) -> None:
     @tool
     def get_weather(city: str, runtime: ToolRuntime[ACEContext, Any]) -> str:  # Any: the state's type is open

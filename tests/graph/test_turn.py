@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from ace_graph import ACEContext, Evidence
 from ace_graph.base import InvalidMessage, InvalidMode
 from ace_graph.memory import infer_topic
-from ace_graph.memory.delta import Add, Reflect
+from ace_graph.memory.delta import Add, Reflect, Tag
 from ace_graph.testing import Reply, ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
 
@@ -67,15 +67,22 @@ async def test_the_relevant_bullet_is_in_the_prompt_of_the_answering_call_once(
     build: Build, store: CountingStore, mode: str
 ) -> None:
     await store.seed(
-        "alice", Add(content="Adding fractions: find a common denominator first", section="math")
+        "alice",
+        Add(content="Adding fractions: find a common denominator first", section="math"),
+        Add(content="Fractions can be added on a number line, too", section="math"),
+        Tag(bullet_id="mat-00001", tag="helpful", by=3),
+        Tag(bullet_id="mat-00001", tag="harmful"),
     )
     script = ["<thought>t</thought>", "1: 1"] * 2 if mode == "tot" else []
     model = ScriptedModel([*script, "<final>5/6</final>"])
     out = await build(model).ainvoke(ask("How do I add fractions 1/2 + 1/3?", mode), context=ALICE)
     system = model.calls[-1].messages[0].text
     assert system.count("## Relevant Strategies") == 1
-    assert system.count("1. [mat-00001] [+0/-0] Adding fractions: find a common denominator first") == 1
-    assert out["result"]["injected"] == ["mat-00001"]
+    assert [line for line in system.splitlines() if "[mat-0000" in line] == [
+        "1. [mat-00001] [+3/-1] Adding fractions: find a common denominator first",
+        "2. [mat-00002] [+0/-0] Fractions can be added on a number line, too",
+    ]
+    assert out["result"]["injected"] == ["mat-00001", "mat-00002"]
 
 
 async def test_the_result_says_why_each_bullet_was_in_the_prompt(build: Build, store: CountingStore) -> None:
@@ -171,7 +178,8 @@ async def test_the_raw_reply_is_returned_on_request(build: Build, mode: str) -> 
     graph = build(ScriptedModel([*steps, reply, *steps, reply]))
     out = await graph.ainvoke(ask("What is 1/2 + 1/3?", mode), context=asked)
     assert out["result"].get("raw") == reply.replace("\ud800", "?")
-    assert out["result"]["answer"] == "5/6"
+    path = "1. one\n2. two\n" if mode == "tot" else ""
+    assert (out["result"]["answer"], out["result"]["reasoning"]) == ("5/6", f"{path}3/6\n+ 2/6")
     plain = await graph.ainvoke(
         ask("What is 1/2 + 1/3?", mode), context=asked.model_copy(update={"raw_reply": False})
     )
@@ -253,9 +261,10 @@ async def test_texts_are_logged_only_when_asked_for(
 
 async def test_learning_off_reads_and_stores_nothing(build: Build, store: CountingStore) -> None:
     before = await store.seed("alice", Add(content="Fractions need a common denominator", section="math"))
-    context = ALICE.model_copy(update={"learning": "off"})
+    context = ALICE.model_copy(update={"learning": "off", "reflect_when": "always"})
     model = ScriptedModel(["<final>x</final>"])
     out = await build(model).ainvoke(ask("How do fractions work?"), context=context)
+    assert len(model.calls) == 1, "nothing is reflected on"
     assert "common denominator" in model.calls[0].messages[0].text
     assert store.calls.commits == []
     assert await store.now("alice") == before

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import islice, product
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from pydantic import ValidationError
 
 from ace_graph import ACEContext, Settings
+from ace_graph.memory.delta import Add
+from ace_graph.memory.search import estimate_tokens
 from ace_graph.testing import ScriptedModel
-from tests.graph.conftest import Build, ask, said
+from tests.graph.conftest import Build, CountingStore, ask, said
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
 
@@ -37,6 +40,31 @@ async def test_the_prompt_has_one_size_whatever_the_history(build: Build, count:
     sent = model.calls[0].messages
     assert len(sent) == 1 + 5 * 4 + 1
     assert sent[1].text == f"query {count - 4}"
+
+
+def lessons(count: int) -> list[Add]:
+    """So many lessons on fractions, each with words of its own."""
+    names = ["".join(word) for word in islice(product("bdfgk", "aeiou", "lmnrs", "aeiou"), 0, 5 * count, 5)]
+    return [Add(content=f"Add fractions of {name} by {name[::-1]}", section="math") for name in names]
+
+
+async def test_the_playbook_in_the_prompt_has_one_size_whatever_the_memory(
+    build: Build, store: CountingStore
+) -> None:
+    async def shown(learner: str, budget: int) -> list[str]:
+        model = ScriptedModel(["<final>x</final>"])
+        context = ACEContext(
+            learner_id=learner, reflect_when="never", retrieval_budget_tokens=budget, max_bullets_injected=50
+        )
+        await build(model).ainvoke(ask("How do I add fractions?"), context=context)
+        block = model.calls[0].messages[0].text.partition("<playbook>\n")[2].partition("\n</playbook>")[0]
+        return block.splitlines()
+
+    await store.seed("few", *lessons(40))
+    await store.seed("many", *lessons(120))
+    few, many, roomy = await shown("few", 300), await shown("many", 300), await shown("many", 600)
+    assert 3 < len(few) == len(many) < len(roomy) < 40
+    assert max(estimate_tokens("\n".join(lines)) for lines in (few, many)) <= 300
 
 
 async def test_a_lesson_outlives_the_messages_it_came_from(build: Build) -> None:

@@ -108,6 +108,7 @@ def test_the_first_rule_that_matches_gives_the_lesson(
         [call("bash", "ls"), call("bash", "cargo test")],
         [call("bash", "pip install x"), call("bash", "sh")],
         [call("bash", "python app.py install"), call("bash", "sh deploy.sh")],
+        [call("search", "x"), call("bash", "ls")],
     ],
 )
 def test_other_orders_and_single_reads_teach_nothing(calls: list[ToolCallRecord]) -> None:
@@ -125,6 +126,40 @@ def test_the_example_of_document_001() -> None:
     assert found.confidence >= 0.7
     assert found.content
     assert found.reasoning
+
+
+@pytest.mark.parametrize(
+    ("calls", "lesson"),
+    [
+        ([call("ls"), call("read_file", "a.py")], "List the directory before reading"),
+        ([call("read_file", "a.py"), call("write_file", "a.py")], "Read a file before writing or editing it"),
+        ([call("read_file", each) for each in "abc"], "Read the related files together"),
+        ([call("grep", "x"), call("read_file", "a.py")], "Search for the keyword first"),
+        ([call("search", "x"), call("search", "y")], "Narrow a search down"),
+        ([call("write_file", "a.py"), call("bash", "pytest")], "Run the tests after changing code"),
+        ([call("read_file", "test_a.py"), call("bash", "pytest")], "Read the test file before running"),
+        ([call("bash", "pip install x"), call("bash", "./a")], "Install the dependencies before running"),
+        ([call("bash", "make"), call("bash", "ctest")], "Build before running the tests"),
+        ([call("bash", "git status"), call("bash", "git commit")], "Check git status before changing"),
+        ([call("read_file", "nope", "not found")], "When a file can't be accessed, list its directory"),
+        ([call("bash", "frobnicate", "exit 127")], "When a command fails, check"),
+    ],
+)
+def test_the_lesson_says_what_the_sequence_shows(calls: list[ToolCallRecord], lesson: str) -> None:
+    found = ExecutionReflector().reflect("q", calls, "success")
+    assert found is not None
+    assert found.content.startswith(lesson)
+
+
+def test_by_default_two_calls_are_needed_and_a_confidence_of_six_tenths() -> None:
+    one = [call("bash", "npm ci && npm start")]
+    assert learn(*one) is None
+    assert ExecutionReflector(min_tool_calls=1).reflect("q", one, "success") is not None
+    calls = [call("get_weather", "Oslo"), call("get_weather", "Rome")]
+    for confidence, dropped in ((0.59, True), (0.6, False)):
+        rule = PatternRule("weather", "Ask for the weather once", confidence, "it was asked", lambda _: True)
+        found = ExecutionReflector(rules=(rule,)).reflect("q", calls, "success")
+        assert (found is None) == dropped
 
 
 def test_a_higher_confidence_drops_less_certain_patterns() -> None:

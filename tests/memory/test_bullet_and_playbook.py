@@ -109,6 +109,8 @@ def test_as_context_shows_the_best_within_the_cap() -> None:
     shown = Playbook.of(bullets).as_context(max_strategies=30).splitlines()
     ids = [line.split("]")[0][3:] for line in shown if line.startswith("- ")]
     assert ids == [f"a-{n}" for n in range(59, 29, -1)]
+    by_default = Playbook.of(bullets).as_context().splitlines()
+    assert sum(line.startswith("- ") for line in by_default) == 50
 
 
 def test_the_best_of_a_context_are_those_that_help_more_than_they_harm() -> None:
@@ -139,14 +141,17 @@ def test_stats_add_up() -> None:
         [
             Bullet(id="a-1", section="s", content="c", helpful=3, harmful=1, neutral=4),
             Bullet(id="a-2", section="t", content="d", memory_type="procedural"),
+            Bullet(id="a-3", section="s", content="e", harmful=1),
+            Bullet(id="a-4", section="s", content="f", neutral=1),
+            Bullet(id="a-5", section="s", content="g", status="quarantined"),
         ]
     )
     stats = playbook.stats()
-    assert (stats.bullets, stats.used, stats.unused) == (2, 1, 1)
-    assert (stats.helpful, stats.harmful, stats.neutral) == (3, 1, 4)
-    assert stats.sections == {"s": 1, "t": 1}
-    assert stats.memory_types == {"semantic": 1, "procedural": 1}
-    assert stats.mean_reliability == pytest.approx((0.75 + 0.5) / 2)
+    assert (stats.bullets, stats.used, stats.unused, stats.quarantined) == (4, 3, 1, 1)
+    assert (stats.helpful, stats.harmful, stats.neutral) == (3, 2, 5)
+    assert stats.sections == {"s": 3, "t": 1}
+    assert stats.memory_types == {"semantic": 3, "procedural": 1}
+    assert stats.mean_reliability == pytest.approx((0.75 + 0.5 + 0 + 0.5) / 4)
 
 
 def test_an_added_bullet_has_the_given_date_and_time_to_live() -> None:
@@ -186,6 +191,15 @@ def test_a_bullet_cannot_forge_another_or_a_section() -> None:
 def test_texts_that_differ_in_case_and_spacing_share_a_hash() -> None:
     assert content_hash("Find  the\nLCD ") == content_hash("find the lcd")
     assert content_hash("find the lcd") != content_hash("find the gcd")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("café", "CAFE\u0301"), ("\uff2c\uff23\uff24", "lcd"), ("STRASSE", "straße")],
+    ids=["composed", "full width", "folded"],
+)
+def test_texts_that_differ_in_form_share_a_hash(one: str, other: str) -> None:
+    assert content_hash(one) == content_hash(other)
 
 
 def test_a_time_to_live_ends() -> None:

@@ -102,7 +102,7 @@ def test_an_outcome_is_added_to_what_is_known() -> None:
     turn = running(**found, steps=[step("s")])
     told = Evidence(source="tool", verdict="failure")
     outcome = TrajectoryOutcome(
-        "failure", 0.25, "it broke", {"b": 2}, (told,), ("y", "z"), 7, 8, 0.5, None, "answer"
+        "failure", 0.25, "it broke", {"b": 2}, (told,), ("y", "z"), 7, 8, 0.5, answer="answer"
     )
     assert completed(turn, outcome, NOON + timedelta(seconds=2), Tracing()) == turn.model_copy(
         update={
@@ -197,10 +197,10 @@ def test_feedback_counts_once_and_the_newest_twenty_stay() -> None:
 
 @pytest.mark.parametrize(
     ("rule", "score"),
-    [("latest", 0.5), ("average", 0.5), ("weighted", (1.0 / 3 + 0.0 / 2 + 0.5) / (1 / 3 + 1 / 2 + 1))],
+    [("latest", 0.8), ("average", 0.6), ("weighted", (1.0 / 3 + 0.0 / 2 + 0.8) / (1 / 3 + 1 / 2 + 1))],
 )
 def test_scores_are_combined_by_a_rule(rule: ScoreRule, score: float) -> None:
-    turn = running(score=1.0, completed_at=NOON, feedback=[feedback(0.5, 48), feedback(0.0, 24)])
+    turn = running(score=1.0, completed_at=NOON, feedback=[feedback(0.8, 48), feedback(0.0, 24)])
     assert effective_score(turn, NOON + 48 * HOUR, rule) == pytest.approx(score)
     assert effective_score(running(), NOON, rule) is None
     assert effective_score(running(score=0.0), NOON, rule) == 0.0

@@ -137,6 +137,7 @@ def test_a_window_of_one_keeps_the_latest() -> None:
         ("run tests", 3),
         ("please refactor the whole auth module now", 7),
         ("Implement the parser for the new format", 7),
+        ("Design a schema for the new store", 7),
         ("one two three four five", 5),
         ("refactor auth", 3),
         ("请帮我看看这个函数为什么返回错误的结果", 5),
@@ -205,7 +206,7 @@ def test_the_metrics_count_what_the_window_left_out() -> None:
     assert metrics.queries == ("Query 8", "Query 9", "Query 10")
 
 
-ROLES = st.sampled_from(["user", "user", "assistant", "call", "result", "stray", "system"])
+ROLES = st.sampled_from(["user", "user", "assistant", "call", "result", "early", "stray", "system"])
 
 
 def messages_of(roles: list[str]) -> list[Message]:
@@ -213,6 +214,8 @@ def messages_of(roles: list[str]) -> list[Message]:
     for number, role in enumerate(roles):
         if role == "call":
             built.append({"role": "assistant", "content": f"m{number}", "tool_calls": [{"id": f"c{number}"}]})
+        elif role == "early":  # the result of a call that comes after it, if that is what comes next
+            built.append({"role": "tool", "content": f"m{number}", "tool_call_id": f"c{number + 1}"})
         elif role in ("result", "stray"):
             calls = (
                 [call["id"] for m in built for call in m.get("tool_calls", [])] if role == "result" else []
@@ -233,12 +236,17 @@ def test_the_laws_of_the_window(roles: list[str], size: int | None, refers: bool
     question = "the same m1 m2 m3 m4 m5 as before" if refers else None
     window = select_window(messages, size, question=question)
     users = [message for message in window if message["role"] == "user"]
-    called = [call["id"] for message in window for call in message.get("tool_calls", [])]
+    called = [
+        [call["id"] for m in window[:place] for call in m.get("tool_calls", [])]
+        for place in range(len(window))
+    ]
     places = [next(place for place, m in enumerate(messages) if m is message) for message in window]
     assert messages == frozen
     assert window == [] or window[0]["role"] == "user"
     assert size is None or len(users) <= size
     assert len(users) == min(len(interactions(messages)), len(messages) if size is None else size)
-    assert all(m["tool_call_id"] in called for m in window if m["role"] == "tool")
+    assert all(
+        m["tool_call_id"] in before for m, before in zip(window, called, strict=True) if m["role"] == "tool"
+    )
     assert places == sorted(places)
     assert select_window(window, size) == window

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from dev.release import __main__ as release
+from dev.release import install
 from dev.release.__main__ import agreement
 from dev.release.agreement import disagreements
 from dev.release.build import build, export, tracked_files
@@ -102,3 +107,63 @@ def test_the_workflow_publishes_what_was_checked_and_holds_no_secret() -> None:
     assert publish["permissions"]["id-token"] == "write"
     assert publish["steps"][-1]["with"]["attestations"] is True
     assert "secrets." not in text
+
+
+@pytest.mark.parametrize("broken", [[], ["extra ray"]], ids=["fine", "an extra fails"])
+def test_a_release_has_an_sbom_and_the_sums_of_all_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: list[str]
+) -> None:
+    """What builds and installs is left out: other tests, and `make release` itself, do that."""
+    version, made = pyproject()["project"]["version"], list[list[str]]()
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+    files = [
+        tmp_path / "dist" / f"ace_graph-{version}{ending}" for ending in ("-py3-none-any.whl", ".tar.gz")
+    ]
+    for file in files:
+        file.write_text(file.name)
+
+    def built(_: Path) -> list[Path]:
+        return files
+
+    def nothing_wrong(*_: object) -> list[str]:
+        return []
+
+    def tried(*_: object) -> list[str]:
+        return broken
+
+    def environment(folder: Path, *_: str) -> Path:
+        return folder / "bin" / "python"
+
+    def write_sbom(command: list[str], **_: object) -> None:
+        made.append(command)
+        Path(command[command.index("--output-file") + 1]).write_text("{}")
+
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    monkeypatch.setattr(release, "_built", built)
+    monkeypatch.setattr(release, "_wrong_files", nothing_wrong)
+    monkeypatch.setattr(release, "agreement", nothing_wrong)
+    monkeypatch.setattr(release, "on_every_python", nothing_wrong)
+    monkeypatch.setattr(release, "extras", tried)
+    monkeypatch.setattr(install, "_environment", environment)
+    monkeypatch.setattr(install.subprocess, "run", write_sbom)
+    with pytest.raises(SystemExit) as ended:
+        release.main([])
+    assert ended.value.code == (1 if broken else 0)
+    (command,) = made
+    assert {"--output-reproducible", "JSON"} <= set(command)
+    expected = [*files, tmp_path / "dist" / f"ace_graph-{version}.cdx.json"]
+    sums = (tmp_path / "dist" / "SHA256SUMS").read_text().splitlines()
+    assert sorted(sums) == sorted(
+        f"{sha256(each.read_bytes()).hexdigest()}  {each.name}" for each in expected
+    )
+
+
+def test_every_dependency_has_a_lowest_version() -> None:
+    """`.ci/long lowest` installs these and runs the tests with them."""
+    project = pyproject()["project"]
+    extras = [each for extra in project["optional-dependencies"].values() for each in extra]
+    wanted = [Requirement(each) for each in (*project["dependencies"], *extras)]
+    others = [each for each in wanted if canonicalize_name(each.name) != "ace-graph"]
+    assert len(others) > 30
+    assert [str(each) for each in others if not any(part.operator == ">=" for part in each.specifier)] == []

@@ -235,12 +235,21 @@ async def test_a_tenant_playbook_is_read_by_the_same_team(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "visibility"),
-    [("tenant", "private"), ("agent", "shared"), ("user", "shared"), ("global", "shared")],
+    "shown",
+    [
+        {},
+        {"scope": "tenant"},
+        {"visibility": "shared"},
+        {"scope": "tenant", "visibility": "private"},
+        {"scope": "agent", "visibility": "shared"},
+        {"scope": "user", "visibility": "shared"},
+        {"scope": "global", "visibility": "shared"},
+    ],
+    ids=str,
 )
-async def test_other_playbooks_are_private(store: Store, scope: str, visibility: str) -> None:
+async def test_other_playbooks_are_private(store: Store, shown: dict[str, str]) -> None:
     await playbooks.add_to_team(store, "acme", [ADA, BOB])
-    await playbooks.create(store, NAME, ["Use /v1"], owner=ADA, scope=scope, visibility=visibility)
+    await playbooks.create(store, NAME, ["Use /v1"], owner=ADA, **shown)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # of a table
     assert (await refused(seen(store)))[0] is PlaybookNotFound
 
 

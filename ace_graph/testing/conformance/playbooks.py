@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 from uuid import uuid4
 
 from ace_graph.base.errors import LearnerForgotten, PlaybookChanged, PlaybookExists
-from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef, WantedPlaybook, checked_entry
+from ace_graph.memory.catalogue import DEFAULT, PlaybookEntry, PlaybookRef, WantedPlaybook, checked_entry
 from ace_graph.memory.commit import playbook_at
 from ace_graph.memory.delta.operations import Add, Delta, Remove, Reset
 from ace_graph.memory.serialization import dump_playbook
@@ -119,6 +120,20 @@ async def a_created_playbook_is_found(subject: StoreUnderTest) -> None:
         assert await other.playbooks.entry(entry.playbook_id) == found
         assert await other.playbooks.entries(owner) == (found,)
         assert contents(await other.playbooks.load(entry.playbook_id)) == ["Draw a bar"]
+
+
+async def a_playbook_has_the_times_of_its_creation_and_its_last_change(subject: StoreUnderTest) -> None:
+    """A named one and the own memory, also for another process."""
+    owner, later = new_learner(), NOON + timedelta(hours=1)
+    async with opened(subject) as store, opened(subject) as other:
+        playbook_id = await _created(store, owner, "api_client", "Draw a bar")
+        await write(store.playbooks, playbook_id, adding("Name the unit", minute=60))
+        await write(store, owner, adding("Draw a bar"))
+        await write(store, owner, adding("Name the unit", minute=60))
+        for name in ("api_client", DEFAULT):
+            found = await other.playbooks.find(PlaybookRef(owner, name))
+            assert found is not None
+            assert (found.created_at, found.updated_at) == (NOON, later)
 
 
 async def an_unknown_playbook_is_not_found(subject: StoreUnderTest) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,10 +47,19 @@ def violations(visitor: Visitor) -> list[str]:
     return [f"{each['id']}: {node['html']}" for each in told["violations"] for node in each["nodes"]]
 
 
+def is_dark(visitor: Visitor) -> bool:
+    """Whether what stands behind the text is dark; what is neither dark nor light fails."""
+    colour: str = visitor.page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    brightest = max(map(int, re.findall(r"\d+", colour)[:3]))
+    assert brightest < 80 or brightest > 230, colour
+    return brightest < 80
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation(visit: Visit, site: Site, scheme: str) -> None:
     # Axe comes as a script from outside, which the policy of the page would refuse.
     abe = filled(visit, site, f"abe-{scheme}", color_scheme=scheme, bypass_csp=True)
+    assert is_dark(abe) == (scheme == "dark")
     found = violations(abe)
     for view in VIEWS:
         abe.open(view)
@@ -81,6 +91,16 @@ def test_a_bullet_is_changed_by_the_keyboard_alone(visit: Visit, site: Site) -> 
     keys.press("Enter")
     bea.page.locator("#status p").wait_for()
     assert site.contents("bea") == ["Read the question twice"]
+
+
+@pytest.mark.parametrize(("scheme", "theme"), [("light", "dark"), ("dark", "light")])
+def test_the_theme_that_is_chosen_wins_over_that_of_the_system(visit: Visit, scheme: str, theme: str) -> None:
+    fay = visit("fay", color_scheme=scheme)
+    fay.open("/chat")
+    assert is_dark(fay) == (scheme == "dark")
+    fay.page.select_option("#theme", theme)
+    fay.page.click(".look button")
+    assert is_dark(fay) == (theme == "dark")
 
 
 def test_language_and_theme_are_chosen_and_kept(visit: Visit, site: Site) -> None:

@@ -24,6 +24,8 @@ def test_an_answer_has_a_receipt(visit: Visit, site: Site, options: dict[str, bo
     receipt.wait_for()
     assert receipt.get_attribute("open") is None
     assert not receipt.locator(".facts").is_visible()
+    lines = "each => each.getBoundingClientRect().height / parseFloat(getComputedStyle(each).lineHeight)"
+    assert receipt.evaluate(lines) < 2, "it is one line"
     receipt.locator("summary").click()
     assert "5/6" in rob.page.locator(".line.assistant .text").inner_text()
     assert "1 bullet in the prompt" in receipt.inner_text()
