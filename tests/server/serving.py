@@ -65,9 +65,9 @@ class HandClock:
         self._waiting.append((seconds, self.seconds + seconds, ended))
         await ended
 
-    def is_waited_for(self, seconds: float) -> bool:
-        """Whether somebody waits who sleeps so long at a time."""
-        return any(asked == seconds and not ended.done() for asked, _, ended in self._waiting)
+    def waiting(self, seconds: float) -> int:
+        """How many wait who sleep so long at a time."""
+        return sum(asked == seconds and not ended.done() for asked, _, ended in self._waiting)
 
     def move(self, seconds: float) -> None:
         self.seconds += seconds

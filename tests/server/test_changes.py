@@ -37,10 +37,10 @@ class Stream:
         self.events.put_nowait(None)
 
     async def next(self) -> tuple[str, str, object] | None:
-        """The next event's id, name and data, however much of the server's time it takes; None at the end."""
+        """The next event's id, name and data; None at the end. The clock moves while the stream waits."""
         async with asyncio.timeout(PATIENT):
             while self.events.empty():
-                if self._clock.is_waited_for(2):
+                if self._clock.waiting(2) == 2:  # the stream, and the recovery of turns
                     self._clock.move(2)
                 await asyncio.sleep(0)
             event = await self.events.get()
