@@ -9,6 +9,7 @@ from random import Random
 
 from ace_graph.learning.curator import credit_lessons, failed_advice, judge_bullets, lessons_to_operations
 from ace_graph.learning.reflection import Lesson as Told
+from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.commit import plan
 from ace_graph.memory.delta.operations import Delta, Touch
 from ace_graph.memory.evidence import Evidence, Verdict
@@ -69,8 +70,7 @@ class LearnerMemory:
         votes = judge_bullets(turn, evidence, injected=injected, cited=outcome.cited)
         adds = lessons_to_operations(
             [Told(content=lesson.text) for lesson in reflected],
-            question=task.question,
-            topic=None,
+            topic=infer_topic(task.question),
             source=turn,
             contests=failed_advice(votes, evidence) if self.contests else (),
         )
