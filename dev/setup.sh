@@ -65,6 +65,8 @@ with_pip() {
     fi
     "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$venv/bin/python" -m ensurepip >/dev/null || return 1
     what=$(requirements) || return 1
+    # Where bytecode goes elsewhere, it is made of what is imported, and not of all that is installed.
+    [ -z "${PYTHONPYCACHEPREFIX:-}" ] || what="$what --no-compile"
     # shellcheck disable=SC2086 # several arguments, none with a space
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check $what
 }
