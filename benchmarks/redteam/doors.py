@@ -261,6 +261,8 @@ def requests(
     for method, path in _routes(victim.app, "/api"):
         if "{" not in path and method == "DELETE" and "X-ACE-Learner" not in headers:
             continue  # the sender's own
+        if path.endswith("/changes"):
+            continue  # a stream has no end for who may read; `_streams` tries the others
         for filled in _filled(path, known):
             body = None if method in ("GET", "DELETE") else _body(filled, known)
             yield victim.client.build_request(method, filled, json=body, headers=dict(headers))
@@ -270,6 +272,17 @@ async def _api(victim: _Victim) -> AsyncIterator[Try]:
     tries = ((who, each) for who, headers in _IDENTITIES.items() for each in requests(victim, headers))
     async for each in judged(victim, "API", _without_own_chats(tries)):
         yield each
+    async for each in judged(victim, "API", _streams(victim)):
+        yield each
+
+
+def _streams(victim: _Victim) -> Iterator[tuple[str, httpx.Request]]:
+    """Ask for the changes of Ada's playbooks; her own memory has no id that somebody else could name."""
+    for who, headers in _IDENTITIES.items():
+        for playbook in victim.ids["playbook_id"]:
+            if playbook != "default":
+                path = f"/api/playbooks/{quote(playbook, safe='')}/changes"
+                yield who, victim.client.build_request("GET", path, headers=dict(headers))
 
 
 def _without_own_chats(tries: Iterable[tuple[str, httpx.Request]]) -> Iterator[tuple[str, httpx.Request]]:
@@ -286,6 +299,8 @@ async def _sharing(victim: _Victim) -> AsyncIterator[Try]:
         yield each
     await playbooks.revoke(victim.store, "shared", "user:bob", owner="ada")
     again = [each for each in requests(victim, BOB, ids) if victim.ids["shared"][0] in each.url.path]
+    followed = f"/api/playbooks/{quote(victim.ids['shared'][0], safe='')}/changes"
+    again.append(victim.client.build_request("GET", followed, headers=dict(BOB)))
     async for each in judged(victim, "sharing", (("after the end of a grant", each) for each in again)):
         refused = " 404" in each.what or " 405" in each.what or " 422" in each.what or " 403" in each.what
         yield each if refused else replace(each, came=each.came or "it was answered")
