@@ -158,6 +158,13 @@ class HistoryMessage(BaseModel):
     content: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS)]
 
 
+def _no_other_type(value: object) -> object:
+    """Refuse what the setting of this name takes from an environment: text for a number."""
+    if isinstance(value, bool) or (isinstance(value, str) and value != "all"):
+        raise ValueError("must be a number from 0 to 100, or all")
+    return value
+
+
 class ChatRequest(RequestBody):
     """One message of the learner.
 
@@ -227,6 +234,7 @@ class ChatRequest(RequestBody):
     ) = None
     window_size: Annotated[
         WindowSize | None,
+        BeforeValidator(_no_other_type),
         Field(description="Interactions of the conversation that the model reads, 0 to 100, or all of them."),
     ] = None
     memory: Annotated[

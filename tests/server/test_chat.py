@@ -161,9 +161,11 @@ async def test_a_message_says_how_much_of_the_conversation_is_read(
     async with serving(settings, Overrides(model=scripted)) as served:
         await served.ask("And now?", conversationHistory=history, windowSize=size)
         wrong = await served.post("And now?", windowSize="some")
+        others = [await served.post("And now?", windowSize=each) for each in (False, "7", 101)]
     read = [m.text for m in scripted.calls_of("solver")[0].messages[1:]]
     assert read == [each["content"] for each in history[len(history) - 2 * known :]] + ["And now?"]
     assert (wrong.status_code, "windowSize" in wrong.json()["error"]) == (422, True)
+    assert [each.status_code for each in others] == [422] * 3
 
 
 async def test_a_conversation_goes_on_with_its_id_and_never_with_another() -> None:
