@@ -103,7 +103,7 @@ async def test_an_update_of_a_playbook_groups_as_well() -> None:
             client, headers = served.client, bearer("ann")
             made = await client.post("/api/playbooks", json={"name": "web"}, headers=headers)
             body = {"merge": True, "bullets": [{"content": text} for text in TEN]}
-            await client.put(f"/api/playbooks/{made.json()['playbook_id']}", json=body, headers=headers)
+            await client.put(f"/api/playbooks/{made.json()['playbookId']}", json=body, headers=headers)
         await playbooks.create(store, "api", owner="ann")
         await playbooks.update_playbook(store, TEN, "api", owner="ann", embeddings=vectors)
         for name in ("web", "api"):
