@@ -42,6 +42,10 @@ async def _refuse(store: SQLiteStore, _playbook_id: str) -> object:
     return await playbooks.refuse(store, FULL, waiting.proposal_id, owner=BOB)
 
 
+async def _watch(store: SQLiteStore, _playbook_id: str) -> object:
+    return await anext(playbooks.watch(store, FULL, owner=BOB, after=0))
+
+
 async def _worth(store: SQLiteStore, _playbook_id: str) -> object:
     return await playbooks.read_worth(store, await playbooks.open_playbook(store, FULL, BOB), BOB)
 
@@ -50,6 +54,7 @@ TABLE: dict[str, tuple[int, Call]] = {
     "a run": (Right.READ, _run),
     "open_playbook": (Right.READ, lambda store, _: playbooks.open_playbook(store, FULL, BOB)),
     "read_worth": (Right.READ, _worth),
+    "watch": (Right.READ, _watch),
     "remember": (Right.WRITE, lambda store, _: remember(store, BOB, "Use /v9", playbook=FULL)),
     "get_playbook": (Right.READ, lambda store, _: playbooks.get_playbook(store, FULL, BOB)),
     "get_version": (Right.READ, lambda store, _: playbooks.get_version(store, 1, FULL, BOB)),

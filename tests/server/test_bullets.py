@@ -334,7 +334,7 @@ async def test_a_foreign_playbook_is_as_unknown_as_none_everywhere() -> None:
     assert version == 1
 
 
-@pytest.mark.parametrize("name", ["merge", "rollback", "history", "diff", "archived", "versions"])
+@pytest.mark.parametrize("name", ["merge", "rollback", "history", "diff", "archived", "versions", "changes"])
 async def test_a_fixed_name_is_no_id_of_a_bullet(name: str) -> None:
     async with place(PLACES[0]) as at:
         for method in ("PATCH", "DELETE"):

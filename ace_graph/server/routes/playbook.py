@@ -59,6 +59,7 @@ from ace_graph.memory.commit import Commit, HistoryEntry, operation_id
 from ace_graph.memory.confidence import Effectiveness, PlaybookMetadata
 from ace_graph.memory.consolidation import ConsolidationWork
 from ace_graph.memory.delta import operations
+from ace_graph.memory.delta.draft import TAKEN_IDS
 from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Rejection, Revived
 from ace_graph.memory.delta.operations import Add, Operation
 from ace_graph.memory.delta.rollback import archived
@@ -66,6 +67,7 @@ from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.formats.registry import FormatName, format_named, read_bullets
 from ace_graph.memory.rights import not_found
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import StoredVersion
 from ace_graph.memory.turn import TurnStatus
 from ace_graph.memory.views import (
     BulletFilter,
@@ -341,7 +343,7 @@ async def _no_bullet() -> None:
     raise HTTPException(405)
 
 
-for _name in ("archived", "diff", "history", "merge", "rollback", "search", "versions"):
+for _name in sorted(TAKEN_IDS):
     own.add_api_route(f"/{_name}", _no_bullet, methods=["PATCH", "DELETE"], include_in_schema=False)
 
 
@@ -895,6 +897,11 @@ class VersionReply(Body):
     readable: bool
 
 
+def version_reply(version: StoredVersion) -> VersionReply:
+    """Return the reply for a version."""
+    return VersionReply.of(version, version=version.n, label=str(version.label))
+
+
 class VersionsReply(Body):
     """The versions, the newest first."""
 
@@ -998,9 +1005,7 @@ class RollbackBody(RequestBody):
 async def versions(playbook: Place) -> VersionsReply:
     """Return all versions, the newest first: number, label, author, time and reason."""
     found = await playbook.list_versions()
-    return VersionsReply(
-        versions=[VersionReply.of(version, version=version.n, label=str(version.label)) for version in found]
-    )
+    return VersionsReply(versions=[version_reply(version) for version in found])
 
 
 @named.get("/history")
