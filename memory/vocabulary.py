@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ace_graph.memory.bullet import MEMORY_TYPES, Bullet
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.search.tokenize import language_and_terms, terms
 
 _MOST_TAGS = 5
@@ -45,7 +45,7 @@ def vocabulary_of(bullets: Iterable[Bullet]) -> Vocabulary:
     return Vocabulary(
         _by_use(bullet.topic for bullet in shown),
         _by_use(bullet.concept for bullet in shown),
-        _by_use(tag for bullet in shown for tag in bullet.tags if tag.casefold() not in MEMORY_TYPES),
+        _by_use(tag for bullet in shown for tag in bullet.tags),
     )
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import re
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import PurePath
 from typing import Any, cast
@@ -167,6 +168,15 @@ def http_error_for(error: BaseException) -> RequestRefused:
                 sentence = f"{sentence}: {error}"[:_MOST_CHARS]
             return RequestRefused(status, code, sentence, retry_after=5 if status == 503 else None)
     return RequestRefused(500, "internal", "something went wrong inside: it is in the server's log")
+
+
+@contextmanager
+def refusing_usage_errors() -> Generator[None]:
+    """Answer what can't be done with what the client asked for with 409 and the reason."""
+    try:
+        yield
+    except errors.UsageError as error:
+        raise RequestRefused(409, "refused", f"this can't be done: {error}"[:300]) from error
 
 
 def error_location(error: BaseException) -> str:

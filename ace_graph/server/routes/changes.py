@@ -7,23 +7,29 @@ rights are checked again then.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import AsyncGenerator
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header
 from fastapi.responses import StreamingResponse
 
 from ace_graph.base.errors import PlaybookNotFound, RequestRefused, StoreError
-from ace_graph.memory.stores.base import StoredVersion
 from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.playbooks.watch import EVERY_SECONDS, versions_after
 from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.middleware import does
-from ace_graph.server.routes.conversations import LINE_BREAKS, PING_SECONDS, STREAM_HEADERS
 from ace_graph.server.routes.edit import Place, checked_place, declare_playbook_id
+from ace_graph.server.routes.playbook import version_reply
 from ace_graph.server.services import Learner, Services, ServicesDep
+from ace_graph.server.sse import (
+    PING,
+    PING_SECONDS,
+    described_stream,
+    encode_event,
+    event_number,
+    event_stream,
+)
 
 logger = logging.getLogger("ace_graph")
 own = APIRouter(
@@ -39,29 +45,18 @@ named = APIRouter(
 MAX_STREAMS = 8
 """Streams that a learner may have open on one server."""
 _MAX_SECONDS = 600.0
-_EXAMPLE = """\
-id: 4
-event: version
-data: {"version": 4, "label": "1.3", "at": "2026-11-27T09:30:00+00:00", "author": "ada", "reason": "merged"}
-"""
-_EVENT: dict[str, Any] = {  # Any: a JSON schema
-    "description": "One event; `data` is a JSON object.",
-    "type": "object",
-    "properties": {
-        "id": {"type": "string", "pattern": "^[0-9]+$"},
-        "event": {"enum": ["version", "gone", "error"]},
-        "data": {"type": "string", "contentMediaType": "application/json"},
-    },
-    "required": ["event", "data"],
-}
-_RESPONSES: dict[int | str, dict[str, Any]] = {  # Any: FastAPI's own type
-    200: {
-        "description": "The present version, or those since `Last-Event-ID`, then each new one. `gone`: it "
-        "can't be read any more. `error`: the store can't be reached; connect again later.",
-        "content": {"text/event-stream": {"schema": _EVENT, "example": _EXAMPLE}},
-    },
-    **error_responses(429, 503),
-}
+_EXAMPLE = (
+    "id: 4\nevent: version\n"
+    'data: {"version": 4, "label": "1.3", "at": "2026-11-27T09:30:00Z", "author": "ada", "reason": "merged", '
+    '"readable": true}\n'
+)
+_RESPONSES = described_stream(
+    "The present version, or those since `Last-Event-ID`, then each new one. `gone`: it can't be read any "
+    "more. `error`: the store can't be reached; connect again later.",
+    ("version", "gone", "error"),
+    _EXAMPLE,
+    required=("event", "data"),
+) | error_responses(429, 503)
 
 
 @named.get("/changes", responses=_RESPONSES, response_class=StreamingResponse)
@@ -86,11 +81,10 @@ async def changes(
         )
     if services.watching.total() >= services.settings.server_turns:
         raise RequestRefused(503, "overloaded", "the server is busy: try again later", retry_after=2)
-    told = last_event_id.isascii() and last_event_id.isdecimal()
-    seen = int(last_event_id) if told else max(0, (await playbook.version()).n - 1)
-    return StreamingResponse(
-        _stream(playbook, seen, learner, services), media_type="text/event-stream", headers=STREAM_HEADERS
-    )
+    seen = event_number(last_event_id)
+    if seen is None:
+        seen = max(0, (await playbook.version()).n - 1)
+    return event_stream(_stream(playbook, seen, learner, services))
 
 
 async def _stream(
@@ -102,34 +96,19 @@ async def _stream(
         yield b": connected\n\n"
         while not services.turns.draining and services.clock.monotonic() < began + _MAX_SECONDS:
             for version in await versions_after(playbook, seen):
-                yield _event("version", _shown(version), version.n)
+                shown = version_reply(version).model_dump(mode="json", by_alias=True)
+                yield encode_event("version", shown, version.n)
                 seen, quiet_since = version.n, services.clock.monotonic()
             if services.clock.monotonic() >= quiet_since + PING_SECONDS:
-                yield b": still here\n\n"
+                yield PING
                 quiet_since = services.clock.monotonic()
             await services.clock.sleep(EVERY_SECONDS)
     except PlaybookNotFound:
-        yield _event("gone", {"code": "not_found"})
+        yield encode_event("gone", {"code": "not_found"})
     except StoreError:
         logger.exception("[ACE Server] a stream of changes ended")
-        yield _event("error", {"code": "unavailable"})
+        yield encode_event("error", {"code": "unavailable"})
     finally:
         services.watching[learner] -= 1
         if not services.watching[learner]:
             del services.watching[learner]
-
-
-def _shown(version: StoredVersion) -> dict[str, object]:
-    return {
-        "version": version.n,
-        "label": str(version.label),
-        "at": version.at.isoformat(),
-        "author": version.author,
-        "reason": version.reason,
-    }
-
-
-def _event(name: str, data: dict[str, object], number: int | None = None) -> bytes:
-    numbered = "" if number is None else f"id: {number}\n"
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(LINE_BREAKS)
-    return f"{numbered}event: {name}\ndata: {text}\n\n".encode("utf-8", "replace")

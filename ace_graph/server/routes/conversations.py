@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 from uuid import uuid4
 
 from fastapi import APIRouter, Header, Path, Query, Response
@@ -48,16 +47,20 @@ from ace_graph.server.schemas import (
     not_blank,
 )
 from ace_graph.server.services import ClaimedTeams, Learner, Services, ServicesDep
-from ace_graph.server.turns import Event, EventName, LiveTurn
+from ace_graph.server.sse import (
+    PING,
+    PING_SECONDS,
+    described_stream,
+    encode_event,
+    event_number,
+    event_stream,
+)
+from ace_graph.server.turns import EventName, LiveTurn
 
 chatting = APIRouter(
     prefix="/api/ai", tags=["chat"], route_class=DescribedRoute, dependencies=[does("converse")]
 )
 routes = APIRouter(prefix="/api/conversations", tags=["conversations"], route_class=DescribedRoute)
-PING_SECONDS = 15.0
-LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
-"""Characters that JSON leaves and SSE allows in a line, but that end a line for Python's `splitlines`."""
-STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 _EXAMPLE = """\
 id: 1
 event: start
@@ -79,24 +82,13 @@ id: 5
 event: done
 data: {}
 """
-_EVENT: dict[str, Any] = {  # Any: a JSON schema
-    "description": "One event; `data` is a JSON object.",
-    "type": "object",
-    "properties": {
-        "id": {"type": "string", "pattern": "^[0-9]+$"},
-        "event": {"enum": list(get_args(EventName))},
-        "data": {"type": "string", "contentMediaType": "application/json"},
-    },
-    "required": ["id", "event", "data"],
-}
-SSE_RESPONSES: dict[int | str, dict[str, Any]] = {  # Any: FastAPI's own type
-    200: {
-        "description": "The turn as it happens. The answer is the text of all `token` events. `done` comes "
-        "when what was learned is stored. `error` comes instead of `result` and `done`, with the `status` "
-        "that the route without a stream would answer with.",
-        "content": {"text/event-stream": {"schema": _EVENT, "example": _EXAMPLE}},
-    }
-}
+SSE_RESPONSES = described_stream(
+    "The turn as it happens. The answer is the text of all `token` events. `done` comes when what was "
+    "learned is stored. `error` comes instead of `result` and `done`, with the `status` that the route "
+    "without a stream would answer with.",
+    get_args(EventName),
+    _EXAMPLE,
+)
 _CHAT_ERRORS = error_responses(404, 408, 409, 413, 501, 502, 504)
 
 
@@ -140,25 +132,18 @@ async def chat_stream_again(
     turn = services.turns.find(stream_id, learner) or await services.turns.given_up(stream_id, learner)
     if turn is None:
         raise RequestRefused(404, "not_found", "no such turn is under way or has just ended")
-    return sse_response(
-        turn, int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else 0
-    )
+    return sse_response(turn, event_number(last_event_id) or 0)
 
 
 def sse_response(turn: LiveTurn, after: int = 0) -> StreamingResponse:
     """Return a response that streams a turn's events after number `after`."""
-    return StreamingResponse(_stream(turn, after), media_type="text/event-stream", headers=STREAM_HEADERS)
+    return event_stream(_stream(turn, after))
 
 
 async def _stream(turn: LiveTurn, after: int) -> AsyncGenerator[bytes]:
     async with aclosing(turn.follow(after, PING_SECONDS)) as events:
         async for event in events:
-            yield b": still here\n\n" if event is None else _encode(event)
-
-
-def _encode(event: Event) -> bytes:
-    data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":")).translate(LINE_BREAKS)
-    return f"id: {event.number}\nevent: {event.name}\ndata: {data}\n\n".encode("utf-8", "replace")
+            yield PING if event is None else encode_event(event.name, event.data, event.number)
 
 
 ConversationId = Annotated[str, Path(pattern=CONVERSATION_ID, examples=["lesson-1"])]

@@ -6,14 +6,11 @@ with a learner is not for an operator.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from ace_graph.base.errors import RequestRefused, UsageError
 from ace_graph.memory.bullet import (
     MAX_CONTENT_CHARS,
     MAX_CONTEXT_CHARS,
@@ -35,7 +32,7 @@ from ace_graph.playbooks.memories import (
     shown_name,
 )
 from ace_graph.server.auth import Identity
-from ace_graph.server.errors import error_responses
+from ace_graph.server.errors import error_responses, refusing_usage_errors
 from ace_graph.server.keyed import KeyedRoute, OpId
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Absent
@@ -117,15 +114,6 @@ class RememberedReply(Body):
     playbook: str
 
 
-@contextmanager
-def _explained() -> Generator[None]:
-    """Answer what can't be done in a scope with the reason."""
-    try:
-        yield
-    except UsageError as error:
-        raise RequestRefused(409, "refused", f"this can't be done: {error}"[:300]) from error
-
-
 def _check_own(sender: Identity, scope: str | None, playbook: str | None = None) -> None:
     if scope in _OF_OTHERS or playbook is not None:
         sender.check("share")
@@ -141,7 +129,7 @@ async def list_memories(
 ) -> MemoriesReply:
     """Return the memories of a scope, of one kind or the bullets of all kinds."""
     _check_own(sender, query.scope)
-    with _explained():
+    with refusing_usage_errors():
         found = await memories(
             *(services.store, sender.user, query.kind, query.limit), scope=query.scope, agent=query.agent
         )
@@ -152,7 +140,7 @@ async def list_memories(
 async def find(sender: Sender, services: ServicesDep, query: Annotated[FindQuery, Query()]) -> MemoriesReply:
     """Return the memories of a scope that hold all of the words."""
     _check_own(sender, query.scope)
-    with _explained():
+    with refusing_usage_errors():
         found = await search_memories(
             *(services.store, sender.user, query.words, query.limit), scope=query.scope, agent=query.agent
         )
@@ -163,7 +151,7 @@ async def find(sender: Sender, services: ServicesDep, query: Annotated[FindQuery
 async def add(body: RememberBody, sender: Sender, services: ServicesDep, op_id: OpId) -> RememberedReply:
     """Remember something in a scope, as far as the learner may write there."""
     _check_own(sender, body.scope, body.playbook)
-    with _explained():
+    with refusing_usage_errors():
         place = await destination(services.store, sender.user, body.scope, body.playbook)
         made = await remember(
             services.store,

@@ -6,15 +6,12 @@ Bullets are given by id; their texts may have changed since. Feedback in message
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Query
 from pydantic import BeforeValidator, Field, JsonValue
 
-from ace_graph.base.errors import RequestRefused, UsageError
 from ace_graph.learning.batch_reflection import MAX_RUNS, MIN_TRAJECTORIES, batch_reflect
 from ace_graph.learning.cleaning import trim_trajectories
 from ace_graph.learning.trajectories import (
@@ -43,7 +40,7 @@ from ace_graph.memory.turn import (
     TurnReflection,
     TurnStatus,
 )
-from ace_graph.server.errors import error_responses
+from ace_graph.server.errors import error_responses, refusing_usage_errors
 from ace_graph.server.keyed import KeyedRoute, OpId
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Absent, ChangeReply, change_reply
@@ -283,20 +280,11 @@ class TrimmedReply(Body):
     unreflected: list[str]
 
 
-@contextmanager
-def _explained() -> Generator[None]:
-    """Answer what can't be recorded with the reason."""
-    try:
-        yield
-    except UsageError as error:
-        raise RequestRefused(409, "refused", f"this can't be done: {error}"[:300]) from error
-
-
 @routes.post("", status_code=201, responses=error_responses(404), dependencies=[does("record")])
 async def start(body: StartBody, learner: Learner, services: ServicesDep, op_id: OpId) -> StartedReply:
     """Begin a trajectory."""
     await services.turns.check_daily_tokens(learner)  # of what it will be learned from with
-    with _explained():
+    with refusing_usage_errors():
         made = await start_trajectory(
             services.store,
             learner,
@@ -328,7 +316,7 @@ async def log(
     trajectory_id: TrajectoryId, body: StepBody, learner: Learner, services: ServicesDep, op_id: OpId
 ) -> StepsReply:
     """Add a step."""
-    with _explained():
+    with refusing_usage_errors():
         turn = await log_step(
             services.store,
             learner,
@@ -360,7 +348,7 @@ async def complete(
         cited=body.cited,
         learns=body.learn,
     )
-    with _explained():
+    with refusing_usage_errors():
         pending = await complete_trajectory(
             services.store,
             learner,
@@ -377,7 +365,7 @@ async def complete(
 async def reflect(trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep) -> QueuedReply:
     """Leave a worker the work of learning from a trajectory once more; a dead letter is tried again."""
     await services.turns.check_daily_tokens(learner)
-    with _explained():
+    with refusing_usage_errors():
         pending = await queue_reflection(learner, trajectory_id, services.store, services.clock.now())
     return QueuedReply(trajectory_id=trajectory_id, pending=pending)
 
