@@ -93,22 +93,26 @@ def test_a_bullet_is_changed_by_the_keyboard_alone(visit: Visit, site: Site) -> 
     assert site.contents("bea") == ["Read the question twice"]
 
 
+def _choose(visitor: Visitor, field: str, value: str) -> None:
+    visitor.page.select_option(field, value)
+    with visitor.page.expect_navigation():
+        visitor.page.click(".look button")
+
+
 @pytest.mark.parametrize(("scheme", "theme"), [("light", "dark"), ("dark", "light")])
 def test_the_theme_that_is_chosen_wins_over_that_of_the_system(visit: Visit, scheme: str, theme: str) -> None:
     fay = visit("fay", color_scheme=scheme)
     fay.open("/chat")
     assert is_dark(fay) == (scheme == "dark")
-    fay.page.select_option("#theme", theme)
-    fay.page.click(".look button")
+    _choose(fay, "#theme", theme)
     assert is_dark(fay) == (theme == "dark")
 
 
 def test_language_and_theme_are_chosen_and_kept(visit: Visit, site: Site) -> None:
     cal = visit("cal")
     cal.open("/playbooks/default")
-    cal.page.select_option("#language", "de")
-    cal.page.select_option("#theme", "dark")
-    cal.page.click(".look button")
+    _choose(cal, "#language", "de")
+    _choose(cal, "#theme", "dark")
     assert cal.page.locator("html").get_attribute("lang") == "de"
     assert cal.page.locator("html").get_attribute("data-theme") == "dark"
     cal.open("/chat")
