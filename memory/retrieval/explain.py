@@ -59,6 +59,7 @@ class Retrieved:
     `neighbour` is the bullet of the same turn, or of one beside it, that lifted this one. `similarity` is by
     meaning (0-1). `topic`: it is about the question's topic. `adds`: it covers a part of the question that no
     better bullet covers. `second_try`: it failed, and is tried once more because nothing else fits.
+    `named_by` is the bullet of the prompt that named what this one is about.
     """
 
     kind: ClassVar[Literal["retrieved"]] = "retrieved"
@@ -68,6 +69,7 @@ class Retrieved:
     topic: bool = False
     adds: bool = False
     second_try: bool = False
+    named_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,14 @@ class RivalKept:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierValue:
+    """A newer fact of its subject and relation is considered in its place; its line tells this value, too."""
+
+    kind: ClassVar[Literal["earlier value"]] = "earlier value"
+    newest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Superseded:
     """It failed last time, and another one on its subject was learned or confirmed since."""
 
@@ -167,6 +177,7 @@ Reason = (
     | BeyondLines
     | NoRoom
     | RivalKept
+    | EarlierValue
     | Superseded
 )
 _INELIGIBLE: Mapping[Ineligible | Literal["weak"], str] = {
@@ -237,6 +248,8 @@ def in_words(reason: Reason) -> str:
                 told.append("about the question's topic")
             if reason.adds:
                 told.append("covers what no better one covers")
+            if reason.named_by:
+                told.append(f"about what {reason.named_by} names")
             if reason.second_try:
                 told.append("failed, and is tried once more because nothing else fits")
             return "; ".join(told)
@@ -267,6 +280,8 @@ def in_words(reason: Reason) -> str:
             return _SHORTAGES[of]
         case RivalKept(rival=rival):
             return f"its rival {rival} is better"
+        case EarlierValue(newest=newest):
+            return f"{newest} has a newer value of the same, and tells this one as said earlier"
         case Superseded(by=by):
             return f"it failed last time, and {by} on its subject is newer"
 
@@ -366,8 +381,14 @@ class _Why:
     def _retrievable(self) -> Mapping[str, Retrievable]:
         return {item.hit.key: item for item in self._made.retrievable}
 
+    @cached_property
+    def _named_by(self) -> Mapping[str, str]:
+        return {link.bullet.id: link.named_by for link in self._made.chain}
+
     def retrieved(self, key: str) -> Retrieved:
         """Return why a bullet was retrieved."""
+        if key in self._named_by:
+            return Retrieved(named_by=self._named_by[key])
         item, cutoff = self._retrievable[key], self._made.cutoff
         hit = item.hit
         matched = self._matched(of_base=hit.of_base)
@@ -387,6 +408,8 @@ class _Why:
         item = self._retrievable.get(key)
         if bullet is not None and item is None and (barred := self._barred(bullet)):
             return barred
+        if key in made.told_by:
+            return EarlierValue(made.told_by[key])
         if key in made.selection.rivals:
             return RivalKept(made.selection.rivals[key])
         if key in made.selection.missed:

@@ -83,11 +83,15 @@ TermsOf = Callable[[Hit], frozenset[str]]
 
 
 class Retrievable(NamedTuple):
-    """A bullet that may be injected, how it met the question, and whether it is tried once more."""
+    """A bullet that may be injected, how it met the question, and whether it is tried once more.
+
+    `earlier` are the bullets whose values its line tells too, the newest first (`current_values`).
+    """
 
     hit: Hit
     bullet: Bullet
     second_try: bool = False
+    earlier: tuple[Bullet, ...] = ()
 
 
 class Reach(NamedTuple):
@@ -224,7 +228,7 @@ def _superseding(
     if bullet.core:
         return None
     asked, own = asked_of(item.hit), terms_of(item.hit)
-    for hit, rival, _ in usable:
+    for hit, rival, *_ in usable:
         if rival.setbacks or rival.updated_at < bullet.updated_at or asked_of(hit) != asked:
             continue
         other = terms_of(hit)

@@ -18,8 +18,11 @@ from typing import Literal, NamedTuple
 
 from ace_graph.memory.bullet import PROFILE_SLOTS, Barred, Bullet, MemoryType
 from ace_graph.memory.decay import decay_score
-from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.retrieval.chains import LEADS_ON, MOST_TOKENS, Chain, Link
+from ace_graph.memory.retrieval.chains import MOST_LINES as MOST_CHAINED
+from ace_graph.memory.retrieval.current_values import earlier_values, fold, with_earlier
 from ace_graph.memory.retrieval.gate import Cutoff, Retrievable, apply_cutoff
 from ace_graph.memory.retrieval.query import Query, parse_question
 from ace_graph.memory.retrieval.relevance import Hit, Relevance, relevant
@@ -46,13 +49,15 @@ class Scored(NamedTuple):
     """A bullet as it is injected.
 
     `relevance` (0-1) is the share of the question's terms, by weight, that it covers (1 for the core),
-    `strength` its decay score, `score` what it was ranked by.
+    `strength` its decay score, `score` what it was ranked by. `earlier` are values that facts of its subject
+    and relation had before, the newest first.
     """
 
     bullet: Bullet
     score: float
     relevance: float
     strength: float
+    earlier: tuple[str, ...] = ()
 
 
 class Candidate(NamedTuple):
@@ -69,18 +74,22 @@ class Candidate(NamedTuple):
         return (bullet.pinned, bullet.helpful - bullet.harmful, bullet.updated_at)
 
 
-def prompt_line(bullet: Bullet) -> str:
+def prompt_line(scored: Scored) -> str:
     """Return a bullet as a model is shown it: `[id] [+helpful/-harmful] (slot) AVOID: content`.
 
-    A value of the profile is named, since its words may be in another language than the question.
+    A value of the profile is named, since its words may be in another language than the question. Values that
+    were said earlier stand behind the newest.
     """
+    bullet = scored.bullet
     slot = f"({bullet.slot}) " if bullet.slot in PROFILE_SLOTS else ""
-    return f"[{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {slot}{bullet.advice}"
+    text = with_earlier(bullet.advice, scored.earlier)
+    return f"[{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {slot}{text}"
 
 
-def line_tokens(bullet: Bullet, count_tokens: Callable[[str], int]) -> int:
+def line_tokens(scored: Scored, count_tokens: Callable[[str], int]) -> int:
     """Return what a bullet costs as a numbered `prompt_line` of a data block."""
-    return count_tokens(prompt_line(bullet)) + _NUMBERING_TOKENS + _ESCAPE_TOKENS * bullet.content.count("<")
+    line = prompt_line(scored)
+    return count_tokens(line) + _NUMBERING_TOKENS + _ESCAPE_TOKENS * line.count("<")
 
 
 class Selection:
@@ -123,7 +132,7 @@ class Selection:
             for key in weaker:
                 self.rivals[key] = bullet.id
                 room += chosen.pop(key)[1]
-            tokens = line_tokens(bullet, self._count_tokens)
+            tokens = self.tokens(candidate.scored)
             lines_left = limit is None or len(chosen) < limit
             if tokens <= room and lines_left:
                 chosen[bullet.id] = (candidate, tokens)
@@ -137,6 +146,10 @@ class Selection:
         taken = [candidate for candidate, _ in chosen.values()]
         self._settled.update((candidate.scored.bullet.id, candidate) for candidate in taken)
         return taken
+
+    def tokens(self, scored: Scored) -> int:
+        """Return what a line costs."""
+        return line_tokens(scored, self._count_tokens)
 
     def _rivals(
         self, candidate: Candidate, similar: Iterable[str], chosen: Mapping[str, tuple[Candidate, int]]
@@ -311,7 +324,11 @@ _TYPE_BONUS: Mapping[MemoryType, float] = {"procedural": 1.02, "episodic": 1.01,
 
 @dataclass(frozen=True)
 class Decisions:
-    """What each step of a retrieval decided, from which `explain` reads why a bullet was or was not shown."""
+    """What each step of a retrieval decided, from which `explain` reads why a bullet was or was not shown.
+
+    `told_by` maps facts whose value is told by a newer one's line to that one's id. `chain` are the lines
+    that others led to.
+    """
 
     scope: EligibleBullets
     query: Query
@@ -319,6 +336,8 @@ class Decisions:
     retrievable: Sequence[Retrievable]
     cutoff: Cutoff
     selection: Selection
+    told_by: Mapping[str, str]
+    chain: Sequence[Link] = ()
 
 
 @dataclass(frozen=True)
@@ -379,18 +398,55 @@ def retrieve(
     core = selection.fill(scope.core(), room=selection.room // 2)
     taken = {candidate.scored.bullet.id for candidate in core}
     relevance = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
-    retrievable = scope.retrievable(relevance.hits, taken)
+    retrievable, told_by = fold(scope.retrievable(relevance.hits, taken))
     cutoff = apply_cutoff(retrievable, query, lambda hit: scope.asked(hit, query), scope.terms)
     retrieved = selection.fill(_ranked(cutoff.kept, topic, scope), room=selection.room, limit=max_bullets)
-    decisions = Decisions(scope, query, relevance, retrievable, cutoff, selection)
+    chain = _chain(retrieved, scope, query, selection, max_bullets)
+    decisions = Decisions(scope, query, relevance, retrievable, cutoff, selection, told_by, chain)
     if not core and not retrieved:
         return Retrieval(decisions=decisions)
     return Retrieval(
         core=tuple(candidate.scored for candidate in sorted(core, key=_place_in_core)),
-        retrieved=tuple(candidate.scored for candidate in retrieved),
+        retrieved=(
+            *(candidate.scored for candidate in retrieved),
+            *(Scored(link.bullet, 0.0, 0.0, scope.strength(link.bullet)) for link in chain),
+        ),
         tokens=max(0, budget_tokens - selection.room),
         decisions=decisions,
     )
+
+
+def _chain(
+    retrieved: Sequence[Candidate],
+    scope: EligibleBullets,
+    query: Query,
+    selection: Selection,
+    max_bullets: int | None,
+) -> list[Link]:
+    """Return the lines that the best one leads to, of its own index; they take the room that is left."""
+    lines = [candidate.scored for candidate in retrieved]
+    if not lines or lines[0].relevance < LEADS_ON:
+        return []
+    of_base = retrieved[0].base
+    left = min(MOST_CHAINED, max_bullets or MOST_CHAINED) - len(lines)
+    room = MOST_TOKENS - sum(selection.tokens(line) for line in lines)
+    index = scope.index(of_base=of_base)
+
+    def take(bullet: Bullet) -> bool:
+        nonlocal left, room
+        scored = Scored(bullet, 0.0, 0.0, scope.strength(bullet))
+        candidate = Candidate(scored, index.documents[bullet.id].content, of_base)
+        if not selection.fill([candidate], room=room, limit=left):
+            return False
+        left, room = left - 1, room - selection.tokens(scored)
+        return True
+
+    def eligible(key: str) -> Bullet | None:
+        bullet = scope.bullet(key, of_base=of_base)
+        return None if bullet is None or scope.is_weak(bullet) else bullet
+
+    chain = Chain(query, index, eligible)
+    return chain.links([line.bullet for line in lines], take)
 
 
 def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
@@ -400,11 +456,11 @@ def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
 
 
 def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBullets) -> Iterator[Candidate]:
-    """Yield the bullets, best first; of equals the newer, then the smaller id."""
+    """Yield the bullets, best first; of equals the newer, of one commit that with the higher number."""
     wanted = None if topic is None else topic.casefold()
     found: list[tuple[float, datetime, Retrievable, float]] = []
-    for item in sorted(kept, key=_key):
-        hit, bullet, _ = item
+    for item in sorted(kept, key=_key, reverse=True):
+        hit, bullet = item.hit, item.bullet
         strength = scope.strength(bullet)
         # The factor by which strength, memory type and the case-folded topic change the rank
         weight = 1 - _STRENGTH_SHARE + _STRENGTH_SHARE * strength / (1 + strength)
@@ -412,10 +468,11 @@ def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBulle
         score = hit.score * (weight * _TYPE_BONUS[bullet.memory_type] * (_TOPIC_BOOST if own_topic else 1.0))
         found.append((score, bullet.updated_at, item, strength))
     found.sort(key=itemgetter(0, 1), reverse=True)
-    for score, _, (hit, bullet, _), strength in found:
+    for score, _, (hit, bullet, _, earlier), strength in found:
         terms = scope.index(of_base=hit.of_base).documents[hit.key].content
-        yield Candidate(Scored(bullet, score, hit.covered, strength), terms, hit.of_base)
+        values = earlier_values(bullet, earlier) if earlier else ()
+        yield Candidate(Scored(bullet, score, hit.covered, strength, values), terms, hit.of_base)
 
 
-def _key(item: Retrievable) -> str:
-    return item.hit.key
+def _key(item: Retrievable) -> tuple[int, str]:
+    return id_number(item.hit.key), item.hit.key

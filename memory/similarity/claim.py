@@ -45,6 +45,7 @@ class Lexicon:
     subordinate: frozenset[str]
     sequence: frozenset[str]
     copulas: frozenset[str]
+    forms_of_be: frozenset[str]
     places: frozenset[str]
     labels: frozenset[str]
     amounts: frozenset[str]

@@ -41,6 +41,7 @@ TABLES = {
 """The texts that each language needs, by table."""
 MAY_BE_EMPTY = {"no_person", "no_value", "not_this", "question_ends", "sum_after"}
 OPTIONAL = {
+    "claims.toml": {"forms_of_be"},
     "agent_orders.toml": {"answers", "parts"},
     "feedback.toml": {"goes_on"},
     "imperatives.toml": set(_IMPERATIVES.split()),

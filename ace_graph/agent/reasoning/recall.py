@@ -317,7 +317,7 @@ def format_context(retrieval: Retrieval) -> str:
     Two parts, numbered lines `1. [id] [+helpful/-harmful] (slot) content`; what to avoid is marked.
     """
     parts = [
-        f"## {title}\n" + "\n".join(f"{n}. {prompt_line(scored.bullet)}" for n, scored in enumerate(group, 1))
+        f"## {title}\n" + "\n".join(f"{n}. {prompt_line(scored)}" for n, scored in enumerate(group, 1))
         for title, group in (
             ("About this learner", retrieval.core),
             ("Relevant Strategies", retrieval.retrieved),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ace_graph.memory import Access, Bullet, Playbook, Policy
-from ace_graph.memory.retrieval import Retrieval
+from ace_graph.memory.retrieval import Reason, Retrieval, explain
 from ace_graph.memory.retrieval.retrieve import retrieve
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -34,6 +34,14 @@ def ask(
 ) -> Retrieval:
     playbook = bullets if isinstance(bullets, Playbook) else Playbook.of(bullets)
     return retrieve(question, playbook, access or Access(), policy or Policy(), now=now, **options)
+
+
+def why(
+    bullets: Iterable[Bullet], question: str, *, access: Access | None = None, **options: Any
+) -> dict[str, Reason]:  # Any: the options of `explain` as they are
+    policy = options.pop("policy", None) or Policy()
+    playbook = Playbook.of(bullets)
+    return explain(question, playbook, access or Access(), policy, now=NOW, **options)
 
 
 def ids(found: Retrieval) -> list[str]:

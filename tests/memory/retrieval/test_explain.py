@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -17,26 +16,15 @@ from ace_graph.memory.retrieval import (
     NoRoom,
     NoSharedWord,
     NotEligible,
-    Reason,
     RivalKept,
     Superseded,
     as_json,
-    explain,
     in_words,
     is_shown,
 )
-from tests.memory.retrieval.queries import ADD, NOW, THEN, ask, bullet, core, ids
+from tests.memory.retrieval.queries import ADD, NOW, THEN, ask, bullet, core, ids, why
 from tests.memory.retrieval.test_retrieval_laws import CONTENTS
 from tests.plugins.sizes import HEAVY
-
-
-def why(
-    bullets: Iterable[Bullet], question: str, *, access: Access | None = None, **options: Any
-) -> dict[str, Reason]:  # Any: the options of `explain` as they are
-    policy = options.pop("policy", None) or Policy()
-    playbook = Playbook.of(bullets)
-    return explain(question, playbook, access or Access(), policy, now=NOW, **options)
-
 
 _WORDY = st.lists(CONTENTS, min_size=1, max_size=3).map(". ".join)
 _BULLETS = st.lists(
@@ -137,7 +125,9 @@ def test_words_that_a_learner_asks_often_are_named() -> None:
 
 def test_lines_cutoff_and_budget_are_told_apart() -> None:
     things, places = ("rake", "spade", "hose", "ladder"), ("shed", "cellar", "garage")
-    garden = [bullet(f"{a}-{b}", f"The {a} of the garden is kept in the {b}") for a in things for b in places]
+    garden = [
+        bullet(f"{a}-{b}", f"The {a} in the {b} is kept for the garden") for a in things for b in places
+    ]
     kinds = [reason.kind for reason in why(garden, "What is kept in the garden?").values()]
     assert kinds == ["retrieved"] * 10 + ["beyond the lines"] * 2
     two = why(garden, "What is kept in the garden?", max_bullets=2)

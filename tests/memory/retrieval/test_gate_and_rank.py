@@ -12,7 +12,7 @@ from tests.memory.retrieval.queries import THEN, ask, bullet, ids
 
 THINGS, PLACES = ("rake", "spade", "hose", "ladder"), ("shed", "cellar", "garage")
 GARDEN = [
-    bullet(f"{thing}-{place}", f"The {thing} of the garden is kept in the {place}")
+    bullet(f"{thing}-{place}", f"The {thing} in the {place} is kept for the garden")
     for thing in THINGS
     for place in PLACES
 ]

@@ -1,0 +1,153 @@
+"""One line for one subject and relation: of facts that differ in their last words alone, the newest is shown.
+
+"Ada lives in Berlin" and "Ada lives in Rome" are one line, "Ada lives in Rome (said earlier: Berlin)", so a
+model need not guess which is newer. The words in brackets are true whether the value changed or both hold
+("speaks French", "speaks Italian"), and nothing is dropped. Advice is not folded: evidence judges it, not its
+date. The core is not, either: it holds one value of each slot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.classify import infer_memory_type
+from ace_graph.memory.languages.tables import every_language, stop_words
+from ace_graph.memory.playbook import id_number
+from ace_graph.memory.retrieval.gate import Retrievable
+from ace_graph.memory.retrieval.relevance import Hit
+from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.similarity.claim import lexicon
+
+LESSONS = "strategies"
+"""The section of what the agent learned by itself."""
+_VALUE_WORDS = 6
+"""A value has at most so many words."""
+_SUBJECT_TERMS = 2
+"""So many content terms stand before the value, at least."""
+_SHOWN = 3
+"""So many earlier values are named, the newest; the line says how many more there are."""
+_CACHED_TEXTS = 16_384
+_END = re.compile(r"[\s.!;。！]+\Z")
+
+
+def fold(usable: Sequence[Retrievable]) -> tuple[list[Retrievable], Mapping[str, str]]:
+    """Return the bullets with one for each subject and relation, and which id is told by which other's line.
+
+    The newest takes the best rank of its group, and `earlier` holds the others, the newest first. The order
+    is the given one, with the newest in the place of the first of its group.
+    """
+    groups: dict[tuple[bool, str], list[list[int]]] = {}
+    for place, item in enumerate(usable):
+        words = _words(item.bullet.content)
+        if not words or not is_fact(item.bullet):
+            continue
+        rows = groups.setdefault((item.hit.of_base, words[0]), [])
+        for row in rows:
+            if _value_at(usable[row[0]].bullet.content, item.bullet.content) is not None:
+                row.append(place)
+                break
+        else:
+            rows.append([place])
+    told: dict[int, Retrievable | None] = {}
+    by: dict[str, str] = {}
+    for row in (row for rows in groups.values() for row in rows if len(row) > 1):
+        newest, *others = sorted((usable[place] for place in row), key=_age, reverse=True)
+        by.update((other.hit.key, newest.hit.key) for other in others)
+        told.update(dict.fromkeys(row))
+        told[row[0]] = newest._replace(
+            hit=_best(newest.hit, [other.hit for other in others]),
+            earlier=tuple(other.bullet for other in others),
+        )
+    if not told:
+        return list(usable), by
+    kept = (told.get(place, item) for place, item in enumerate(usable))
+    return [item for item in kept if item is not None], by
+
+
+def earlier_values(bullet: Bullet, earlier: Iterable[Bullet]) -> tuple[str, ...]:
+    """Return the values of other facts of its subject and relation, each once, as their texts say them."""
+    found: dict[str, None] = {}
+    for other in earlier:
+        place = _value_at(bullet.content, other.content)
+        if place is not None:
+            found[" ".join(_END.sub("", other.content).split()[place:])] = None
+    return tuple(found)
+
+
+def with_earlier(text: str, values: Sequence[str]) -> str:
+    """Return a line with the values that were said before its own, in brackets behind it."""
+    if not values:
+        return text
+    more = f"; and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+    return f"{text} (said earlier: {'; '.join(values[:_SHOWN])}{more})"
+
+
+def same_relation(a: Bullet, b: Bullet) -> bool:
+    """Whether two facts say something of one subject and relation, each another value."""
+    return is_fact(a) and is_fact(b) and _value_at(a.content, b.content) is not None
+
+
+def is_newer(a: Bullet, b: Bullet) -> bool:
+    """Whether a bullet is newer than another one; of one commit, the one with the higher number is."""
+    return (a.updated_at, id_number(a.id)) > (b.updated_at, id_number(b.id))
+
+
+def is_fact(bullet: Bullet) -> bool:
+    """Whether a bullet is neither advice, nor a lesson that evidence has judged, nor part of the core."""
+    judged = bullet.section == LESSONS and bool(bullet.helpful or bullet.harmful)
+    if judged or bullet.memory_type == "procedural" or bullet.polarity == "anti_pattern" or bullet.core:
+        return False
+    return infer_memory_type(bullet.content) != "procedural"
+
+
+def _age(item: Retrievable) -> tuple[object, int]:
+    return (item.bullet.updated_at, id_number(item.bullet.id))
+
+
+def _best(own: Hit, others: Iterable[Hit]) -> Hit:
+    """Return the hit with the rank of the best of its group: they are one line."""
+    best = max((own, *others), key=lambda hit: hit.score)
+    return best._replace(key=own.key)
+
+
+def _value_at(a: str, b: str) -> int | None:
+    """Return at which word the values of two texts begin, None where more than a last value differs.
+
+    A word such as "in", "is" or "of" stands before a value: without it the texts share a subject alone, as
+    "Ada's mother sings" and "Ada's mother bakes bread" do.
+    """
+    first, second = _words(a), _words(b)
+    if first[0] != second[0] or first == second:
+        return None
+    place = 0
+    for x, y in zip(first, second, strict=False):
+        if x != y:
+            break
+        place += 1
+    values = first[place:], second[place:]
+    if not all(
+        1 <= len(value) <= _VALUE_WORDS and lexicon().forms_of_be.isdisjoint(value) for value in values
+    ):
+        return None
+    before = first[:place]
+    if not before or before[-1] not in _function_words():
+        return None
+    return place if len(_terms(" ".join(before))) >= _SUBJECT_TERMS else None
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    return frozenset[str]().union(*map(stop_words, every_language()), lexicon().forms_of_be)
+
+
+@lru_cache(_CACHED_TEXTS)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_END.sub("", text).casefold().split())
+
+
+@lru_cache(_CACHED_TEXTS)
+def _terms(words: str) -> tuple[str, ...]:
+    return terms(words)
