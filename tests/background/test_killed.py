@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ace_graph import playbooks
 from ace_graph.memory.delta import Reset
 from ace_graph.memory.stores import Store
 from ace_graph.playbooks.consolidation import enqueue, run_state
@@ -108,6 +109,34 @@ async def test_a_turn_killed_at_its_commit_on_sqlite(
 ) -> None:
     job: Job = {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": "commit", "when": when}
     await _a_killed_turn(warm_python, job)
+
+
+@pytest.mark.parametrize(
+    ("spared", "when"),
+    [(0, "after"), (1, "before"), (1, "during")],
+    ids=["undelivered", "delivered", "ending"],
+)
+async def test_a_turn_killed_between_its_commits_loses_no_lesson_for_a_playbook(
+    tmp_path: Path, warm_python: WarmPython, spared: int, when: str
+) -> None:
+    job: Job = {"path": str(tmp_path / "ace.db"), "learner": "bob", "method": "commit", "when": when}
+    async with opened(job) as store:
+        await playbooks.create(store, "api", owner="ada")
+        await playbooks.grant(store, "api", "user:bob", "editor", owner="ada")
+        killed = await _ended(warm_python, {**job, "what": "into", "minutes": 0, "spared": spared})
+        assert killed == -signal.SIGKILL
+        if spared == 0:
+            assert (await playbooks.get_playbook(store, "api", "ada")).snapshot.playbook.bullets() == ()
+        await work(store, "bob", minutes=1)
+        [bullet] = (await playbooks.get_playbook(store, "api", "ada")).snapshot.playbook.bullets()
+        assert (bullet.content, bullet.seen) == (RULE, 1)
+        assert (await store.load("bob")).playbook.bullets() == ()
+        [turn] = await store.turns("bob")
+        assert turn.learned_into is not None
+        assert (turn.learned_into["how"], turn.learned_into["count"]) == ("written", 1)
+        assert len(turn.reflections) == 1
+        assert await store.list_pending("bob") == ()
+        assert await check(store, "bob") == []
 
 
 @pytest.mark.parametrize(("method", "when"), POINTS[1::2])
