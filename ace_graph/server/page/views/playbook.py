@@ -50,7 +50,7 @@ from ace_graph.server.schemas import Text
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
 figures = APIRouter(prefix="/playbooks", route_class=PageRoute)
 PAGE_SIZE = 50
-FIGURES_SIZE = 20
+FIGURES_SIZE = 10
 """How many playbooks have their figures on one page: each is asked of all who read it."""
 Sort = Literal["strength", "confidence", "newest", "used", "text"]
 _SORTS: dict[Sort, tuple[Callable[[ListedBullet], object], bool]] = {
