@@ -89,7 +89,7 @@ async def take_turn(store: Store, learner: str, question: str = "What is 1/2 + 1
 
 
 async def teach(store: Store, learner: str) -> object:
-    """One turn that learns at once, for the playbook `api` of ada's."""
+    """One turn that learns at once, for the playbook of ada's that has the learner's name."""
     graph = build_ace_graph(
         model=ScriptedModel(solver=["<final>5/6</final>"], reflector=[LESSONS]),
         store=store,
@@ -97,7 +97,7 @@ async def teach(store: Store, learner: str) -> object:
         learning="inline",
         clock=lambda: NOON,
     )
-    context = ACEContext(learner_id=learner, reflect_when="always", learn_into="ada/api")
+    context = ACEContext(learner_id=learner, reflect_when="always", learn_into=f"ada/{learner}")
     return await graph.ainvoke(ask("What is 1/2 + 1/3?"), context=context)
 
 
