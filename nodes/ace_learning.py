@@ -2,7 +2,8 @@
 
     evidence -> tasks -> reflector -> curator -> delta -> commit
 
-Lessons that the run wants in a named playbook (`learn_into`) go there after it, in a commit of their own.
+Lessons that the run wants in a named playbook (`learn_into`) go there after it, in a commit of their own. The
+first one leaves them to a worker, too, should the process die in between.
 In background mode the reflector and the curator are left to a worker; votes and statements are stored now.
 A failure in here never breaks the answer: it is logged and reported in `learning.error`, and what could not
 be saved is in `learning.unsaved`.
@@ -18,7 +19,7 @@ from ace_graph.agent.reasoning.attempt import AnswerAgain, answer_again
 from ace_graph.agent.reasoning.recall import ensure_memory
 from ace_graph.agent.runtime import Run, logger
 from ace_graph.agent.state import ACEState, Learning, LearningUpdate
-from ace_graph.base.errors import StoreError
+from ace_graph.base.errors import LearnerForgotten, StoreError
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.learning.feedback import JudgedTurn
 from ace_graph.learning.learn_into import (
@@ -26,13 +27,14 @@ from ace_graph.learning.learn_into import (
     find_destination,
     lessons_for,
     only_lessons,
+    undelivered_item,
     without_lessons,
 )
 from ace_graph.learning.pipeline import LearningResult, committed, defer, failed, learn_now, skipped
-from ace_graph.learning.tasks import tasks_of
+from ace_graph.learning.tasks import UndeliveredLessons, tasks_of
 from ace_graph.learning.turn_record import make_record
 from ace_graph.learning.worker import consolidate_at_once
-from ace_graph.memory.commit import Amend, operation_id
+from ace_graph.memory.commit import Amend, Pending, PendingItem, operation_id
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import commit_turn, missing_methods
@@ -80,7 +82,8 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
     for role, cost in result.usage.items():
         usage = add_usage(usage, role, cost)
     lessons = await lessons_for(destination, result.operations, result.lessons)
-    own = without_lessons(result.operations, {each.ref or "" for each in lessons})
+    refs = {each.ref or "" for each in lessons}
+    own = without_lessons(result.operations, refs)
     delta = Delta(
         op_id=op_ids("turn"),
         now=run.resources.clock(),
@@ -94,9 +97,15 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
     record = await run_off_loop(
         text_length, make_record, state, attempt, run, spent, result.reflections, result.replay
     )
-    newest = run.resources.cache.newest(learner_id, base)
+    newest, undelivered = run.resources.cache.newest(learner_id, base), None
+    if lessons:
+        chosen = only_lessons(result.operations, refs)
+        work = UndeliveredLessons(operations=chosen, learned=len(result.lessons), op_id=delta.op_id)
+        undelivered = await undelivered_item(work, turn_id, op_ids("lessons"), run)
     try:
-        commit = await commit_turn(run.resources.store, learner_id, delta, newest, record, pending)
+        commit = await commit_turn(
+            run.resources.store, learner_id, delta, newest, record, pending or undelivered
+        )
     except StoreError as error:
         logger.exception("[ACE Memory] the turn could not be saved; learning.unsaved holds it")
         # What is saved later holds the lessons, too: nothing goes to another playbook then
@@ -112,23 +121,28 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
     if destination is not None and result.lessons:
         delivery = await deliver(destination, lessons, len(result.lessons), delta.op_id, run)
         learning["learned_into"] = delivery.report
-        await _record_delivery(delivery.report, turn_id, learner_id, run)
-        if lessons and delivery.left:
+        if undelivered is None:
+            await _record_delivery(delivery.report, turn_id, learner_id, run)
+        else:
             rest = only_lessons(result.operations, delivery.left)
-            late = delta.model_copy(update={"op_id": op_ids("lessons"), "operations": rest})
-            learning = await _keep_lessons(learning, late, commit.snapshot, run)
+            late = delta.model_copy(update={"op_id": undelivered.pending_id, "operations": rest})
+            learning = await _complete(learning, late, undelivered, commit.snapshot, run)
     return {"mode": mode, "learning": learning, "usage": usage}
 
 
-async def _keep_lessons(learning: Learning, delta: Delta, base: Snapshot, run: Run) -> Learning:
-    """Commit lessons that a named playbook did not take; return what both commits to the memory changed."""
-    learner_id = run.learner_id or ""
+async def _complete(learning: Learning, delta: Delta, item: Pending, base: Snapshot, run: Run) -> Learning:
+    """Commit what a named playbook did not take, and that nothing is left to be delivered.
+
+    Return what both commits to the memory changed.
+    """
+    learner_id, noted = run.learner_id or "", {"learned_into": learning["learned_into"]}
+    done = PendingItem(**item.model_dump(), learner_id=learner_id, created_at=delta.now, free_at=delta.now)
+    amend = Amend(delta.source, lambda turn: turn.model_copy(update=noted), missing_ok=True)
     try:
-        commit = await run.resources.store.commit(learner_id, delta, base)
-    except StoreError as error:
-        logger.exception("[ACE Memory] the lessons could not be saved; learning.unsaved holds them")
-        lost = failed(learning["turn_id"], learner_id, base, delta, None, error)
-        return {**learning, "error": lost["error"], "unsaved": lost["unsaved"]}
+        commit = await run.resources.store.commit(learner_id, delta, base, amend, done)
+    except (StoreError, LearnerForgotten) as error:
+        logger.exception("[ACE Memory] what became of the lessons could not be saved; a worker will do it")
+        return {**learning, "error": f"{type(error).__name__}: {error}", "pending": item.pending_id}
     run.resources.cache.put(learner_id, commit.snapshot)
     more = committed(learning["turn_id"], base, commit, LearningResult(), run)
     return {

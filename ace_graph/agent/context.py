@@ -149,7 +149,8 @@ class ACEContext(BaseModel):
         description="answer: go on without memory, and without learning, when it can't be read.",
     )
     raw_reply: bool = Field(
-        default=False, description="Whether result.raw holds the model's last reply as it came."
+        default=False,
+        description="Whether result.raw and learning.curator_replies hold replies as they came.",
     )
     model: ShortText | None = Field(default=None, description="Another model, one of ACE_ALLOWED_MODELS.")
     temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(

@@ -233,6 +233,8 @@ class Learning(TypedDict):
     `feedback` names the earlier turn that the learner's message judged, if it did.
     `replay` says what became of the lessons of a failed turn that were tried on its question again.
     `learned_into` says what became of lessons for a named playbook; None where there were none.
+    `curator_replies` is what a model that curated (ACE_CURATOR_USE_LLM) replied: whole with `raw_reply`, else
+    as a line of the log has it.
     `unsaved` is a JSON object with learner_id, epoch, delta and record, which can be committed later.
     """
 
@@ -251,6 +253,7 @@ class Learning(TypedDict):
     feedback: Judged | None
     replay: Literal["kept", "refused", "not tried"] | None
     learned_into: LearnedInto | None
+    curator_replies: list[str]
     error: str | None
     unsaved: str | None
 

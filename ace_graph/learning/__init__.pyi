@@ -46,6 +46,7 @@ from .graph_drawing import (
 from .llm_curator import (
     Curation as Curation,
     MOST_PROPOSALS as MOST_PROPOSALS,
+    SMALL_BULLETS as SMALL_BULLETS,
     curate_with_model as curate_with_model,
     decide as decide,
 )

@@ -269,6 +269,7 @@ async def _curated(
             curated.usage + reply.usage,
             curated.reasoning or reply.reasoning,
             curated.error or reply.error,
+            (*curated.raw, *reply.raw),
         )
         if progress is not None:
             progress(min(start + _LESSONS_AT_ONCE, len(adds)), len(adds))

@@ -4,9 +4,10 @@
     lessons = await lessons_for(destination, ...)        those that are not the learner's own business
     delivery = await deliver(destination, lessons, ...)  one commit, or one proposal; what is left, and why
 
-The turn's own commit holds everything else: the record, votes, and what the learner said of themselves. What
-the playbook or the store refused is left for the own memory, so no lesson is lost. A repeated delivery has
-the same op id and changes nothing. A turn adds to a named playbook, or strengthens what that says already; it
+The turn's own commit holds everything else: the record, votes, and what the learner said of themselves. It
+holds the lessons as pending work, too, which a worker does where the process dies in between. What the
+playbook or the store refused is left for the own memory, so no lesson is lost. A repeated delivery has the
+same op id and changes nothing. A turn adds to a named playbook, or strengthens what that says already; it
 rewrites and removes nothing there, except that in a playbook of the learner's own a correction takes the
 place of advice that has just failed.
 """
@@ -26,9 +27,10 @@ from ace_graph.base.errors import AceError, StoreError
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.learning.statements.forms import is_sensitive
 from ace_graph.learning.statements.speaker import holds_word
+from ace_graph.learning.tasks import PendingWork, UndeliveredLessons
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue import PlaybookRef
-from ace_graph.memory.commit import operation_id
+from ace_graph.memory.commit import Pending, operation_id
 from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation
 from ace_graph.memory.foreign import foreign_prefix, local_id
 from ace_graph.memory.languages.detection import spoken_language
@@ -122,6 +124,15 @@ async def teams_for_worker(run: Run) -> tuple[str, ...] | None:
         ref = PlaybookRef.parse(wanted, learner_id)
         teams = tuple(sorted((await caller_in_run(learner_id, [ref], directory, None, None)).teams))
     return None if teams is None else teams[:_TEAMS_KEPT]
+
+
+async def undelivered_item(lessons: UndeliveredLessons, turn_id: str, pending_id: str, run: Run) -> Pending:
+    """Return the work that takes the lessons to their playbook should this process not come to it."""
+    teams, context = await teams_for_worker(run), run.context
+    work = PendingWork(
+        looks=(), learn_into=context.learn_into, teams=teams, agent=context.agent, undelivered=lessons
+    )
+    return work.as_pending(pending_id, turn_id)
 
 
 async def lessons_for(

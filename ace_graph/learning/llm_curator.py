@@ -2,8 +2,8 @@
 
 The model can neither invent a lesson nor lose one: a lesson without a usable decision is added by rule, and
 when the model fails, all of them are. Its proposals about existing bullets are limited to five bullets that
-it was shown, none of the core. Whether a proposal holds is decided where the delta is resolved: a merge
-must pass the guards, a removal needs evidence.
+it was shown, none of the core: of the whole playbook while that is small, else of the nearest. Whether a
+proposal holds is decided where the delta is resolved: a merge must pass the guards, a removal needs evidence.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ace_graph.agent.models import Usage, structured_call
 from ace_graph.agent.runtime import Run, log_text, logger
 from ace_graph.base.errors import ModelError
 from ace_graph.base.prompts import data_block
-from ace_graph.base.text import clean_line
+from ace_graph.base.text import clean_line, truncate
 from ace_graph.learning.reflection import BulletVerdict, Reflection
 from ace_graph.memory.bullet import Bullet, BulletTag
 from ace_graph.memory.delta.operations import Add, Merge, Operation, Remove, Touch, Update
 from ace_graph.memory.retrieval.retrieve import retrieve
-from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.search.tokenize import estimate_tokens, terms
 from ace_graph.memory.snapshot import Snapshot
 
 MOST_PROPOSALS = 5
@@ -162,6 +162,10 @@ def _keeps(old: str, new: str) -> bool:
 
 MAX_CALLS = 3
 BULLETS_SHOWN = 10
+"""How many bullets it sees of a playbook that is not small."""
+SMALL_BULLETS, SMALL_TOKENS = 50, 4_000
+"""A playbook of at most so many active bullets, and so many tokens, is shown whole."""
+MAX_RAW_CHARS = 20_000
 REASON_CHARS = 300
 """The length to which the model's reasoning is cut as the reason of the delta."""
 
@@ -174,13 +178,15 @@ _QUESTION_CHARS, _ANALYSIS_CHARS, _INSIGHT_CHARS = 4_000, 1_000, 500
 class Curated:
     """The decisions, the model's reasoning, and what its calls cost.
 
-    `error` says that the model failed, so that the rules have decided.
+    `error` says that the model failed, so that the rules have decided. `raw` are its replies as they came,
+    cut at 20,000 characters; as a line of the log has them where the run doesn't ask for raw replies.
     """
 
     decided: Decided
     usage: Usage
     reasoning: str = ""
     error: str | None = None
+    raw: tuple[str, ...] = ()
 
 
 async def curate_with_model(
@@ -190,23 +196,9 @@ async def curate_with_model(
 
     A lesson without a usable decision keeps its own Add. Raises nothing that the model may raise.
     """
-    # The bullets nearest to the lessons and the question, at most 10
-    found: dict[str, Bullet] = {}
-    for text in (*(add.content for add in adds), question):
-        retrieval = retrieve(
-            text,
-            snapshot.playbook,
-            snapshot.access,
-            run.resources.store.policy,
-            now=run.resources.clock(),
-            budget_tokens=_LOOKUP_TOKENS,
-            max_bullets=BULLETS_SHOWN,
-        )
-        for scored in retrieval.retrieved:
-            found.setdefault(scored.bullet.id, scored.bullet)
-    shown = list(found.values())[:BULLETS_SHOWN]
+    shown = _small_playbook(snapshot) or _nearest((*(add.content for add in adds), question), snapshot, run)
     prompt = _prompt(adds, question, reflection, shown, snapshot, run)
-    usage = Usage()
+    usage, raw = Usage(), list[str]()
 
     def count(more: Usage) -> None:
         nonlocal usage
@@ -224,15 +216,45 @@ async def curate_with_model(
             )
         except ModelError as error:
             logger.error("[ACE Curator] the model failed, the rules curate: %s", error)
-            return Curated(Decided(tuple(adds)), usage, error=f"the model failed, the rules curated: {error}")
-        logger.info("[ACE Curator] raw reply: %s", log_text(run.resources, reply.raw_text))
+            why = f"the model failed, the rules curated: {error}"
+            return Curated(Decided(tuple(adds)), usage, error=why, raw=tuple(raw))
+        logged = log_text(run.resources, reply.raw_text)
+        logger.info("[ACE Curator] raw reply: %s", logged)
+        whole = truncate(reply.raw_text, MAX_RAW_CHARS, show_length=True)
+        raw.append(whole if run.context.raw_reply else logged)
         if reply.value is not None:
             decided = decide(adds, reply.value.operations, shown)
-            return Curated(decided, usage, clean_line(reply.value.reasoning)[:REASON_CHARS])
+            return Curated(decided, usage, clean_line(reply.value.reasoning)[:REASON_CHARS], raw=tuple(raw))
         logger.warning("[ACE Curator] no usable reply: %s", reply.problem)
     logger.error("[ACE Curator] %d replies could not be read, the rules curate", MAX_CALLS)
     unread = f"{MAX_CALLS} replies of the model could not be read, the rules curated"
-    return Curated(Decided(tuple(adds)), usage, error=unread)
+    return Curated(Decided(tuple(adds)), usage, error=unread, raw=tuple(raw))
+
+
+def _small_playbook(snapshot: Snapshot) -> list[Bullet]:
+    """All active bullets, none where they are too many to be shown whole."""
+    if len(snapshot.playbook) > SMALL_BULLETS:
+        return []
+    active = [bullet for bullet in snapshot.playbook.bullets() if bullet.status == "active"]
+    return active if sum(estimate_tokens(b.advice) for b in active) <= SMALL_TOKENS else []
+
+
+def _nearest(texts: Sequence[str], snapshot: Snapshot, run: Run) -> list[Bullet]:
+    """The bullets nearest to the texts, those of the first text first."""
+    found: dict[str, Bullet] = {}
+    for text in texts:
+        retrieval = retrieve(
+            text,
+            snapshot.playbook,
+            snapshot.access,
+            run.resources.store.policy,
+            now=run.resources.clock(),
+            budget_tokens=_LOOKUP_TOKENS,
+            max_bullets=BULLETS_SHOWN,
+        )
+        for scored in retrieval.retrieved:
+            found.setdefault(scored.bullet.id, scored.bullet)
+    return list(found.values())[:BULLETS_SHOWN]
 
 
 def _prompt(

@@ -23,7 +23,13 @@ from ace_graph.agent.state import Learning
 from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, LearnerForgotten, PlaybookChanged, PlaybookNotFound, StoreError
 from ace_graph.base.prices import cost_of
-from ace_graph.learning.learn_into import deliver, find_destination, lessons_for, without_lessons
+from ace_graph.learning.learn_into import (
+    deliver,
+    find_destination,
+    lessons_for,
+    only_lessons,
+    without_lessons,
+)
 from ace_graph.learning.pipeline import LearningPass, LearningResult, committed, learn_from
 from ace_graph.learning.tasks import PendingWork, read_work
 from ace_graph.learning.turn_record import model_name
@@ -291,6 +297,11 @@ async def _learn(
     if base.absent:
         raise LearnerForgotten("the learner was forgotten before the work began")
     destination = await find_destination(run, late=late)
+    if (turns := work.undelivered) is not None:
+        if destination is None:
+            return LearningResult(turns.operations), None
+        delivery = await deliver(destination, turns.lessons, turns.learned, turns.op_id, run, late=late)
+        return LearningResult(only_lessons(turns.operations, delivery.left)), delivery.report
     elsewhere = destination is not None and destination.playbook is not None
     how, result = LearningPass(run, pending_id, late=True, elsewhere=elsewhere), LearningResult()
     for task in work.looks:

@@ -58,7 +58,8 @@ class LearningResult:
     `usage` is by role. `problems` are lessons that were left out, and why; `error` says that the reflector
     failed. `judged` is the turn that the message gave feedback on, `reason` becomes that of the delta.
     `withheld` are passages of the turn's message that no bullet keeps words of. `replay` says what came of
-    trying the lessons. `lessons` are the refs of the lessons among the operations.
+    trying the lessons. `lessons` are the refs of the lessons among the operations, `curator_replies` what a
+    model that curated replied.
     """
 
     operations: tuple[Operation, ...] = ()
@@ -72,6 +73,7 @@ class LearningResult:
     withheld: tuple[str, ...] = ()
     replay: ReplayOutcome | None = None
     lessons: tuple[str, ...] = ()
+    curator_replies: tuple[str, ...] = ()
 
     def __add__(self, other: LearningResult) -> LearningResult:
         return LearningResult(
@@ -89,6 +91,7 @@ class LearningResult:
             self.withheld + other.withheld,
             self.replay or other.replay,
             self.lessons + other.lessons,
+            self.curator_replies + other.curator_replies,
         )
 
     @property
@@ -230,6 +233,7 @@ async def learn_from(
         withheld=withheld,
         replay=reflected.replay if reflected else None,
         lessons=tuple(add.ref for add in adds if add.ref is not None),
+        curator_replies=curated.raw,
     )
 
 
@@ -394,6 +398,7 @@ def committed(
     outcome["rejected"] += [Rejected(op="lesson", id="", why=why) for why in result.problems]
     outcome["error"] = result.error
     outcome["replay"] = result.replay
+    outcome["curator_replies"] = list(result.curator_replies)
     outcome["pending"] = pending.pending_id if pending else None
     outcome["learned_into"] = learned_into
     if (judged := result.judged) is not None:
@@ -436,6 +441,7 @@ def _empty(turn_id: str) -> Learning:
         "feedback": None,
         "replay": None,
         "learned_into": None,
+        "curator_replies": [],
         "error": None,
         "unsaved": None,
     }

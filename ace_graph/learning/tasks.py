@@ -31,7 +31,7 @@ from ace_graph.learning.reflector import FinishedTurn, Revision, worth_reflectin
 from ace_graph.learning.statements.reading import reading_of
 from ace_graph.learning.tool_call_patterns import ExecutionReflector
 from ace_graph.memory.commit import Pending
-from ace_graph.memory.delta.operations import Operation, Reset, Touch
+from ace_graph.memory.delta.operations import Add, Operation, Reset, Touch
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
@@ -242,12 +242,32 @@ def task_of(
     )
 
 
+class UndeliveredLessons(BaseModel):
+    """Lessons that a turn has made for a named playbook, until they are there or in the own memory.
+
+    `operations` are the lessons and the votes that credit them, `learned` is how many lessons the turn had,
+    `op_id` that of the turn's commit. The field names are stored.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    operations: tuple[Operation, ...]
+    learned: int
+    op_id: str
+
+    @property
+    def lessons(self) -> tuple[Add, ...]:
+        """The lessons alone."""
+        return tuple(each for each in self.operations if isinstance(each, Add))
+
+
 class PendingWork(BaseModel):
     """Deferred tasks, and the run's settings that they are worked on with. The field names are stored.
 
     Without `curates` the reflection is kept with the turn, and the playbook stays as it is. Lessons go to the
     named playbook `learn_into`, where there is one; `teams` are the learner's, where the run knew them, and
-    `agent` the one that acted in it.
+    `agent` the one that acted in it. With `undelivered` nothing is to be learned any more: a turn's lessons
+    are only to be taken there.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -261,6 +281,7 @@ class PendingWork(BaseModel):
     learn_into: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
     teams: Annotated[tuple[str, ...] | None, Field(exclude_if=lambda value: value is None)] = None
     agent: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
+    undelivered: Annotated[UndeliveredLessons | None, Field(exclude_if=lambda value: value is None)] = None
 
     def as_pending(self, pending_id: str, turn_id: str, *, priority: float = 0.0) -> Pending:
         """Return the item to store; `pending_id` is the op id of the commit that completes it."""

@@ -53,6 +53,8 @@ from ace_graph.playbooks.sharing import shared_with
 
 MAX_PLAYBOOKS = 200
 """The most playbooks of others that a scope reads."""
+OF_OTHERS = ("tenant", "global")
+"""The scopes that reach into playbooks of others."""
 _PAGE = 100
 _OWN: tuple[Scope | None, ...] = (None, "agent", "user")
 

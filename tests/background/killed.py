@@ -2,8 +2,8 @@
 
     python -m tests.background.killed JSON
 
-JSON says: `server` or `path`, `learner`, `what` (worker, turn or everything), `method`, `when` (before,
-during or after the call), `minutes` (how far its clock is ahead).
+JSON says: `server` or `path`, `learner`, `what` (worker, turn, into or everything), `method`, `when` (before,
+during or after the call), `minutes` (how far its clock is ahead), `spared` (so many calls come back).
 
 Does not: come back, unless the call never happens.
 """
@@ -42,8 +42,8 @@ Job = dict[str, object]
 class Mortal:
     """Hands every call on to a store; at one of them the process dies."""
 
-    def __init__(self, inner: Store, method: str, when: str) -> None:
-        self._inner, self._method, self._when = inner, method, when
+    def __init__(self, inner: Store, method: str, when: str, spared: int = 0) -> None:
+        self._inner, self._method, self._when, self._spared = inner, method, when, spared
 
     def __getattr__(self, name: str) -> object:
         found = getattr(self._inner, name)
@@ -51,6 +51,9 @@ class Mortal:
 
     def _fatal(self, call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
         async def called(*args: object, **more: object) -> object:
+            self._spared -= 1
+            if self._spared >= 0:
+                return await call(*args, **more)
             if self._when == "before":
                 die()
             if self._when == "during":
@@ -85,6 +88,19 @@ async def take_turn(store: Store, learner: str, question: str = "What is 1/2 + 1
     return await graph.ainvoke(ask(question), context=ACEContext(learner_id=learner, reflect_when="always"))
 
 
+async def teach(store: Store, learner: str) -> object:
+    """One turn that learns at once, for the playbook of ada's that has the learner's name."""
+    graph = build_ace_graph(
+        model=ScriptedModel(solver=["<final>5/6</final>"], reflector=[LESSONS]),
+        store=store,
+        settings=Settings(),
+        learning="inline",
+        clock=lambda: NOON,
+    )
+    context = ACEContext(learner_id=learner, reflect_when="always", learn_into=f"ada/{learner}")
+    return await graph.ainvoke(ask("What is 1/2 + 1/3?"), context=context)
+
+
 async def work(store: Store, learner: str, minutes: float) -> None:
     """Work on one learner's items until none may be had; others' are in the same database."""
     model, now = ScriptedModel(reflector=[LESSONS] * 10), NOON + timedelta(minutes=minutes)
@@ -101,9 +117,13 @@ async def drain(store: Store, minutes: float) -> None:
 
 
 async def main(job: Job) -> None:
-    store = cast("Store", Mortal(opened(job), str(job["method"]), str(job["when"])))
+    store = cast(
+        "Store", Mortal(opened(job), str(job["method"]), str(job["when"]), int(str(job.get("spared", 0))))
+    )
     if job["what"] == "everything":
         await drain(opened(job), float(str(job["minutes"])))
+    elif job["what"] == "into":
+        await teach(store, str(job["learner"]))
     elif job["what"] == "turn":
         await take_turn(store, str(job["learner"]))
     else:

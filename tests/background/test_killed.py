@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ace_graph import playbooks
 from ace_graph.memory.delta import Reset
 from ace_graph.memory.stores import Store
 from ace_graph.playbooks.consolidation import enqueue, run_state
@@ -77,6 +78,26 @@ async def _a_killed_turn(python: WarmPython, job: Job) -> None:
         await _expect_once(store, learner, stored + 1)
 
 
+async def _a_turn_killed_between_its_commits(python: WarmPython, job: Job, learner: str) -> None:
+    async with opened(job) as store:
+        await playbooks.create(store, learner, owner="ada")
+        await playbooks.grant(store, learner, f"user:{learner}", "editor", owner="ada")
+        killed = await _ended(python, {**job, "what": "into", "minutes": 0})
+        assert killed == -signal.SIGKILL
+        if job["spared"] == 0:
+            assert (await playbooks.get_playbook(store, learner, "ada")).snapshot.playbook.bullets() == ()
+        await work(store, learner, minutes=1)
+        [bullet] = (await playbooks.get_playbook(store, learner, "ada")).snapshot.playbook.bullets()
+        assert (bullet.content, bullet.seen) == (RULE, 1)
+        assert (await store.load(learner)).playbook.bullets() == ()
+        [turn] = await store.turns(learner)
+        assert turn.learned_into is not None
+        assert (turn.learned_into["how"], turn.learned_into["count"]) == ("written", 1)
+        assert len(turn.reflections) == 1
+        assert await store.list_pending(learner) == ()
+        assert await check(store, learner) == []
+
+
 @pytest.mark.parametrize("when", ["during", "after"])
 async def test_a_consolidation_killed_on_sqlite(tmp_path: Path, warm_python: WarmPython, when: str) -> None:
     job: Job = {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": "commit", "when": when}
@@ -108,6 +129,33 @@ async def test_a_turn_killed_at_its_commit_on_sqlite(
 ) -> None:
     job: Job = {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": "commit", "when": when}
     await _a_killed_turn(warm_python, job)
+
+
+@pytest.mark.parametrize(
+    ("spared", "when"),
+    [(0, "after"), (1, "before"), (1, "during")],
+    ids=["undelivered", "delivered", "ending"],
+)
+async def test_a_turn_killed_between_its_commits_loses_no_lesson_for_a_playbook(
+    tmp_path: Path, warm_python: WarmPython, spared: int, when: str
+) -> None:
+    job: Job = {
+        "path": str(tmp_path / "ace.db"),
+        "learner": "bob",
+        "spared": spared,
+        "method": "commit",
+        "when": when,
+    }
+    await _a_turn_killed_between_its_commits(warm_python, job, "bob")
+
+
+@pytest.mark.slow
+@pytest.mark.heavy
+async def test_a_turn_killed_between_its_commits_on_neo4j(
+    neo4j: Neo4jServer, warm_python: WarmPython, learner: str
+) -> None:
+    job: Job = {"server": asdict(neo4j), "learner": learner, "method": "commit", "when": "after"}
+    await _a_turn_killed_between_its_commits(warm_python, {**job, "spared": 0}, learner)
 
 
 @pytest.mark.parametrize(("method", "when"), POINTS[1::2])

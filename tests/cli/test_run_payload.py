@@ -25,7 +25,7 @@ def _learning(**changed: object) -> Learning:
         "turn_id": "t", "version": 1, "added": [], "updated": [], "tagged": [], "merged": [],
         "superseded": [], "removed": [], "quarantined": [], "rejected": [], "pending": None,
         "feedback": None, "skipped": None, "error": None, "unsaved": None, "replay": None,
-        "learned_into": None,
+        "learned_into": None, "curator_replies": [],
     }  # fmt: skip
     return {**nothing, **changed}  # type: ignore[typeddict-item]  # pyright: ignore  # a test's shorthand
 

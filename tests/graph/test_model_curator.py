@@ -16,8 +16,9 @@ from langgraph.runtime import Runtime
 from ace_graph import ACEContext
 from ace_graph.agent import Run, build_resources
 from ace_graph.base import Settings
+from ace_graph.base.prompts import preview
 from ace_graph.graph import ACEGraph
-from ace_graph.learning import MOST_PROPOSALS, Curation, curate_with_model, decide
+from ace_graph.learning import MOST_PROPOSALS, SMALL_BULLETS, Curation, curate_with_model, decide
 from ace_graph.memory import Bullet, Snapshot
 from ace_graph.memory.delta import Add, Update
 from ace_graph.testing import ScriptedModel
@@ -105,11 +106,15 @@ async def test_it_sees_the_relevant_bullets_and_may_refine_one(graph_of: Build, 
     assert out["learning"]["rejected"] == []
 
 
-async def test_of_eleven_candidates_it_sees_ten(graph_of: Build, store: CountingStore) -> None:
-    animals = ["otters", "badgers", "herons", "beavers", "lynxes", "moles"]
-    meals = ["berries", "roots"]
+@pytest.mark.parametrize(("more", "seen"), [(0, SMALL_BULLETS), (1, 10)], ids=["small", "large"])
+async def test_a_small_playbook_is_shown_whole_and_of_a_large_one_ten_bullets(
+    graph_of: Build, store: CountingStore, more: int, seen: int
+) -> None:
+    animals = ["otters", "badgers", "herons", "beavers", "lynxes", "moles", "storks"]
+    meals = ["berries", "roots", "seeds", "leaves", "nuts", "bark", "worms"]
     facts = [Add(content=f"In spring {animal} look for {meal}") for animal in animals for meal in meals]
-    await store.seed("alice", *facts[:10], Add(content="Name the currency of every price"))
+    extra = [Add(content="Winter is long in the north")] * more
+    await store.seed("alice", *facts, Add(content="Name the currency of every price"), *extra)
     asked = f"In spring, what do {', '.join(animals)} look for: {' or '.join(meals)}?"
     model = ScriptedModel(
         solver=["<final>x</final>"],
@@ -119,7 +124,38 @@ async def test_of_eleven_candidates_it_sees_ten(graph_of: Build, store: Counting
     await graph_of(model).ainvoke(ask(asked), context=ALICE)
     prompt = model.calls_of("curator")[0].messages[0].text
     assert "Name the currency of every price" in prompt, "what the lessons are near to comes first"
-    assert prompt.count("] (type=") == 10
+    assert prompt.count("] (type=") == seen
+
+
+async def test_of_long_bullets_it_sees_ten(graph_of: Build, store: CountingStore) -> None:
+    words = [
+        f"{first}{last}" for first in ("red", "blue", "pale", "dark") for last in ("fox", "owl", "elk", "eel")
+    ]
+    await store.seed("alice", *(Add(content=f"{word} " * 200) for word in words))
+    model = ScriptedModel(
+        solver=["<final>x</final>"], reflector=[lessons("Count every redfox")], curator=[decisions()]
+    )
+    await graph_of(model).ainvoke(ask("Where is a redfox?"), context=ALICE)
+    assert model.calls_of("curator")[0].messages[0].text.count("] (type=") <= 10
+
+
+@pytest.mark.parametrize(
+    ("raw_reply", "log_content", "told"),
+    [(True, False, "whole"), (False, True, "preview"), (False, False, "length")],
+)
+async def test_its_raw_replies_are_in_the_report(
+    build: Build, raw_reply: bool, log_content: bool, told: str
+) -> None:
+    good = json.dumps({"reasoning": "It is new. " * 20, "operations": [{"type": "ADD", "lesson": 1}]})
+    settings = Settings().model_copy(update={"curator_use_llm": True, "log_content": log_content})
+    model = ScriptedModel(
+        solver=["<final>5/6</final>"], reflector=[lessons(RULE)], curator=["nonsense", good]
+    )
+    context = ALICE.model_copy(update={"raw_reply": raw_reply})
+    out = await build(model, settings=settings).ainvoke(ask(), context=context)
+    lengths = ["[len=8]", f"[len={len(good)}]"]
+    wanted = {"whole": ["nonsense", good], "preview": ["nonsense", preview(good)], "length": lengths}
+    assert out["learning"]["curator_replies"] == wanted[told]
 
 
 async def test_it_sees_the_question_and_the_reflectors_findings(graph_of: Build) -> None:

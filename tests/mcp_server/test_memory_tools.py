@@ -166,3 +166,42 @@ async def test_tools_say_whether_they_read_or_delete() -> None:
         assert reading >= {"recall"}
         assert deleting == {"forget"}
         assert all(tool.outputSchema for tool in tools.values())
+
+
+async def test_memories_are_kept_and_found_in_their_scope() -> None:
+    store = SQLiteStore()
+    await playbooks.create(store, "http", ["Use /v1"], owner="bob")
+    await playbooks.grant(store, "http", "team:ops", "editor", owner="bob")
+    await playbooks.add_to_team(store, "ops", ["ada"])
+    async with client(store, "ada") as ada, client(store, "eve") as eve:
+        own = await ada.call("remember", statement="Pages have 50 rows", scope="agent", agent="crawler")
+        told = await ada.call("remember", statement="Retry after 429", kind="anti_pattern", scope="tenant")
+        found = {
+            scope: [each["content"] for each in (await ada.call("memory_search", **asked))["memories"]]
+            for scope, asked in {
+                "none": {},
+                "agent": {"scope": "agent", "agent": "crawler"},
+                "user": {"scope": "user", "words": "ROWS"},
+                "tenant": {"scope": "tenant", "kind": "anti_pattern"},
+                "global": {"scope": "global"},
+            }.items()
+        }
+        [row] = (await ada.call("memory_search", scope="tenant", words="retry"))["memories"]
+        foreign = (await eve.call("memory_search", scope="global"))["memories"]
+        refusals = [
+            await eve.refused("remember", statement="Retry after 429", scope="tenant"),
+            await ada.refused("memory_search", scope="agent"),
+            await ada.refused("memory_search", words="retry", kind="fact"),
+        ]
+    assert (own["playbook"], told["playbook"]) == ("default", "bob/http")
+    assert (row["id"], row["playbook"], foreign) == (told["id"], "bob/http", [])
+    assert found == {
+        "none": ["Pages have 50 rows"],
+        "agent": ["Pages have 50 rows"],
+        "user": ["Pages have 50 rows"],
+        "tenant": ["Retry after 429"],
+        "global": ["Use /v1", "Retry after 429"],
+    }
+    assert "you may write no playbook of the scope tenant" in refusals[0]
+    assert "needs the name of the agent" in refusals[1]
+    assert "either words or a kind" in refusals[2]

@@ -169,8 +169,8 @@ async def test_the_turns_own_commit_holds_all_but_the_lesson() -> None:
     scripted = ScriptedModel(solver=["<used>gen-00001</used><final>so</final>"], reflector=[lessons(LESSON)])
     given = context("bob", ground_truth="so", playbooks=(NAME,))
     out = await turn(store, scripted, given, f"My name is Mara. {QUESTION}")
-    assert [delta.author for delta in store.calls.commits] == ["ace_learning"]
-    assert [record is not None for record in store.calls.records] == [True]
+    assert [delta.author for delta in store.calls.commits] == ["ace_learning"] * 2
+    assert store.calls.commits[1].operations == (), "the second says that nothing is left to be delivered"
     operations = {operation.op for operation in store.calls.commits[0].operations}
     assert {"add", "judge", "touch"} <= operations
     assert await own(store, "bob") == ["Call the service by its name", "Learner says: My name is Mara"]
@@ -287,6 +287,24 @@ async def test_a_store_that_fails_leaves_the_lesson_in_the_own_memory(store: Sto
     again = await into(store, model(), context("bob", turn_id="t1"))
     assert again == told
     assert await own(store, "bob") == [LESSON], "a repetition keeps it once"
+
+
+@pytest.mark.parametrize("right", ["editor", "contributor"])
+async def test_lessons_whose_delivery_could_not_be_noted_are_left_to_a_worker(
+    store: Store, path: Path, right: str
+) -> None:
+    await granted(store, right)
+    sql(path, "CREATE TRIGGER broken BEFORE DELETE ON ace_pending BEGIN SELECT RAISE(ABORT, 'no'); END")
+    learning = await learned(store, model(), context("bob"))
+    sql(path, "DROP TRIGGER broken")
+    assert learning["pending"] is not None
+    assert learning["error"] is not None
+    (done,) = await hired(store, model(answers=0))
+    assert done.status == "learned"
+    assert await placed(store, "bob") == WAYS[right]
+    (record,) = await store.turns("bob")
+    assert record.learned_into == learning["learned_into"]
+    assert await store.list_pending("bob") == ()
 
 
 async def test_a_turn_that_can_not_be_saved_holds_the_lesson() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ace_graph import playbooks
+from ace_graph.memory.delta import Reset
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
+from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.graph.conftest import CountingStore
 from tests.server.serving import bearer, serving, settings_for, token
 
@@ -73,3 +75,44 @@ async def test_a_scope_gives_no_right() -> None:
     assert (own.status_code, wrong.status_code) == (201, 409)
     held = await playbooks.get_playbook(store, "http", "bob")
     assert [bullet.content for bullet in held.playbook.bullets()] == ["Use /v1"]
+
+
+async def test_the_own_playbooks_of_a_scope_are_consolidated_each_by_itself() -> None:
+    store = CountingStore()
+    await store.seed("alice", Reset(bullets=bullets(*PARAPHRASES, tags=("agent:crawler",))))
+    await playbooks.create(store, "mine", ["Use /v1"], owner="alice", scope="user")
+    await playbooks.create(store, "other", ["Use /v1"], owner="bob", scope="user")
+    settings = settings_for(consolidate_async=False)
+    done = dict[str, dict[str, list[int]]]()
+    async with serving(settings, Overrides(model=ScriptedModel([]), store=store)) as served:
+        bodies = {
+            "tenant": {"scope": "tenant"},
+            "other agent": {"scope": "agent", "agent": "reader"},
+            "planned": {"scope": "user", "dryRun": True},
+            "agent": {"scope": "agent", "agent": "crawler"},
+        }
+        for name, body in bodies.items():
+            reply = await served.client.post(f"{PATH}/consolidate", json=body)
+            each_ = {each["playbook"]: each["report"] for each in reply.json()["playbooks"]}
+            done[name] = {book: [report["merged"], report["total"]] for book, report in each_.items()}
+        nameless = await served.client.post(f"{PATH}/consolidate", json={"scope": "agent"})
+        nothing = await served.client.post(f"{PATH}/consolidate", json={})
+    assert done == {
+        "tenant": {},
+        "other agent": {"default": [0, 3]},
+        "planned": {"default": [3, 3], "mine": [0, 1]},
+        "agent": {"default": [3, 3]},
+    }
+    assert (nameless.status_code, nothing.status_code) == (409, 422)
+
+
+async def test_a_worker_consolidates_a_scope() -> None:
+    store = CountingStore()
+    await store.seed("alice", Reset(bullets=bullets(*PARAPHRASES, *OTHERS)))
+    async with serving(
+        settings_for(learning="background"), Overrides(model=ScriptedModel([]), store=store)
+    ) as served:
+        asked = await served.client.post(f"{PATH}/consolidate", json={"scope": "user"})
+        [one] = asked.json()["playbooks"]
+        run = await served.client.get(f"/api/playbooks/default/consolidations/{one['run']['runId']}")
+    assert (asked.status_code, one["playbook"], one["report"], run.status_code) == (202, "default", None, 200)

@@ -65,6 +65,7 @@ ROUTES = {
     "/api/playbooks/{playbook_id}/consolidate/undo": {"post"},
     "/api/templates": {"get"},
     "/api/memories": {"get", "post"},
+    "/api/memories/consolidate": {"post"},
     "/api/memories/search": {"get"},
     "/api/playbooks/{playbook_id}/leave": {"post"},
     "/api/proposals": {"get"},

@@ -21,12 +21,14 @@ from ace_graph.base.errors import ChangeRefused, ModelNotConfigured
 from ace_graph.base.settings import Settings
 from ace_graph.learning.statements.statement import SensitiveFacts
 from ace_graph.learning.worker import learning_resources
+from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Operation
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.handle import PlaybookHandle, open_playbook
+from ace_graph.playbooks.memories import OF_OTHERS, checked_scope, destination
 from ace_graph.server.auth import Act, Identity
 from ace_graph.stores import check_store, open_store
 
@@ -77,6 +79,16 @@ class MemoryAccess:
         if not sender.may("share"):
             target.check_owner()
         return target
+
+    async def place(self, call: Call, name: str, scope: str | None, agent: str | None) -> PlaybookHandle:
+        """Return where a new memory of a scope goes: to the playbook of this name, else the only one there.
+
+        Raises UsageError where there is none, or several, and what `playbook` raises.
+        """
+        wanted = checked_scope(scope, agent)
+        if name != DEFAULT or wanted not in OF_OTHERS:
+            return await self.playbook(call, name)
+        return await destination(self.store, (await self.sender(call, "share")).user, wanted)
 
     async def change(self, call: Call, target: PlaybookHandle, operation: Operation, reason: str) -> Commit:
         """Commit one operation onto a playbook. Raises ChangeRefused, PlaybookForbidden."""

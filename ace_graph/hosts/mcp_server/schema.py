@@ -8,10 +8,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ace_graph.base.text import without_surrogates
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Moment
-from ace_graph.memory.catalogue import MAX_NAME_CHARS
+from ace_graph.memory.catalogue import MAX_NAME_CHARS, Scope
 from ace_graph.memory.stores.base import StoredVersion
 from ace_graph.memory.turn import LearnedInto
 from ace_graph.memory.views import BulletKind, kind_of
+from ace_graph.memory.views import Kind as MemoryKind
 
 
 class _Reply(BaseModel):
@@ -58,6 +59,26 @@ class Remembered(_Reply):
     outcome: Literal["added", "known already"]
     quarantined: str | None = Field(description="Why no prompt will hold it; null where prompts may.")
     version: int
+    playbook: str = Field(description="Which holds it: default is the learner's own memory.")
+
+
+class MemoryRow(_Reply):
+    """A memory, and the playbook that holds it: `default` is the own memory, else `owner/name`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True)
+
+    id: str
+    kind: MemoryKind
+    content: str
+    at: Moment
+    importance: float | None
+    playbook: str
+
+
+class MemoryRows(_Reply):
+    """The memories of a scope, playbook by playbook, the own memory first."""
+
+    memories: list[MemoryRow]
 
 
 class Forgotten(_Reply):
@@ -184,5 +205,15 @@ Cursor = Annotated[
     Text | None, Field(max_length=300, description="The next_cursor of the page before; leave it out first.")
 ]
 PageSize = Annotated[int, Field(ge=1, le=200, description="Most rows of one page.")]
+MemoryScope = Annotated[
+    Scope | None,
+    Field(
+        description="agent: what `agent` has remembered; user: all of the learner's own; tenant, global: "
+        "playbooks of a team, of all. Without one: the learner's own memory."
+    ),
+]
+AgentName = Annotated[
+    Text | None, Field(min_length=1, max_length=200, description="The label of an agent, such as crawler.")
+]
 SearchWords = Annotated[Text, Field(min_length=1, max_length=500, description="One word or more.")]
 Outcome = Literal["success", "failure", "partial"]

@@ -152,6 +152,7 @@ def build_server(memory: MemoryAccess) -> MemoryServer:
     server.offer(own.feedback, "judge", _ADDS)
     server.offer(LearnTool(memory).learn, "record", _ADDS)
     for read in (
+        own.memory_search,
         playbooks.playbook_list,
         playbooks.playbook_show,
         playbooks.playbook_search,

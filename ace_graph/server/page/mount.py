@@ -209,7 +209,7 @@ async def change_look(
 
 
 logger = logging.getLogger("ace_graph")
-_VIEWS = (routes, chat.routes, playbook.routes, history.routes, review.routes, runs.routes)
+_VIEWS = (routes, chat.routes, playbook.figures, playbook.routes, history.routes, review.routes, runs.routes)
 
 
 def page_app(

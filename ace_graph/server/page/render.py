@@ -45,6 +45,7 @@ _PARTS = (
     "conflict",
     "diff",
     "error",
+    "figures",
     "history",
 )
 TEMPLATES = tuple(f"{name}.html" for name in (*_PARTS, "kinds", "login", "playbook", "review", "run", "runs"))

@@ -1,4 +1,4 @@
-"""Memories by scope over HTTP: remembered, listed, searched, in own, team and shared playbooks.
+"""Memories by scope over HTTP: remembered, listed, searched, merged, in own, team and shared playbooks.
 
 A scope widens no right: each playbook is opened as the routes under /api/playbooks open it. What is shared
 with a learner is not for an operator.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from ace_graph.memory.bullet import (
@@ -24,9 +24,13 @@ from ace_graph.memory.bullet import (
 from ace_graph.memory.catalogue import Scope
 from ace_graph.memory.views import Kind
 from ace_graph.playbooks.memories import (
+    OF_OTHERS,
     MemoryItem,
+    agent_label,
+    checked_scope,
     destination,
     memories,
+    own_names,
     remember,
     search_memories,
     shown_name,
@@ -36,7 +40,13 @@ from ace_graph.server.errors import error_responses, refusing_usage_errors
 from ace_graph.server.keyed import KeyedRoute, OpId
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Absent
-from ace_graph.server.routes.playbook import NewKind
+from ace_graph.server.routes.playbook import (
+    ConsolidateBody,
+    ConsolidationReply,
+    ConsolidationRunReply,
+    NewKind,
+    run_or_leave,
+)
 from ace_graph.server.schemas import PLAYBOOK_REF, Body, RequestBody, Text
 from ace_graph.server.services import Sender, ServicesDep
 
@@ -52,7 +62,6 @@ ScopeField = Annotated[
         "scope, and all that are shared with the learner. Without one: the own memory."
     ),
 ]
-_OF_OTHERS = ("tenant", "global")
 
 
 class MemoriesQuery(RequestBody):
@@ -114,8 +123,29 @@ class RememberedReply(Body):
     playbook: str
 
 
+class ConsolidateScopeBody(ConsolidateBody):
+    """Which bullets may become one: those that are selected in the learner's playbooks of a scope."""
+
+    scope: ScopeField
+    agent: Agent | None = None
+
+
+class ScopeConsolidationReply(Body):
+    """What was merged in a playbook, or the run in which a worker does it."""
+
+    playbook: str
+    report: ConsolidationReply | None
+    run: ConsolidationRunReply | None
+
+
+class ScopeConsolidationsReply(Body):
+    """The playbooks of the scope, each by itself, the own memory first."""
+
+    playbooks: list[ScopeConsolidationReply]
+
+
 def _check_own(sender: Identity, scope: str | None, playbook: str | None = None) -> None:
-    if scope in _OF_OTHERS or playbook is not None:
+    if scope in OF_OTHERS or playbook is not None:
         sender.check("share")
 
 
@@ -171,3 +201,26 @@ async def add(body: RememberBody, sender: Sender, services: ServicesDep, op_id: 
             clock=services.clock.now,
         )
     return RememberedReply(id=made, playbook=shown_name(place))
+
+
+@routes.post("/consolidate", responses=error_responses(404), dependencies=[does("consolidate")])
+async def consolidate_scope(
+    body: ConsolidateScopeBody, sender: Sender, services: ServicesDep, response: Response
+) -> ScopeConsolidationsReply:
+    """Merge what says the same within each of the learner's own playbooks of a scope, or say what.
+
+    Those of others are their owners'. Where the server learns in the background, a worker does it (202), and
+    `GET /api/playbooks/{id}/consolidations/{run}` tells what became of it.
+    """
+    with refusing_usage_errors():
+        scope, done = checked_scope(body.scope, body.agent) or "user", list[ScopeConsolidationReply]()
+    tags = (*body.tag, *((agent_label(body.agent),) if body.agent else ()))
+    selected = body.model_copy(update={"tag": tags})
+    for name in await own_names(services.store, sender.learner, scope):
+        work = selected.work(name, None)
+        made = await run_or_leave(services, sender.learner, work, dry_run=body.dry_run)
+        report = made if isinstance(made, ConsolidationReply) else None
+        run = None if isinstance(made, ConsolidationReply) else made
+        response.status_code = 200 if run is None else 202
+        done.append(ScopeConsolidationReply(playbook=name, report=report, run=run))
+    return ScopeConsolidationsReply(playbooks=done)

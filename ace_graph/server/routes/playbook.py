@@ -114,7 +114,7 @@ from ace_graph.server.schemas import (
     VersionName,
     WhyReply,
 )
-from ace_graph.server.services import Learner, Sender, ServicesDep, learning_mode
+from ace_graph.server.services import Learner, Sender, Services, ServicesDep, learning_mode
 
 own = APIRouter(
     prefix="/api/playbook", tags=["playbook"], route_class=KeyedRoute, dependencies=[does("change")]
@@ -1401,21 +1401,30 @@ async def consolidate_playbook(
 
     Where the server learns in the background, a worker does it, and the reply is the run to ask for.
     """
-    playbook, services, etag = edit.playbook, edit.services, await edit.expected_etag()
-    now, work = services.clock.now(), body.work(playbook.ref.name, etag)
-    if not body.dry_run and services.settings.consolidates_later(learning_mode(services.settings)):
-        run_id = await enqueue(services.store, edit.sender.learner, work, now=now)
-        reply = ConsolidationRunReply(run_id=run_id, status="pending", groups=[], error=None)
-        where = f"/api/playbooks/{playbook_id}/consolidations/{run_id}"
-        return JSONResponse(reply.model_dump(by_alias=True), status_code=202, headers={"Location": where})
+    work = body.work(edit.playbook.ref.name, await edit.expected_etag())
+    made = await run_or_leave(edit.services, edit.sender.learner, work, dry_run=body.dry_run)
+    if isinstance(made, ConsolidationReply):
+        return made
+    where = f"/api/playbooks/{playbook_id}/consolidations/{made.run_id}"
+    return JSONResponse(made.model_dump(by_alias=True), status_code=202, headers={"Location": where})
+
+
+async def run_or_leave(
+    services: Services, learner: str, work: ConsolidationWork, *, dry_run: bool
+) -> ConsolidationReply | ConsolidationRunReply:
+    """Consolidate a playbook of the learner's, or leave it to a worker where the server learns later."""
+    store, now = services.store, services.clock.now()
+    if not dry_run and services.settings.consolidates_later(learning_mode(services.settings)):
+        run_id = await enqueue(store, learner, work, now=now)
+        return ConsolidationRunReply(run_id=run_id, status="pending", groups=[], error=None)
     done = await consolidate(
-        services.store,
-        playbook.ref.name,
-        edit.sender.learner,
-        work.options(services.store.policy.consolidate_batch),
-        dry_run=body.dry_run,
+        store,
+        work.name,
+        learner,
+        work.options(store.policy.consolidate_batch),
+        dry_run=dry_run,
         now=now,
-        expected_etag=etag,
+        expected_etag=work.expected_etag,
     )
     return ConsolidationReply.of(
         done, run_id=None if done.dry_run else done.run_id, preserved=len(done.preserved)

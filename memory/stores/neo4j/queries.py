@@ -86,7 +86,8 @@ Properties = dict[str, Any]
 """The properties of a node as the driver takes them: Any, because Neo4j's types have no common base."""
 _NOT_PROPERTIES = {
     *("task", "answer", "answer_hash", "evidence", "injected", "cited"),
-    *("steps", "reflections", "feedback", "metrics", "playbooks"),  # Neo4j stores no nested values
+    # Neo4j stores no nested values
+    *("steps", "reflections", "feedback", "metrics", "playbooks", "learned_into"),
 }
 
 

@@ -153,6 +153,21 @@ def test_sentences_keep_their_order() -> None:
     assert not say_the_same(a, "Tom washes the lids. Check the cups.")
 
 
+@pytest.mark.parametrize(
+    ("report", "order"),
+    [
+        ("The cups are washed before the meeting", "Wash the cups before the meeting"),
+        ("The staging database is deleted on Friday", "Delete the staging database on Friday"),
+    ],
+)
+def test_what_is_done_is_no_order_to_do_it(report: str, order: str) -> None:
+    assert compared(report, order).outcome == "rival", "both stay, and a prompt shows one of them"
+    assert (
+        compared(report.replace(" are ", " should be ").replace(" is ", " should be "), order).outcome
+        == "same"
+    )
+
+
 def test_a_merge_by_another_syntax_says_so() -> None:
     a, b = "Ann wrote the report.", "The report was written by Ann."
     assert compared(a, b) == ClaimComparison("same", 0.95, reworded=True)

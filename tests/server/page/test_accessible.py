@@ -22,6 +22,7 @@ VIEWS = (
     "/chat/temporary",
     "/playbooks/default?status=all",
     "/playbooks/default/history",
+    "/playbooks",
     "/review",
     "/runs",
 )

@@ -7,6 +7,7 @@ import re
 
 import httpx
 
+from ace_graph import playbooks
 from ace_graph.base import StoreUnavailable
 from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides
@@ -54,6 +55,27 @@ async def test_what_is_held_back_is_said_to_be_held_back() -> None:
         typed = {"shown": "Name the unit", **order}
         edited = await served.client.post(f"{path}/bullets/{name}/edit", data=typed, headers=headers)
         assert "said=held&" in edited.headers["location"]
+
+
+async def test_the_figures_come_in_pages_and_tell_of_own_playbooks_alone() -> None:
+    store = CountingStore()
+    for number in range(12):
+        await playbooks.create(store, f"book {number:02}", owner="alice")
+    await playbooks.create(store, "foreign", owner="bob")
+    await playbooks.grant(store, "foreign", "user:alice", "editor", owner="bob")
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
+        headers, path, found = (
+            {"cookie": f"ace_session={token('alice')}"},
+            "/page/playbooks",
+            list[list[str]](),
+        )
+        while path:
+            text = (await served.client.get(path, headers=headers)).text
+            found.append(re.findall(r"/playbooks/[0-9a-f-]{36}\">([^<]+)<", text))
+            following = re.search(r'rel="next" href="([^"]+)"', text)
+            path = f"/page/playbooks{following[1]}" if following else ""
+    assert [len(names) for names in found] == [10, 2]
+    assert [name for names in found for name in names] == [f"book {number:02}" for number in range(12)]
 
 
 async def test_a_store_that_is_down_is_told_and_what_was_typed_can_be_sent_again() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from tests.consolidation.planted import PARAPHRASES
@@ -9,6 +11,7 @@ from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)> & \"quotes\""
+RULE = "Adding fractions needs a common denominator first"
 WITHOUT = {"java_script_enabled": False}
 
 
@@ -205,3 +208,33 @@ def test_a_version_comes_back_and_a_difference_is_shown(
     joe.open("/playbooks/default/history")
     joe.page.locator("[id^=restore-]").click()
     assert sorted(site.contents(learner)) == sorted([first, second])
+
+
+def test_the_figures_tell_how_each_own_playbook_is_used(visit: Visit, site: Site) -> None:
+    for body in ({"name": "maths", "bullets": [{"content": RULE}]}, {"name": "unread"}):
+        site.api.post("/api/playbooks", json=body, headers=bearer("fay")).raise_for_status()
+    listed = site.api.get("/api/playbooks", headers=bearer("fay")).json()["playbooks"]
+    shared = {each["name"]: each["playbookId"] for each in listed}
+    grant = {"kind": "user", "name": "fox", "relation": "viewer"}
+    site.api.post(f"/api/playbooks/{shared['maths']}/grants", json=grant, headers=bearer("fay"))
+    for learner, name in (("fay", "maths"), ("fox", "fay/maths")):
+        said = {"message": "Explain adding fractions 1/2 + 1/3", "playbooks": [name]}
+        site.api.post("/api/ai/chat", json=said, headers=bearer(learner)).raise_for_status()
+    fay = visit("fay", java_script_enabled=False)
+    fay.open("/playbooks/default")
+    fay.page.click("#figures")
+    rows = [row.inner_text().split("\t") for row in fay.page.locator("[data-row]").all()]
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    assert rows[-2:] == [
+        ["maths", "1", "2", "2", "not judged", "not known", today],
+        ["unread", "0", "0", "0", "not judged", "not known", "never"],
+    ]
+    assert "fox" not in fay.page.content()
+    fay.page.click("text=maths")
+    assert fay.page.locator(".bullet-text").all_inner_texts() == [RULE]
+
+
+def test_without_a_playbook_the_figures_say_so(visit: Visit) -> None:
+    new = visit("newcomer", java_script_enabled=False)
+    new.open("/playbooks")
+    assert "There is no playbook yet." in new.page.locator(".nothing").inner_text()

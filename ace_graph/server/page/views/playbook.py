@@ -1,4 +1,4 @@
-"""The playbook: its list with search, filter and sort; one bullet and every change of it; the history.
+"""The playbook: its list with search, filter and sort; one bullet and every change of it; history; figures.
 
 A bullet is shown with where it was learned, what became of it and what it was used in, a version with its
 author and reason, what differs, and the way back.
@@ -23,9 +23,9 @@ from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.views import BULLET_KINDS, BulletFilter, BulletKind, BulletStatus, kind_of
-from ace_graph.playbooks.worth import Worth, read_worth
+from ace_graph.playbooks.worth import Worth, active_bullets, read_worth
 from ace_graph.server.middleware import does
-from ace_graph.server.page.session import Done, Flash, OpenedDep, PageForm, PageRoute, Visitor
+from ace_graph.server.page.session import Done, Flash, OpenedDep, PageForm, PageRoute, Visitor, VisitorDep
 from ace_graph.server.routes.edit import ChangeReply
 from ace_graph.server.routes.playbook import (
     BulletPatch,
@@ -48,7 +48,10 @@ from ace_graph.server.routes.playbook import (
 from ace_graph.server.schemas import Text
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
+figures = APIRouter(prefix="/playbooks", route_class=PageRoute)
 PAGE_SIZE = 50
+FIGURES_SIZE = 10
+"""How many playbooks have their figures on one page: each is asked of all who read it."""
 Sort = Literal["strength", "confidence", "newest", "used", "text"]
 _SORTS: dict[Sort, tuple[Callable[[ListedBullet], object], bool]] = {
     "strength": (lambda row: (row.bullet.core, row.strength), True),
@@ -214,6 +217,27 @@ async def _playbooks(visitor: Visitor) -> Sequence[tuple[str, str]]:
         found = await list_all(visitor.identity, visitor.services, query)
         listed += [(book.playbook_id, book.name) for book in found.playbooks if book.playbook_id != DEFAULT]
     return listed
+
+
+# How each playbook is used.
+
+
+class FiguresQuery(Flash):
+    """Which page of the figures; `after` is the name of the last playbook before it."""
+
+    after: Annotated[Text, Field(max_length=1_024)] = ""
+
+
+@figures.get("")
+async def show_figures(visitor: VisitorDep, query: Annotated[FiguresQuery, Query()]) -> Response:
+    """Show how each of the learner's playbooks is used, and how well."""
+    asked = PageQuery(limit=FIGURES_SIZE, after=query.after)
+    found = await list_all(visitor.identity, visitor.services, asked)
+    opened = [(each, await visitor.open(each.playbook_id)) for each in found.playbooks]
+    store, learner = visitor.services.store, visitor.learner
+    worths = [(each, await read_worth(store, one.handle, learner, lambda _: ())) for each, one in opened]
+    rows = [(each, len(active_bullets(worth.snapshot)), worth.effectiveness) for each, worth in worths]
+    return visitor.show("figures.html", query=query, rows=rows, next=found.next, own=DEFAULT)
 
 
 # One bullet.
