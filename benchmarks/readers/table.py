@@ -285,7 +285,7 @@ _SCREEN = tuple(
     f"ace_graph.memory.screening.{part}"
     for part in (
         "order_score",
-        "prompt_injection",
+        "agent_orders",
         "rules",
         "screen",
         "secrets",

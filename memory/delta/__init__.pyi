@@ -1,4 +1,4 @@
-from .add_or_merge import contests as contests, repeats as repeats, shared_subject as shared_subject
+from .add_merge_or_replace import contests as contests, repeats as repeats, shared_subject as shared_subject
 from .archive import PLAYBOOK_FULL as PLAYBOOK_FULL
 from .effect import (
     Archived as Archived,

@@ -1,9 +1,9 @@
 """Merging bullets: which one survives, what it takes over, and the operations Merge and Restore.
 
-A new lesson that says what a bullet says arrives in add_or_merge.py, which calls `merge`. A Merge operation
-passes the same guards as such a lesson, unless a person forces it: once two different claims have become one
-bullet, nobody can see that there were two. Restore undoes a merge as far as it brings back the bullet that
-was merged away.
+A new lesson that says what a bullet says arrives in add_merge_or_replace.py, which calls `merge`. A Merge
+operation passes the same guards as such a lesson, unless a person forces it: once two different claims have
+become one bullet, nobody can see that there were two. Restore undoes a merge as far as it brings back the
+bullet that was merged away.
 """
 
 from __future__ import annotations

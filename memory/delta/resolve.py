@@ -11,7 +11,7 @@ from collections.abc import Collection
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import clean_line
 from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, Danger
-from ace_graph.memory.delta.add_or_merge import add
+from ace_graph.memory.delta.add_merge_or_replace import add
 from ace_graph.memory.delta.archive import PLAYBOOK_FULL, adds_beyond_cap, archive_beyond_cap, archive_harmful
 from ace_graph.memory.delta.consolidate import consolidate, distinguish
 from ace_graph.memory.delta.draft import Draft, Refused

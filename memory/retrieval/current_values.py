@@ -8,7 +8,6 @@ date. The core is not, either: it holds one value of each slot.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
@@ -30,7 +29,7 @@ _SUBJECT_TERMS = 2
 _SHOWN = 3
 """So many earlier values are named, the newest; the line says how many more there are."""
 _CACHED_TEXTS = 16_384
-_END = re.compile(r"[\s.!;。！]+\Z")
+_END = " .!;。！"
 
 
 def fold(usable: Sequence[Retrievable]) -> tuple[list[Retrievable], Mapping[str, str]]:
@@ -73,7 +72,7 @@ def earlier_values(bullet: Bullet, earlier: Iterable[Bullet]) -> tuple[str, ...]
     for other in earlier:
         place = _value_at(bullet.content, other.content)
         if place is not None:
-            found[" ".join(_END.sub("", other.content).split()[place:])] = None
+            found[" ".join(other.content.rstrip(_END).split()[place:])] = None
     return tuple(found)
 
 
@@ -145,7 +144,7 @@ def _function_words() -> frozenset[str]:
 
 @lru_cache(_CACHED_TEXTS)
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(_END.sub("", text).casefold().split())
+    return tuple(text.rstrip(_END).casefold().split())
 
 
 @lru_cache(_CACHED_TEXTS)

@@ -2,7 +2,7 @@
 
 Everything that is remembered was said by somebody: a learner, a web page, a model that read one. A text that
 is found here is stored in quarantine with the reason, shown to people, and never injected until somebody
-releases it. The rules (`prompt_injection`, `secrets`) match the text after its disguises are undone
+releases it. The rules (`agent_orders`, `secrets`) match the text after its disguises are undone
 (`rules`), and a learned score (`order_score`) judges what no rule matches. They stop common attacks, not
 clever ones: docs/security.md says what got through, and the data block around every bullet does not depend
 on them.
@@ -17,12 +17,12 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ace_graph.base.text import clean_line
 from ace_graph.memory.bullet import Danger
-from ace_graph.memory.screening.order_score import order_score
-from ace_graph.memory.screening.prompt_injection import (
+from ace_graph.memory.screening.agent_orders import (
     find_disguised_instruction,
     find_instruction,
     find_order_about_answers,
 )
+from ace_graph.memory.screening.order_score import order_score
 from ace_graph.memory.screening.rules import as_latin, folded, has_link, readings
 from ace_graph.memory.screening.secrets import find_secret
 

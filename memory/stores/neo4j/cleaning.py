@@ -10,7 +10,7 @@ from typing import Final, LiteralString
 
 from ace_graph.memory.record_retention import Cleaned, named_turns
 from ace_graph.memory.stores.cleaning import Batch, OldTurn
-from ace_graph.memory.stores.neo4j.commit import lock, read_locked
+from ace_graph.memory.stores.neo4j.commit_retry import lock, read_locked
 from ace_graph.memory.stores.neo4j.connection import (
     Neo4jConnection,
     Neo4jLink,

@@ -26,7 +26,7 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     read_entry,
     read_sharing,
 )
-from ace_graph.memory.stores.neo4j.commit import read_locked
+from ace_graph.memory.stores.neo4j.commit_retry import read_locked
 from ace_graph.memory.stores.neo4j.connection import (
     Neo4jConnection,
     Neo4jLink,

@@ -82,7 +82,7 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     read_versions,
     wanted_rows,
 )
-from ace_graph.memory.stores.neo4j.commit import commit_once, fold, lock, read_locked
+from ace_graph.memory.stores.neo4j.commit_retry import commit_once, fold, lock, read_locked
 from ace_graph.memory.stores.neo4j.connection import (
     Login,
     Neo4jConnection,

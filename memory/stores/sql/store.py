@@ -44,13 +44,7 @@ from ace_graph.memory.stores.cleaning import Batch
 from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
 from ace_graph.memory.stores.records import summary_of
 from ace_graph.memory.stores.sql import catalogue, cleaning, history, pending
-from ace_graph.memory.stores.sql.commit import (
-    commit_once,
-    delete_all,
-    put_whole,
-    read_export,
-    read_whole,
-)
+from ace_graph.memory.stores.sql.commit_retry import commit_once
 from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Row, Tables
 from ace_graph.memory.stores.sql.history import (
     keep_contents,
@@ -62,6 +56,7 @@ from ace_graph.memory.stores.sql.history import (
     read_versions,
 )
 from ace_graph.memory.stores.sql.state import lock, read_attached, read_snapshot
+from ace_graph.memory.stores.sql.whole_memory import delete_all, put_whole, read_export, read_whole
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord

@@ -9,7 +9,7 @@ from string import ascii_lowercase
 import pytest
 
 from ace_graph.memory.languages import languages, raw_table
-from ace_graph.memory.screening import Rule, patterns_of, prompt_injection, read_rules, rules_in, secrets
+from ace_graph.memory.screening import Rule, agent_orders, patterns_of, read_rules, rules_in, secrets
 from ace_graph.memory.screening import rules as links
 from ace_graph.memory.screening.screen import screen
 
@@ -23,7 +23,7 @@ INSTRUCTIONS = [
     [
         (links.link_patterns, read_rules("links.toml")),
         (secrets.password_patterns, read_rules("passwords.toml")),
-        (prompt_injection.patterns, INSTRUCTIONS),
+        (agent_orders.patterns, INSTRUCTIONS),
         (secrets.secret_patterns, (*read_rules("secrets.toml"), *read_rules("secrets.toml", "loose"))),
     ],
     ids=["links", "passwords", "instructions", "secrets"],
@@ -41,7 +41,7 @@ def test_the_patterns_of_every_rule_are_listed(
 
 
 def test_the_patterns_of_joined_words_and_parameters_are_listed() -> None:
-    begun, plainest = prompt_injection.joined_word_patterns()
+    begun, plainest = agent_orders.joined_word_patterns()
     assert begun.search("ignoreyour")
     assert plainest.search("ignoreallpreviousinstructions")
     assert not plainest.search("ignorecase")

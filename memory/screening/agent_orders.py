@@ -57,7 +57,7 @@ def _rules(table: str = "rule") -> Rules:
 # The plainest instructions in texts whose words are run together, cut in two, or spelt letter by letter.
 #
 # Such a text is read without anything between its letters. An instruction that stands there in whole words
-# is left to `prompt_injection`, which knows what excuses it; one that does not was disguised, and has no
+# is left to `agent_orders`, which knows what excuses it; one that does not was disguised, and has no
 # excuse. The words are in the tables `agent_orders` of the languages, under [joined_words].
 
 
