@@ -101,24 +101,15 @@ commands = typer.Typer()
 @command(commands, "learner", "store")
 def chat(
     call: Call,
-    mode: Annotated[
-        str | None, typer.Option(metavar="cot|tot|react", help="The reasoning mode for every question.")
-    ] = None,
+    mode: Annotated[str | None, "--mode cot|tot|react", "The reasoning mode for every question."] = None,
     named: Annotated[
-        list[str] | None,
-        typer.Option("--playbook", metavar="NAME", help="Read this named playbook, too; may be repeated."),
+        list[str] | None, "--playbook NAME", "Read this named playbook, too; may be repeated."
     ] = None,
     into: Annotated[
-        str | None,
-        typer.Option(
-            "--learn-into", metavar="NAME", help="Lessons go to this named playbook, as far as you may."
-        ),
+        str | None, "--learn-into NAME", "Lessons go to this named playbook, as far as you may."
     ] = None,
     window: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|all", help="How many questions with their answers the model reads, 0 to 100."
-        ),
+        str | None, "--window N|all", "How many questions with their answers the model reads, 0 to 100."
     ] = None,
     temporary: Annotated[bool, "Read and store nothing of the learner in this chat."] = False,
     base: Base = None,

@@ -33,12 +33,9 @@ _SHOWN = 20
 @command(commands, "as_json")
 def copy(
     call: Call,
-    source: Annotated[str, typer.Argument(metavar="FROM", help="The store to read, as in --store.")],
-    target: Annotated[str, typer.Argument(metavar="TO", help="The store to write.")],
-    learner: Annotated[
-        str | None,
-        typer.Option("--learner", "-l", metavar="ID", help="This learner and their playbooks only."),
-    ] = None,
+    source: Annotated[str, "FROM", "The store to read, as in --store."],
+    target: Annotated[str, "TO", "The store to write."],
+    learner: Annotated[str | None, "--learner -l ID", "This learner and their playbooks only."] = None,
     dry_run: Annotated[bool, "Say what would be copied; write nothing."] = False,
     verify_only: Annotated[bool, "Compare both stores; write nothing."] = False,
 ) -> int:
@@ -175,7 +172,7 @@ def _held(result: CopyResult | CheckResult) -> str:
 @command(commands, *STORE)
 def backup(
     call: Call,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file to make; it must not exist.")],
+    file: Annotated[Path, "FILE", "The SQLite file to make; it must not exist."],
 ) -> int:
     """Copy the store into a new SQLite file, and read that again: all learners, playbooks and teams.
 
@@ -272,12 +269,8 @@ def check(call: Call) -> int:
 @command(commands, "as_json", name="copy-conversations")
 def copy_conversations(
     call: Call,
-    source: Annotated[
-        str, typer.Argument(metavar="FROM", help="The place to read: a file, or postgresql://...")
-    ],
-    target: Annotated[
-        str, typer.Argument(metavar="TO", help="The place to write; both as in ACE_CONVERSATIONS.")
-    ],
+    source: Annotated[str, "FROM", "The place to read: a file, or postgresql://..."],
+    target: Annotated[str, "TO", "The place to write; both as in ACE_CONVERSATIONS."],
     verify_only: Annotated[bool, "Compare both places; write nothing."] = False,
 ) -> int:
     """Copy the conversations with the web backend from SQLite to PostgreSQL, or back; FROM stays as it is.
@@ -339,9 +332,7 @@ def copy_conversations(
 def clean(
     call: Call,
     dry_run: Annotated[bool, "Count what would be deleted; delete nothing."] = False,
-    learner: Annotated[
-        str | None, typer.Option("--learner", "-l", metavar="ID", help="The memory of this learner only.")
-    ] = None,
+    learner: Annotated[str | None, "--learner -l ID", "The memory of this learner only."] = None,
 ) -> int:
     """Delete what is older than the settings keep; servers and workers do it by themselves.
 
