@@ -15,35 +15,28 @@ from ace_graph.base.errors import CommitContention, CorruptPayload, NewerFormat,
 from ace_graph.base.settings import Settings
 from ace_graph.cli.command import DEFAULT_NAME, Call
 from ace_graph.cli.passes import run_pass
+from ace_graph.cli.playbook import ConsolidatedBullets
 from ace_graph.cli.terminal import counted, print_notice
 from ace_graph.learning.cleaning import learner_ids
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.catalogue import Scope
 from ace_graph.memory.consolidation import Options
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.views import Kind, is_bullet_kind
+from ace_graph.memory.views import is_bullet_kind
 from ace_graph.playbooks.consolidation import Consolidation, Writer, consolidate, undo
 from ace_graph.playbooks.memories import own_names
 
 
-def options_of(
-    kind: Kind | None,
-    topic: str | None,
-    section: str | None,
-    below: float | None,
-    keep_above: float | None,
-    *,
-    preserve: bool,
-    memory_types: frozenset[MemoryType],
-    tags: tuple[str, ...],
-) -> Options:
+def options_of(chosen: ConsolidatedBullets, tags: tuple[str, ...]) -> Options:
     """Return which bullets to consolidate. Raises UsageError."""
+    kind, below, keep_above = chosen.kind, chosen.below, chosen.keep_above
     if kind is not None and not is_bullet_kind(kind):
         raise UsageError(f"a {kind} is no bullet: consolidate merges bullets")
-    if not preserve and keep_above is not None:
+    if not chosen.preserve and keep_above is not None:
         raise UsageError("--keep-above says what --no-preserve would merge: leave one of them out")
-    known = Options(kind, topic, section, memory_types=memory_types, tags=tags)
-    if preserve:
+    types = frozenset[MemoryType](each.value for each in chosen.memory_type or ())
+    known = Options(kind, chosen.topic, chosen.section, memory_types=types, tags=tags)
+    if chosen.preserve:
         kept = known.keep_above if keep_above is None else keep_above
         return replace(known, below=known.below if below is None else below, keep_above=kept)
     return replace(known, below=1.0 if below is None else below, keep_above=None)

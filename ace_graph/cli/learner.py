@@ -12,7 +12,7 @@ import typer
 
 from ace_graph.base.telemetry import audit
 from ace_graph.cli.command import STORE, Bounds, Call, CommandGroup, command
-from ace_graph.cli.terminal import print_notice, printable
+from ace_graph.cli.terminal import picked, print_notice, printable
 from ace_graph.memory.stores.listing import ListedLearner, list_learners
 
 if TYPE_CHECKING:
@@ -72,14 +72,9 @@ def _summary_text(each: ListedLearner) -> str:
 
 
 def _summary_json(each: ListedLearner) -> dict[str, object]:
-    values: dict[str, object] = {
-        "learner": each.learner_id,
-        "version": each.stored.version if each.stored else None,
-    }
-    for name in ("last_turn", "created_at", "changed_at"):
-        moment = getattr(each.stored, name, None)
-        values[name] = None if moment is None else moment.isoformat()
-    return values
+    names = ("version", "last_turn", "created_at", "changed_at")
+    stored = dict.fromkeys(names) if each.stored is None else picked(each.stored, *names)
+    return {"learner": each.learner_id, **stored}
 
 
 @command(commands, "store", name="export")
@@ -99,7 +94,6 @@ def export_(
     settings = call.settings()
 
     async def write(store: Store) -> bool:
-        """Write everything; return whether there was anything."""
         exported = await store.export(learner)
         async with open_existing_conversations(settings) as conversations:
             with file.open("wb") if file else nullcontext(typer.get_binary_stream("stdout")) as out:

@@ -96,8 +96,8 @@ def _run(call: Call, given: RunOptions, files: dict[str, Path], run: Run) -> int
     """Adapt to the rows of these files, by name; write and print what came of it."""
     task = task_named(given.task)
     data = {name: RowFile(path, task, given.limit) for name, path in files.items()}
-    for rows in data.values():
-        _tell_left_out(rows)
+    for opened in data.values():
+        _tell_left_out(opened)
     settings = call.settings("ERROR")
 
     async def adapt(executor: Executor) -> AdaptationResult:

@@ -524,7 +524,6 @@ def _explain(call: Call, question: str, memory_types: Collection[MemoryType], bu
 
 
 def _print_explained(bullets: Sequence[ExplainedBullet]) -> None:
-    """Print a table on a terminal, one bullet a line elsewhere."""
     if not sys.stdout.isatty():
         for bullet in bullets:
             shown = "shown" if bullet.shown else "not shown"
@@ -759,7 +758,6 @@ def edit(
 
 
 def _told(operation: Operation, done: Commit, bullet_id: str) -> str:
-    """Say what became of a bullet by an operation of `edit`."""
     match operation:
         case Pin():
             return "pinned"
@@ -1152,8 +1150,6 @@ def rollback(
 
 
 def _restore(call: Call, bullet_id: str) -> None:
-    """Bring one archived bullet back as it was."""
-
     async def job(_: Store, target: PlaybookHandle) -> Commit:
         base = await target.load()
         return await target.restore_bullet(base, bullet_id, by_command("playbook rollback"), refused)
@@ -1198,24 +1194,31 @@ def curate(
     curate_reflections(call, reflection_ids)
 
 
+@dataclass(frozen=True)
+class ConsolidatedBullets:
+    """Which bullets a consolidation may merge."""
+
+    kind: Annotated[Kind | None, "Only memories of this kind."] = None
+    topic: Annotated[str | None, "Only bullets on this topic."] = None
+    section: Annotated[str | None, "Only bullets of this section."] = None
+    tag: Tags = None
+    memory_type: Types = None
+    below: Annotated[
+        float | None, "--below 0..1", "Only bullets of at most this importance: 0.5, without preserving 1."
+    ] = None
+    keep_above: Annotated[
+        float | None, "--keep-above 0..1", "Bullets of at least this importance stay as they are: 0.8."
+    ] = None
+    preserve: Annotated[bool, "--preserve/--no-preserve", "Whether what is important stays as it is."] = True
+
+
 @command(commands, *PLAYBOOK, panel=_MANY)
 def consolidate(
     call: Call,
     action: Annotated[str | None, "undo", "Take back a run: every bullet as it was."] = None,
     undone_run: Annotated[str | None, "RUN", "The id of that run; else the newest one."] = None,
     dry_run: DryRun = False,
-    kind: Annotated[Kind | None, "Only memories of this kind."] = None,
-    topic: Annotated[str | None, "Only bullets on this topic."] = None,
-    section: Annotated[str | None, "Only bullets of this section."] = None,
-    tag: Tags = None,
-    memory_type: Types = None,
-    below: Annotated[
-        float | None, "--below 0..1", "Only bullets of at most this importance: 0.5, without preserving 1."
-    ] = None,
-    keep_above: Annotated[
-        float | None, "--keep-above 0..1", "Bullets of at least this importance stay as they are: 0.8."
-    ] = None,
-    preserve: Annotated[bool, "--preserve/--no-preserve", "Whether what is important stays as it is."] = True,
+    chosen: ConsolidatedBullets = ConsolidatedBullets(),
     batch: Annotated[
         int | None, "Bullets per commit; else ACE_CONSOLIDATE_BATCH.", Bounds(100, 1_000)
     ] = None,
@@ -1257,12 +1260,7 @@ def consolidate(
         undo_consolidation(call, undone_run)
         return 0
     check_all(on, everybody=everybody)
-    options = options_of(
-        *(kind, topic, section, below, keep_above),
-        preserve=preserve,
-        memory_types=_types(memory_type),
-        tags=(*(tag or ()), *((agent_label(agent),) if agent else ())),
-    )
+    options = options_of(chosen, (*(chosen.tag or ()), *((agent_label(agent),) if agent else ())))
     where = checked_scope(scope, agent)
     if where is not None and (everybody or run_id is not None or call.name != DEFAULT_NAME):
         raise UsageError("--scope says which playbooks: leave out --name, --all and --resume")
@@ -1424,7 +1422,6 @@ def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy)
 def bullet_table(
     bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy, title: str | None = None
 ) -> Table:
-    """Return the bullets as a table."""
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("id", no_wrap=True)
     table.add_column("section")

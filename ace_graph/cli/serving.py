@@ -105,7 +105,6 @@ def token(
     Whoever has it is that learner until it expires; only another ACE_JWT_SECRET ends it before. --operator
     sets the claim that ACE_JWT_OPERATOR_CLAIM names.
     """
-    # A length of time such as 90s, 15m, 12h, 30d. Raises UsageError for anything else
     number, unit = expires.strip()[:-1], expires.strip()[-1:]
     known = unit in _UNITS and number.isascii() and number.isdigit() and len(number) <= _DIGITS
     lasts = timedelta(**{_UNITS[unit]: int(number)}) if known else timedelta()

@@ -134,7 +134,6 @@ def _list_shared_with(call: Call, limit: int, after: str) -> None:
 
 
 def _following(names: list[str], limit: int) -> str | None:
-    """The last name of a page where there is another page."""
     return names[limit - 1] if len(names) > limit else None
 
 

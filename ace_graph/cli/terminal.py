@@ -45,7 +45,6 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def console(*, error: bool = False) -> Console:
-    """Return a console on the current stdout or stderr."""
     from rich.console import Console
 
     stream = sys.stderr if error else sys.stdout

@@ -15,7 +15,7 @@ import typer
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError
 from ace_graph.cli.command import LEARNER, Bounds, Call, CommandGroup, command
-from ace_graph.cli.terminal import counted, into_text, print_aside, print_line, printable
+from ace_graph.cli.terminal import counted, into_text, print_aside, print_json, print_line, printable
 from ace_graph.learning.trajectories import (
     Completion,
     ListedTrajectory,
@@ -83,7 +83,7 @@ def list_(
         lambda store: list_trajectories(store, call.learner, wanted, failed=failed, limit=limit, skip=skip)
     )
     if call.as_json:
-        print(json.dumps([_row_json(row) for row in rows], ensure_ascii=False, indent=2))
+        print_json([_row_json(row) for row in rows])
         return
     for row in rows:
         turn, why = row.turn, f": {row.item.error}" if row.item and row.item.error else ""
@@ -144,12 +144,8 @@ def _lines(row: ListedTrajectory) -> Iterator[str]:
         yield f"  feedback ({feedback.kind}): {feedback.verdict} {feedback.text}"
     for reflection in turn.reflections:
         mark = " (by rules)" if reflection.fallback else ""
-        findings = (
-            *reflection.successes,
-            *reflection.failures,
-            *reflection.observations,
-            *reflection.recommendations,
-        )
+        good, bad = reflection.successes, reflection.failures
+        findings = (*good, *bad, *reflection.observations, *reflection.recommendations)
         yield f"  reflection {reflection.reflection_id}{mark}: {'; '.join(findings) or 'nothing to learn'}"
         for number, lesson in enumerate(reflection.lessons, 1):
             yield f"    #{number} {lesson.polarity}: {lesson.content}"

@@ -96,11 +96,9 @@ class LiveTurn:
 
     @property
     def ended(self) -> bool:
-        """Whether no more events will come."""
         return self.reply is not None or self.error is not None
 
     def publish(self, name: EventName, data: Mapping[str, object]) -> None:
-        """Add an event and wake the listeners."""
         self._append(name, data)
         self._notify()
 
@@ -109,11 +107,9 @@ class LiveTurn:
         self.publish("mode", {"mode": mode})
 
     def inject_bullets(self, bullets: Sequence[Mapping[str, object]]) -> None:
-        """Tell which bullets are in the prompt."""
         self.publish("bullets", {"bullets": bullets})
 
     def write_text(self, text: str) -> None:
-        """Tell a piece of the answer."""
         self.publish("token", {"text": text})
         self.has_text = True
 
@@ -126,7 +122,6 @@ class LiveTurn:
         self._notify()
 
     def fail(self, error: RequestRefused) -> None:
-        """End without a reply."""
         self._append("error", {"error": str(error), "code": error.code, "status": error.status})
         self.error = error
         self._end.set()
@@ -192,7 +187,6 @@ class TurnWork:
 
     @property
     def asked(self) -> ChatRequest:
-        """What the client sent."""
         return self.request or ChatRequest.model_validate_json(self.turn.request_json)
 
 
@@ -343,12 +337,10 @@ class RunningTurns:
 
     @property
     def run_ids(self) -> frozenset[str]:
-        """The runs that this server works on."""
         return frozenset(self._live)
 
     @property
     def under_way(self) -> int:
-        """How many turns this server works on."""
         return len(self._tasks)
 
     async def begin(

@@ -188,7 +188,6 @@ class ConversationEntryReply(Body):
 
     @classmethod
     def about(cls, found: Conversation) -> Self:
-        """Return the reply for a conversation."""
         return cls.of(found, conversation_id=found.id, used_at=found.used_at or found.created_at)
 
 
@@ -223,7 +222,6 @@ class MessageReply(Body):
 
     @classmethod
     def about(cls, message: ShownMessage, receipt: Receipt | None) -> Self:
-        """Return the reply for a message."""
         given = None if receipt is None else ReceiptReply.of(receipt.turn, learned=receipt.learned)
         turn_id = None if receipt is None else receipt.turn.turn_id
         return cls.of(message, message_id=message.id, turn_id=turn_id, receipt=given)
@@ -241,17 +239,12 @@ async def list_all(
     learner: Learner, services: ServicesDep, query: Annotated[ConversationPageQuery, Query()]
 ) -> ConversationsReply:
     """Return the learner's conversations, those used last first."""
-    after: tuple[str, str] | None = None
-    if query.after is not None:
-        used_at, _, last_id = query.after.partition(" ")
-        after = used_at, last_id
-    database = services.conversations.database
-    found = await list_conversations(database, learner, query.limit + 1, after)
+    used_at, _, last_id = (query.after or "").partition(" ")
+    after = (used_at, last_id) if query.after is not None else None
+    found = await list_conversations(services.conversations.database, learner, query.limit + 1, after)
     page = found[: query.limit]
     following = f"{page[-1].used_at} {page[-1].id}" if len(found) > len(page) else None
-    return ConversationsReply(
-        conversations=[ConversationEntryReply.about(conversation) for conversation in page], next=following
-    )
+    return ConversationsReply(conversations=[*map(ConversationEntryReply.about, page)], next=following)
 
 
 @routes.get("/{conversation_id}")
