@@ -157,7 +157,8 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
             return {"ace_turn": None, "ace_memory": None}
         before, turn = _held(state), new_turn(question, run)
         caller = _CALLER.get()
-        if caller is not None and _same_memory(caller.run, run):
+        same_store = caller is not None and caller.run.resources.store is run.resources.store
+        if caller is not None and same_store and caller.run.learner_id == run.learner_id:
             await self._recall(state["messages"], turn, run, caller.memory, own=False)
             return {"ace_turn": HeldTurn(turn=turn, status="part"), "ace_memory": None}
         memory = await load_memory(run)
@@ -304,10 +305,6 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
 
 def _held(state: State | AgentState[Any]) -> HeldTurn | None:
     return cast("HeldTurn | None", state.get("ace_turn"))
-
-
-def _same_memory(one: Run, other: Run) -> bool:
-    return one.resources.store is other.resources.store and one.learner_id == other.learner_id
 
 
 def _answer_of(opened: _OpenTurn | None, request: ModelRequest[Any]) -> AIMessage | None:

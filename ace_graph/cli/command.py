@@ -135,7 +135,8 @@ class Call:
 
     def answer_commit(self, done: Commit, sentence: str, **first: object) -> None:
         """Print the version after a commit and what it changed, in ids; or the sentence."""
-        self.answer({**first, **commit_json(done)}, sentence)
+        changed = done.report.model_dump(mode="json", exclude={"refs"})
+        self.answer({**first, "version": done.version.n, **changed}, sentence)
 
 
 def command(
@@ -274,8 +275,3 @@ def refused(rejection: Rejection) -> ChangeRefused:
         return ChangeRefused(f"{rejection.why}: trajectory list shows the ids")
     hint = ": playbook show lists the ids" if rejection.why == "unknown id" else ""
     return ChangeRefused(f"{rejection.id}: {rejection.why}{hint}")
-
-
-def commit_json(done: Commit) -> dict[str, object]:
-    """Return the version after a commit and what it changed, in ids."""
-    return {"version": done.version.n, **done.report.model_dump(mode="json", exclude={"refs"})}

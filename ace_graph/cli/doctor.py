@@ -10,7 +10,7 @@ import asyncio
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -54,8 +54,8 @@ from ace_graph.memory.stores.base import GraphLag, describe
 from ace_graph.stores import open_store, redacted_url
 
 Status = Literal["ok", "warn", "fail"]
-Finding = tuple[Status, str] | tuple[Status, str, str]
-"""A status, what was found, and where something is wrong what to do."""
+Finding = tuple[Status, str, str]
+"""A status, what was found, and what to do about it."""
 PARTIAL = frozenset({"model reflects", "model calls tools", "model cut short"})
 """Checks of what turns can be answered without."""
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
@@ -80,14 +80,10 @@ class Check:
     fix: str = ""
 
 
-def check_python() -> Iterator[Check]:
-    """Check the versions of the interpreter and of this package."""
+def check_packages() -> Iterator[Check]:
+    """Check the interpreter, the required packages and those of the extras."""
     yield Check("python", "ok" if sys.version_info >= (3, 11) else "fail", platform.python_version())
     yield Check("ace-graph", "ok", version("ace-graph"))
-
-
-def check_packages() -> Iterator[Check]:
-    """Check the required packages and those of the extras."""
     for name in _NEEDED:
         found = _installed(name)
         if found is None:
@@ -112,11 +108,6 @@ def check_env_file(file: Path) -> Iterator[Check]:
     yield from _typos(".env", unknown)
     if not unknown:
         yield Check(".env", "ok", f"{file.absolute()}, no unknown names")
-
-
-def check_environment(environ: Mapping[str, str]) -> Iterator[Check]:
-    """Check the names of our variables in the environment for typos."""
-    yield from _typos("environment", unknown_in_environment(environ))
 
 
 def _typos(place: str, unknown: Sequence[tuple[str, str | None]]) -> Iterator[Check]:
@@ -267,10 +258,9 @@ def doctor(
 
 
 def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:
-    yield from check_python()
     yield from check_packages()
     yield from check_env_file(ENV_FILE)
-    yield from check_environment(os.environ)
+    yield from _typos("environment", unknown_in_environment(os.environ))
     try:
         settings = Settings.load(ENV_FILE)
         export_others(ENV_FILE, os.environ)
@@ -284,7 +274,7 @@ def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:
     yield from check_store(settings, url)
     yield from _check_graph(settings)
     if ask and all(each.status != "fail" for each in model):
-        yield from asyncio.run(_try_model(offline_fallback(settings)))
+        yield from asyncio.run(_Trial(offline_fallback(settings)).rows())
 
 
 def _check_graph(settings: Settings) -> Iterator[Check]:
@@ -320,10 +310,6 @@ _CHARS_A_TOKEN = 20
 """No token is longer."""
 
 
-async def _try_model(settings: Settings) -> list[Check]:
-    return [row async for row in _Trial(settings).rows()]
-
-
 class _Trial:
     """Six calls of one model, each a row; what they cost is the last."""
 
@@ -333,8 +319,8 @@ class _Trial:
         self._model = make_model(settings)
         self._spent = Usage()
 
-    async def rows(self) -> AsyncIterator[Check]:
-        """Ask, and yield a row a call. Where the first call fails the others would, too: none is made."""
+    async def rows(self) -> list[Check]:
+        """Ask, and return a row a call. Where the first call fails the others would, too: none is made."""
         calls: tuple[tuple[str, Callable[[], Awaitable[Finding]]], ...] = (
             ("model answers", self._answers),
             ("model streams", self._streams),
@@ -343,15 +329,16 @@ class _Trial:
             ("model cut short", self._is_cut),
             ("model refuses", self._refuses),
         )
+        rows = list[Check]()
         try:
-            for number, (name, call) in enumerate(calls):
+            for name, call in calls:
                 try:
-                    yield Check(name, *await call())
+                    rows.append(Check(name, *await call()))
                 except ModelError as error:
-                    yield Check(name, "fail", str(error))
-                    if not number:
-                        return
-            yield Check("model cost", *self._cost())
+                    rows.append(Check(name, "fail", str(error)))
+                    if len(rows) == 1:
+                        return rows
+            return [*rows, Check("model cost", *self._cost())]
         finally:
             await close_model(self._model)
 
@@ -365,7 +352,7 @@ class _Trial:
     async def _answers(self) -> Finding:
         reply = await self._reply(self._model, _SUM)
         problem = finish_problem(reply)
-        return "fail" if problem else "ok", problem or f"2 + 2: {_shown(reply.text)}"
+        return "fail" if problem else "ok", problem or f"2 + 2: {_shown(reply.text)}", ""
 
     async def _streams(self) -> Finding:
         messages, pieces = [HumanMessage(_COUNT.format(20))], list[AIMessageChunk]()
@@ -378,10 +365,10 @@ class _Trial:
             self._count(usage_of(whole))
         problem = "nothing came" if whole is None else finish_problem(whole)
         if problem:
-            return "fail", problem
+            return "fail", problem, ""
         if words == 1:
             return "warn", "the reply came in one piece", "its answers appear at once"
-        return "ok", f"the reply came in {words} pieces"
+        return "ok", f"the reply came in {words} pieces", ""
 
     async def _reflects(self) -> Finding:
         asked = [SystemMessage(_LOOK_BACK), HumanMessage(_TURN)]
@@ -391,7 +378,7 @@ class _Trial:
             fix = "no lessons are learned from turns: take another model, or ACE_LEARNING=off"
             return "fail", reply.problem or "no reply", fix
         found = counted(len(reply.value.lessons), "lesson")
-        return "ok", f"{found} in a reply of the right form"
+        return "ok", f"{found} in a reply of the right form", ""
 
     async def _calls_tools(self) -> Finding:
         fix = "the mode react has no use of tools with this model: choose cot or tot"
@@ -401,43 +388,43 @@ class _Trial:
             return "fail", "the model takes no tools", fix
         reply = await self._reply(bound, _PRODUCT)
         if any(call["name"] == calculator.name and call["args"] for call in reply.tool_calls):
-            return "ok", f"{calculator.name} {_shown(str(reply.tool_calls[0]['args']))}"
+            return "ok", f"{calculator.name} {_shown(str(reply.tool_calls[0]['args']))}", ""
         said = finish_problem(reply) or f"it answered {_shown(reply.text)} without the tool"
         return "fail", said, fix
 
     async def _is_cut(self) -> Finding:
         """A reply that is cut must say so: else half an answer passes for a whole one."""
         if self._choice.provider == OFFLINE:
-            return "ok", "not tried: the offline tutor takes no limit"
+            return "ok", "not tried: the offline tutor takes no limit", ""
         limit = {_LIMITS.get(self._choice.provider, "max_tokens"): _FEW_TOKENS}
         reply = await self._reply(self._model.bind(**limit), _COUNT.format(500))
         problem = finish_problem(reply)
         if problem == CUT:
-            return "ok", f"recognised: {problem}"
+            return "ok", f"recognised: {problem}", ""
         if problem is not None:
-            return "warn", f"taken for something else: {problem}"
+            return "warn", f"taken for something else: {problem}", ""
         if len(reply.text) > _FEW_TOKENS * _CHARS_A_TOKEN:
-            return "warn", "not tried: the model takes no limit of tokens"
+            return "warn", "not tried: the model takes no limit of tokens", ""
         fix = "half an answer can pass for a whole one: take another model"
         return "fail", f"not recognised: {_shown(reply.text)}", fix
 
     async def _refuses(self) -> Finding:
         if self._choice.provider == OFFLINE:
-            return "ok", "not tried: the offline tutor has no filter"
+            return "ok", "not tried: the offline tutor has no filter", ""
         reply = await self._reply(self._model, _WRONG)
         problem = finish_problem(reply)
         if problem is None:
-            return "ok", f"in its own words: {_shown(reply.text)}"
+            return "ok", f"in its own words: {_shown(reply.text)}", ""
         stopped = problem.startswith(FILTERED)
-        return "ok" if stopped else "warn", f"{'recognised' if stopped else 'as'}: {problem}"
+        return "ok" if stopped else "warn", f"{'recognised' if stopped else 'as'}: {problem}", ""
 
     def _cost(self) -> Finding:
         spent = self._spent
         tokens = f"{spent.calls} calls, {spent.input_tokens} tokens in, {spent.output_tokens} out"
         price = cost_of(self._choice.name, spent.input_tokens, spent.output_tokens, self._settings.prices)
         if price is None:
-            return "ok", f"{tokens}; no price for {self._choice} in ACE_PRICES"
-        return "ok", f"{tokens}: {price:.6f} by ACE_PRICES"
+            return "ok", f"{tokens}; no price for {self._choice} in ACE_PRICES", ""
+        return "ok", f"{tokens}: {price:.6f} by ACE_PRICES", ""
 
 
 def _shown(text: str) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from ace_graph.base.telemetry import audit
 from ace_graph.cli.command import STORE, Bounds, Call, CommandGroup, command
-from ace_graph.cli.terminal import picked, print_notice, printable
+from ace_graph.cli.terminal import print_notice, printable
 from ace_graph.memory.stores.listing import ListedLearner, list_learners
 
 if TYPE_CHECKING:
@@ -72,9 +72,8 @@ def _summary_text(each: ListedLearner) -> str:
 
 
 def _summary_json(each: ListedLearner) -> dict[str, object]:
-    names = ("version", "last_turn", "created_at", "changed_at")
-    stored = dict.fromkeys(names) if each.stored is None else picked(each.stored, *names)
-    return {"learner": each.learner_id, **stored}
+    fields = ("version", "last_turn", "created_at", "changed_at")
+    return {"learner": each.learner_id, **{name: getattr(each.stored, name, None) for name in fields}}
 
 
 @command(commands, "store", name="export")

@@ -53,7 +53,7 @@ from ace_graph.training.evaluation import (
 from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep
 from ace_graph.training.options import AdaptationOptions
 from ace_graph.training.options import Progress as AdaptationProgress
-from ace_graph.training.samples import Environment, Outcome, RowFile, Sample
+from ace_graph.training.samples import Environment, Outcome, RowFile
 from ace_graph.training.scoring import task_named
 from ace_graph.training.statistics import Paired, paired, paired_gain, share_interval
 
@@ -248,7 +248,7 @@ def _ask_both(first: Side, second: Side, data: Path, options: CompareOptions) ->
         rows, scored = RowFile(data, task, options.limit), True
     except DatasetError:  # rows without targets are left out where others have one
         rows, scored = RowFile(data, task, options.limit, targets=False), False
-    environment: Environment = task.score if scored else _unjudged
+    environment: Environment = task.score if scored else lambda _sample, _answer: Outcome(0)
     _tell_left_out(rows)
     for side in (first, second):
         choose_model(side.options.settings)
@@ -260,10 +260,6 @@ def _ask_both(first: Side, second: Side, data: Path, options: CompareOptions) ->
 
         found = asyncio.run(compare(ready(first), ready(second), rows, environment, shown=options.show))
     return _Compared(found, rows, task.unit, scored)
-
-
-def _unjudged(sample: Sample, answer: str) -> Outcome:
-    return Outcome(0)
 
 
 def _side(text: str, concurrency: int) -> Side:

@@ -113,9 +113,9 @@ if TYPE_CHECKING:
     from ace_graph.memory.policy import Policy
     from ace_graph.memory.snapshot import Snapshot
     from ace_graph.memory.stores.base import KeyedStore, Store, StoredVersion
-    from ace_graph.memory.turn import TurnRecord
 
 _MOST_FOUND = 100
+_OF_A_TURN = {"task", "agent", "task_type", "status", "verdict", "score", "started_at", "completed_at"}
 _LOOK, _CHANGE, _VERSIONS, _MANY = "Look", "Change", "Versions", "Many runs"
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
@@ -201,14 +201,16 @@ def _answer_figures(call: Call, entries: Sequence[PlaybookEntry]) -> None:
         return [await read_worth(store, each, call.learner, lambda _: ()) for each in opened]
 
     found = list(zip(entries, call.on_store(job), strict=True))
-    call.answer(
-        {"playbooks": [_figures_json(*each) for each in found]}, [_figures_line(*each) for each in found]
-    )
-
-
-def _figures_json(entry: PlaybookEntry, worth: Worth) -> dict[str, object]:
-    measured = (worth.effectiveness.model_dump(mode="json"), worth.metadata.model_dump(mode="json"))
-    return {**entry_json(entry), "bullets": len(active_bullets(worth.snapshot)), **measured[0], **measured[1]}
+    rows = [
+        {
+            **entry_json(entry),
+            "bullets": len(active_bullets(worth.snapshot)),
+            **worth.effectiveness.model_dump(mode="json"),
+            **worth.metadata.model_dump(mode="json"),
+        }
+        for entry, worth in found
+    ]
+    call.answer({"playbooks": rows}, [_figures_line(*each) for each in found])
 
 
 def _figures_line(entry: PlaybookEntry, worth: Worth) -> str:
@@ -341,16 +343,14 @@ def _show_bullet(call: Call, bullet_id: str) -> None:
             "kind": kind_of(bullet),
             "importance": bullet.importance,
             **entry.model_dump(mode="json"),
-            "trajectories": [_trajectory_json(turn) for turn in worth.turns],
+            "trajectories": [
+                {"trajectory_id": turn.turn_id, **turn.model_dump(mode="json", include=_OF_A_TURN)}
+                for turn in worth.turns
+            ],
             "bullet": bullet_json(bullet),
         },
         lines,
     )
-
-
-def _trajectory_json(turn: TurnRecord) -> dict[str, object]:
-    shown = {"task", "agent", "task_type", "status", "verdict", "score", "started_at", "completed_at"}
-    return {"trajectory_id": turn.turn_id, **turn.model_dump(mode="json", include=shown)}
 
 
 def _show_archived(call: Call, limit: int) -> None:

@@ -313,11 +313,11 @@ class Conversations:
             "conversation_id FROM ace_runs ORDER BY lease_until LIMIT 200",
             (),
         )
-        return [(row, _accepted(row)) for row in rows if row[1] not in busy and self._is_orphan(row)]
-
-    def _is_orphan(self, row: Row) -> bool:
-        owner, until = str(row[4]), float(cast("float", row[5]))
-        return until < self._clock.now().timestamp() or is_gone(owner, self._owner)
+        now = self._clock.now().timestamp()
+        orphans = [
+            row for row in rows if float(cast("float", row[5])) < now or is_gone(str(row[4]), self._owner)
+        ]
+        return [(row, _accepted(row)) for row in orphans if row[1] not in busy]
 
     async def unsaved(self, most: int = 16) -> list[UnsavedTurn]:
         """Return what turns could not store, the oldest first."""

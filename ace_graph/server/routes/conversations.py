@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self, get_args
 from uuid import uuid4
 
@@ -295,16 +295,15 @@ async def rename(
     if_match: IfMatch = None,
 ) -> ConversationEntryReply:
     """Give a conversation another title. With `If-Match`, only if it still has the one that was read."""
-    found = await _found(services, learner, conversation_id)
-    while not (
-        _matches(if_match, found.title)
-        and await rename_conversation(services.conversations.database, learner, found, body.title)
-    ):
-        if not _matches(if_match, found.title):
-            raise RequestRefused(412, "changed", "the conversation was renamed meanwhile: read it again")
+    while True:
         found = await _found(services, learner, conversation_id)
+        asked = {"*"} if if_match is None else {etag.strip() for etag in if_match.split(",")}
+        if asked.isdisjoint({"*", _etag(found.title)}):
+            raise RequestRefused(412, "changed", "the conversation was renamed meanwhile: read it again")
+        if await rename_conversation(services.conversations.database, learner, found, body.title):
+            break
     response.headers["ETag"] = _etag(body.title)
-    return ConversationEntryReply.about(found).model_copy(update={"title": body.title})
+    return ConversationEntryReply.about(replace(found, title=body.title))
 
 
 @routes.delete(
@@ -326,11 +325,6 @@ async def _found(services: Services, learner: str, conversation_id: str) -> Conv
 
 def _unknown() -> RequestRefused:
     return RequestRefused(404, "not_found", "there is no such conversation of yours")
-
-
-def _matches(if_match: str | None, title: str) -> bool:
-    asked = {"*"} if if_match is None else {etag.strip() for etag in if_match.split(",")}
-    return not asked.isdisjoint({"*", _etag(title)})
 
 
 def _etag(title: str) -> str:
