@@ -157,7 +157,8 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
             return {"ace_turn": None, "ace_memory": None}
         before, turn = _held(state), new_turn(question, run)
         caller = _CALLER.get()
-        if caller is not None and _same_memory(caller.run, run):
+        same_store = caller is not None and caller.run.resources.store is run.resources.store
+        if caller is not None and same_store and caller.run.learner_id == run.learner_id:
             await self._recall(state["messages"], turn, run, caller.memory, own=False)
             return {"ace_turn": HeldTurn(turn=turn, status="part"), "ace_memory": None}
         memory = await load_memory(run)
@@ -173,12 +174,8 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
     ) -> Reply:
         """Answer with what is remembered in the system prompt; the state does not keep it."""
         opened = portal().run_sync(self._opened(request.state, request.runtime))
-        if opened is None:
-            return handler(request)
         own = _answer_of(opened, request)
-        if own is not None:
-            return own
-        return _asking(handler(_told(request, opened)), opened.recalled.asked)
+        return _asking(handler(_told(request, opened)), opened) if own is None else own
 
     async def awrap_model_call(
         self,
@@ -187,12 +184,8 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
     ) -> Reply:
         """Answer with what is remembered in the system prompt; the state does not keep it."""
         opened = await self._opened(request.state, request.runtime)
-        if opened is None:
-            return await handler(request)
         own = _answer_of(opened, request)
-        return (
-            own if own is not None else _asking(await handler(_told(request, opened)), opened.recalled.asked)
-        )
+        return _asking(await handler(_told(request, opened)), opened) if own is None else own
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -234,11 +227,9 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
             return None
         before, since = turn_messages(state["messages"], held["turn"])
         answered = _ended(answered_by(since, opened.tools), state)
-        recalled = opened.recalled
+        recalled, run = opened.recalled, _with_model(opened)
         attempt_id = operation_id(turn_id, self._run(runtime, held["turn"]).new_try_id())
-        _, learning, usage = await learn_turn(
-            recalled, answered, attempt_id, _with_model(opened), opened.memory, before
-        )
+        _, learning, usage = await learn_turn(recalled, answered, attempt_id, run, opened.memory, before)
         self._open.pop(_key(held["turn"]), None)
         told: TurnMemory = {
             "turn_id": turn_id,
@@ -252,8 +243,7 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
     def _run(self, runtime: Runtime[Any], turn: Turn | None = None) -> Run:
         """The run; of a `turn` that has begun, the learner is the one that it began with."""
         context = context_of(cast("object", runtime.context), self._defaults)
-        begun = replace(runtime, context=context)
-        run = run_for(self.resources, context, begun)
+        run = run_for(self.resources, context, replace(runtime, context=context))
         if turn is None or turn["learner_id"] == run.learner_id:
             return run
         if turn["learner_id"] is not None and run.learner_id is not None:
@@ -317,20 +307,18 @@ def _held(state: State | AgentState[Any]) -> HeldTurn | None:
     return cast("HeldTurn | None", state.get("ace_turn"))
 
 
-def _same_memory(one: Run, other: Run) -> bool:
-    return one.resources.store is other.resources.store and one.learner_id == other.learner_id
-
-
-def _answer_of(opened: _OpenTurn, request: ModelRequest[Any]) -> AIMessage | None:
+def _answer_of(opened: _OpenTurn | None, request: ModelRequest[Any]) -> AIMessage | None:
     """Note the agent's model and tools; return the program's own answer, where it has one."""
+    if opened is None:
+        return None
     opened.model = request.model
     opened.tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
     return None if opened.recalled.answer is None else AIMessage(opened.recalled.answer)
 
 
-def _told(request: ModelRequest[Any], opened: _OpenTurn) -> ModelRequest[Any]:
+def _told(request: ModelRequest[Any], opened: _OpenTurn | None) -> ModelRequest[Any]:
     """The request with the memory's part behind the agent's own system prompt, which stays as it is."""
-    text = opened.recalled.text
+    text = opened.recalled.text if opened is not None else ""
     if not text:
         return request
     own = request.system_message
@@ -343,8 +331,9 @@ def _told(request: ModelRequest[Any], opened: _OpenTurn) -> ModelRequest[Any]:
     return request.override(system_message=message)
 
 
-def _asking(response: ModelResponse[Any], asked: str) -> ModelResponse[Any]:
+def _asking(response: ModelResponse[Any], opened: _OpenTurn | None) -> ModelResponse[Any]:
     """The response; a final answer ends with what the program asks the learner."""
+    asked = opened.recalled.asked if opened is not None else ""
     last = response.result[-1] if response.result else None
     if not asked or not isinstance(last, AIMessage) or last.tool_calls:
         return response

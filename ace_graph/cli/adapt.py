@@ -11,31 +11,28 @@ from typing import Annotated, Literal
 
 import typer
 
-from ace_graph.cli.command import Call, CommandGroup, On, command
+from ace_graph.cli.command import Bounds, Call, CommandGroup, On, command
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 
 
 TaskOption = Annotated[
     Literal["formula", "finer", "qa"],
-    typer.Option(
-        "--task",
-        help="How answers are scored. formula: one number. finer: labels between commas, each counts. "
-        "qa: an answer in words or numbers.",
+    "--task",
+    (
+        "How answers are scored. formula: one number. finer: labels between commas, each counts. "
+        "qa: an answer in words or numbers."
     ),
 ]
-Limit = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=1, help="Use the first N rows of each file only.")
-]
+Limit = Annotated[int | None, "--limit N", "Use the first N rows of each file only.", Bounds(1)]
 Concurrency = Annotated[
     int,
-    typer.Option(
-        "--concurrency",
-        metavar="N",
-        min=1,
-        help="Rows answered at the same time where nothing is learned, with --on in each process; learning "
-        "takes one at a time.",
+    "--concurrency N",
+    (
+        "Rows answered at the same time where nothing is learned, with --on in each process; learning "
+        "takes one at a time."
     ),
+    Bounds(1),
 ]
 
 
@@ -44,18 +41,10 @@ class RunOptions:
     """The options that both kinds of adaptation take."""
 
     task: TaskOption
-    out: Annotated[
-        Path,
-        typer.Option("--out", metavar="DIR", help="Folder for results.json, playbook.json and steps.jsonl."),
-    ]
+    out: Annotated[Path, "--out DIR", "Folder for results.json, playbook.json and steps.jsonl."]
     limit: Limit = None
     seed: Annotated[
-        int,
-        typer.Option(
-            "--seed",
-            metavar="N",
-            help="Seed of the order of rows in each epoch and of the turns without unproven bullets.",
-        ),
+        int, "--seed N", "Seed of the order of rows in each epoch and of the turns without unproven bullets."
     ] = 0
     concurrency: Concurrency = 4
     mode: Annotated[
@@ -64,34 +53,21 @@ class RunOptions:
     ] = "cot"
     max_revisions: Annotated[
         int,
-        typer.Option(
-            "--max-revisions",
-            metavar="N",
-            min=0,
-            max=3,
-            help="While learning, retry a wrong answer at most this often. Only the first answer counts.",
-        ),
+        "--max-revisions N",
+        "While learning, retry a wrong answer at most this often. Only the first answer counts.",
+        Bounds(0, 3),
     ] = 0
     max_failures: Annotated[
         int,
-        typer.Option(
-            "--max-failures",
-            metavar="N",
-            min=1,
-            help="Stop after this many failed calls in a row. A single failed call counts as a wrong answer.",
-        ),
+        "--max-failures N",
+        "Stop after this many failed calls in a row. A single failed call counts as a wrong answer.",
+        Bounds(1),
     ] = 10
     input_price: Annotated[
-        float | None,
-        typer.Option(
-            "--input-price", metavar="X", min=0, help="Price of a million input tokens, for results.json."
-        ),
+        float | None, "--input-price X", "Price of a million input tokens, for results.json.", Bounds(0)
     ] = None
     output_price: Annotated[
-        float | None,
-        typer.Option(
-            "--output-price", metavar="X", min=0, help="Price of a million output tokens, for results.json."
-        ),
+        float | None, "--output-price X", "Price of a million output tokens, for results.json.", Bounds(0)
     ] = None
     resume: Annotated[bool, "Resume the run in DIR where it stopped, for whatever reason."] = False
     on: On = None
@@ -104,32 +80,20 @@ class CompareOptions:
     task: TaskOption = "qa"
     limit: Limit = None
     concurrency: Concurrency = 4
-    show: Annotated[int, typer.Option(min=0, metavar="N", help="Rows shown with both answers.")] = 20
+    show: Annotated[int, "--show N", "Rows shown with both answers.", Bounds(0)] = 20
     on: On = None
 
 
 @command(commands)
 def offline(
     call: Call,
-    train: Annotated[
-        Path, typer.Option("--train", metavar="FILE", help='Rows to learn from, {"context", "target"} each.')
-    ],
+    train: Annotated[Path, "--train FILE", 'Rows to learn from, {"context", "target"} each.'],
     options: RunOptions,
     val: Annotated[
-        Path | None,
-        typer.Option(
-            "--val",
-            metavar="FILE",
-            help="Rows that measure the playbook after each epoch; the best one is kept.",
-        ),
+        Path | None, "--val FILE", "Rows that measure the playbook after each epoch; the best one is kept."
     ] = None,
-    test: Annotated[
-        Path | None,
-        typer.Option("--test", metavar="FILE", help="Rows that measure the best playbook at the end."),
-    ] = None,
-    epochs: Annotated[
-        int, typer.Option("--epochs", metavar="N", min=1, help="Passes over the training rows.")
-    ] = 1,
+    test: Annotated[Path | None, "--test FILE", "Rows that measure the best playbook at the end."] = None,
+    epochs: Annotated[int, "--epochs N", "Passes over the training rows.", Bounds(1)] = 1,
 ) -> int:
     """Learn from training rows in epochs; keep, and test, the best playbook.
 
@@ -150,9 +114,7 @@ def offline(
 @command(commands)
 def online(
     call: Call,
-    data: Annotated[
-        Path, typer.Option("--data", metavar="FILE", help='Rows in their order, {"context", "target"} each.')
-    ],
+    data: Annotated[Path, "--data FILE", 'Rows in their order, {"context", "target"} each.'],
     options: RunOptions,
 ) -> int:
     """Test, then learn, row by row in the order of the file.
@@ -173,14 +135,9 @@ def online(
 @command(commands, "as_json")
 def compare(
     call: Call,
-    a: Annotated[str, typer.Argument(metavar="A", help="none, a playbook's file, or settings; see below.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The other side.")],
-    data: Annotated[
-        Path,
-        typer.Option(
-            "--data", metavar="FILE", help='Rows, {"context", "target"} each; targets may be missing.'
-        ),
-    ],
+    a: Annotated[str, "A", "none, a playbook's file, or settings; see below."],
+    b: Annotated[str, "B", "The other side."],
+    data: Annotated[Path, "--data FILE", 'Rows, {"context", "target"} each; targets may be missing.'],
     options: CompareOptions,
 ) -> int:
     """Compare two playbooks, or two settings, on the same rows: both answers, and which is right more.

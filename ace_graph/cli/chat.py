@@ -15,7 +15,6 @@ from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -84,45 +83,27 @@ Runner = Callable[[Coroutine[Any, Any, None]], None]  # Any: what asyncio yields
 
 @dataclass(frozen=True)
 class ChatOptions:
-    """What the command was told: who talks, how, and with which playbooks."""
+    """How to talk, and with which playbooks."""
 
-    call: Call
-    mode: str | None
-    named: tuple[str, ...]
-    into: str | None
-    window: str | None
-    base: Path | None
-    temporary: bool
+    mode: Annotated[str | None, "--mode cot|tot|react", "The reasoning mode for every question."] = None
+    named: Annotated[
+        list[str] | None, "--playbook NAME", "Read this named playbook, too; may be repeated."
+    ] = None
+    into: Annotated[
+        str | None, "--learn-into NAME", "Lessons go to this named playbook, as far as you may."
+    ] = None
+    window: Annotated[
+        str | None, "--window N|all", "How many questions with their answers the model reads, 0 to 100."
+    ] = None
+    temporary: Annotated[bool, "Read and store nothing of the learner in this chat."] = False
+    base: Base = None
 
 
 commands = typer.Typer()
 
 
 @command(commands, "learner", "store")
-def chat(
-    call: Call,
-    mode: Annotated[
-        str | None, typer.Option(metavar="cot|tot|react", help="The reasoning mode for every question.")
-    ] = None,
-    named: Annotated[
-        list[str] | None,
-        typer.Option("--playbook", metavar="NAME", help="Read this named playbook, too; may be repeated."),
-    ] = None,
-    into: Annotated[
-        str | None,
-        typer.Option(
-            "--learn-into", metavar="NAME", help="Lessons go to this named playbook, as far as you may."
-        ),
-    ] = None,
-    window: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|all", help="How many questions with their answers the model reads, 0 to 100."
-        ),
-    ] = None,
-    temporary: Annotated[bool, "Read and store nothing of the learner in this chat."] = False,
-    base: Base = None,
-) -> int:
+def chat(call: Call, options: ChatOptions) -> int:
     """Talk to the agent. Ctrl-C stops an answer, Ctrl-D or /quit leaves.
 
     \b
@@ -137,12 +118,10 @@ def chat(
     The log stays below WARNING here unless ACE_LOG_LEVEL is set: ACE_LOG_LEVEL=INFO shows what is
     retrieved and learned. From a pipe, a question that failed makes the exit code 1.
     """
-    options = ChatOptions(call, mode, tuple(named or ()), into, window, base, temporary)
     with asyncio.Runner() as runner:
         stack, lines = AsyncExitStack(), QuestionReader()
         try:
-            conversation, first = runner.run(_begin(lines, options, stack))
-            # Answer one question after the other; return whether one failed
+            conversation, first = runner.run(_begin(lines, call, options, stack))
             failed, line = False, first
             while line is not None and (text := line.strip()) not in ("/quit", "/exit"):
                 try:
@@ -167,13 +146,11 @@ def chat(
 
 
 async def _begin(
-    lines: QuestionReader, options: ChatOptions, stack: AsyncExitStack
+    lines: QuestionReader, call: Call, options: ChatOptions, stack: AsyncExitStack
 ) -> tuple[ChatLoop, str | None]:
-    """Return the conversation, once it is open, and the first line."""
-
     async def opened() -> ChatLoop:
         module = await asyncio.to_thread(import_module, "ace_graph.cli.conversation")
-        conversation: ChatLoop = await module.open_conversation(options, stack)
+        conversation: ChatLoop = await module.open_conversation(call, options, stack)
         await conversation.greet()
         return conversation
 

@@ -40,26 +40,18 @@ DEFAULT_NAME = "default"
 AUTHOR = "ace-graph"
 DEBUG = "ace_graph.debug"
 
-Learner = Annotated[
-    str, typer.Option("--learner", "-l", "--as", metavar="ID", help="Who acts, and whose playbook.")
-]
+Learner = Annotated[str, "--learner -l --as ID", "Who acts, and whose playbook."]
 Base = Annotated[
     Path | None,
-    typer.Option(
-        "--base",
-        metavar="FILE",
-        help="A playbook that every learner is given, read only, in any format that import knows.",
-    ),
+    "--base FILE",
+    "A playbook that every learner is given, read only, in any format that import knows.",
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")]
-Everybody = Annotated[bool, typer.Option("--all", help="Every learner of the store.")]
+DryRun = Annotated[bool, "--dry-run", "Show what would change; change nothing."]
+Everybody = Annotated[bool, "--all", "Every learner of the store."]
 On = Annotated[
     str | None,
-    typer.Option(
-        "--on",
-        metavar="ray[://HOST:PORT]",
-        help="Work on a Ray cluster: that of RAY_ADDRESS or of this machine, or the one at an address.",
-    ),
+    "--on ray[://HOST:PORT]",
+    "Work on a Ray cluster: that of RAY_ADDRESS or of this machine, or the one at an address.",
 ]
 
 Shared = Literal["learner", "name", "as_json", "store"]
@@ -70,26 +62,17 @@ STORE: tuple[Shared, ...] = ("as_json", "store")
 _SHARED: Mapping[Shared, tuple[Any, object]] = {  # Any: an annotation
     "learner": (Learner, DEFAULT_LEARNER),
     "name": (
-        Annotated[
-            str,
-            typer.Option(
-                "--name",
-                "-n",
-                metavar="NAME",
-                help="A named playbook instead of the memory; owner/name: of another.",
-            ),
-        ],
+        Annotated[str, "--name -n NAME", "A named playbook instead of the memory; owner/name: of another."],
         DEFAULT_NAME,
     ),
-    "as_json": (Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")], False),
+    "as_json": (Annotated[bool, "--json", "Print JSON alone on stdout."], False),
     "store": (
         Annotated[
             str | None,
-            typer.Option(
-                "--store",
-                metavar="URL",
-                help="sqlite:///file, memory://, neo4j://host:7687 or postgresql://user@host/database "
-                "instead of the one of the settings.",
+            "--store URL",
+            (
+                "sqlite:///file, memory://, neo4j://host:7687 or postgresql://user@host/database "
+                "instead of the one of the settings."
             ),
         ],
         None,
@@ -152,7 +135,8 @@ class Call:
 
     def answer_commit(self, done: Commit, sentence: str, **first: object) -> None:
         """Print the version after a commit and what it changed, in ids; or the sentence."""
-        self.answer({**first, **commit_json(done)}, sentence)
+        changed = done.report.model_dump(mode="json", exclude={"refs"})
+        self.answer({**first, "version": done.version.n, **changed}, sentence)
 
 
 def command(
@@ -160,8 +144,9 @@ def command(
 ) -> Callable[[Callable[Concatenate[Call, P], int | None]], Callable[Concatenate[Call, P], int | None]]:
     """Make a function a command of `group` that also takes the `shared` options, listed in a help panel.
 
-    A parameter that is a dataclass stands for the options that are its fields. A text in the place of typer's
-    `Option` is its help, and that of an argument where there is no default.
+    A parameter that is a dataclass stands for the options that are its fields. What typer's `Option` or
+    `Argument` would say is said in texts: how it is written (`--output -o FILE`; `FILE` is an argument), and
+    its help. The help alone is that of an option of the parameter's name, without a default of an argument.
     """
 
     def declare(
@@ -196,13 +181,29 @@ def command(
     return declare
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """The least and the most that the number of an option may be."""
+
+    min: float
+    max: float | None = None
+
+
 def _parameter(name: str, annotation: Any, default: object = MISSING) -> inspect.Parameter:
     empty = inspect.Parameter.empty
     given = empty if default is MISSING else default
-    (text, *_) = getattr(annotation, "__metadata__", (None,))
-    if isinstance(text, str):
-        flag = [f"--{name.replace('_', '-')}"] if annotation.__origin__ is bool else []
-        info = typer.Argument(help=text) if given is empty else typer.Option(*flag, help=text)
+    said = getattr(annotation, "__metadata__", ())
+    if said and isinstance(said[0], str):
+        *written, text = (each for each in said if isinstance(each, str))
+        words = " ".join(written).split()
+        flags = [word for word in words if word.startswith("-")]
+        metavar = " ".join(words[len(flags) :]) or None
+        if not words and annotation.__origin__ is bool:
+            flags = [f"--{name.replace('_', '-')}"]
+        bounds = next((vars(each) for each in said if isinstance(each, Bounds)), dict[str, Any]())
+        is_option = flags or (not words and given is not empty)
+        declared = typer.Option if is_option else typer.Argument
+        info = declared(*flags, metavar=metavar, help=text, **bounds)
         annotation = Annotated[annotation.__origin__, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=given, annotation=annotation)
 
@@ -274,8 +275,3 @@ def refused(rejection: Rejection) -> ChangeRefused:
         return ChangeRefused(f"{rejection.why}: trajectory list shows the ids")
     hint = ": playbook show lists the ids" if rejection.why == "unknown id" else ""
     return ChangeRefused(f"{rejection.id}: {rejection.why}{hint}")
-
-
-def commit_json(done: Commit) -> dict[str, object]:
-    """Return the version after a commit and what it changed, in ids."""
-    return {"version": done.version.n, **done.report.model_dump(mode="json", exclude={"refs"})}

@@ -6,7 +6,7 @@ stopped goes on under `--resume RUN`, and a learner whose node died is not conso
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from uuid import uuid4
@@ -14,35 +14,29 @@ from uuid import uuid4
 from ace_graph.base.errors import CommitContention, CorruptPayload, NewerFormat, UsageError
 from ace_graph.base.settings import Settings
 from ace_graph.cli.command import DEFAULT_NAME, Call
-from ace_graph.cli.passes import all_learners, run_pass
+from ace_graph.cli.passes import run_pass
+from ace_graph.cli.playbook import ConsolidatedBullets
 from ace_graph.cli.terminal import counted, print_notice
+from ace_graph.learning.cleaning import learner_ids
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.catalogue import Scope
 from ace_graph.memory.consolidation import Options
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.views import Kind, is_bullet_kind
-from ace_graph.playbooks.consolidation import Consolidation, Undone, Writer, consolidate, undo
+from ace_graph.memory.views import is_bullet_kind
+from ace_graph.playbooks.consolidation import Consolidation, Writer, consolidate, undo
 from ace_graph.playbooks.memories import own_names
 
 
-def options_of(
-    kind: Kind | None,
-    topic: str | None,
-    section: str | None,
-    below: float | None,
-    keep_above: float | None,
-    *,
-    preserve: bool,
-    memory_types: frozenset[MemoryType],
-    tags: tuple[str, ...],
-) -> Options:
+def options_of(chosen: ConsolidatedBullets, tags: tuple[str, ...]) -> Options:
     """Return which bullets to consolidate. Raises UsageError."""
+    kind, below, keep_above = chosen.kind, chosen.below, chosen.keep_above
     if kind is not None and not is_bullet_kind(kind):
         raise UsageError(f"a {kind} is no bullet: consolidate merges bullets")
-    if not preserve and keep_above is not None:
+    if not chosen.preserve and keep_above is not None:
         raise UsageError("--keep-above says what --no-preserve would merge: leave one of them out")
-    known = Options(kind, topic, section, memory_types=memory_types, tags=tags)
-    if preserve:
+    types = frozenset[MemoryType](each.value for each in chosen.memory_type or ())
+    known = Options(kind, chosen.topic, chosen.section, memory_types=types, tags=tags)
+    if chosen.preserve:
         kept = known.keep_above if keep_above is None else keep_above
         return replace(known, below=known.below if below is None else below, keep_above=kept)
     return replace(known, below=1.0 if below is None else below, keep_above=None)
@@ -66,53 +60,64 @@ async def _writer_for(settings: Settings, *, wanted: bool) -> AsyncGenerator[Wri
         await close_model(model)
 
 
-def consolidate_one(
-    call: Call, options: Options, batch: int | None, run_id: str | None, *, dry_run: bool, with_model: bool
-) -> None:
-    """Consolidate a playbook, or show the plan, and print the report; `batch` None: that of the policy."""
-    settings = call.settings()
+@dataclass(frozen=True)
+class Work:
+    """How playbooks are consolidated; `batch` None: that of the policy. Pickled for Ray."""
 
-    async def job(store: Store) -> Consolidation:
-        wanted = replace(options, batch=batch or store.policy.consolidate_batch)
-        async with _writer_for(settings, wanted=with_model) as writer:
-            return await consolidate(
-                store, call.name, call.learner, wanted, writer=writer, dry_run=dry_run, run_id=run_id
-            )
+    settings: Settings
+    options: Options
+    batch: int | None
+    dry_run: bool
+    with_model: bool
+    run_id: str | None = None
 
-    report = call.on_store(job, settings)
-    call.answer(report.json(), _report_lines(report, with_model=with_model))
-
-
-def consolidate_scope(
-    call: Call, scope: Scope, options: Options, batch: int | None, *, dry_run: bool, with_model: bool
-) -> None:
-    """Consolidate the learner's own playbooks of a scope, one after the other, and print each report."""
-    settings = call.settings()
-
-    async def job(store: Store) -> list[tuple[str, Consolidation]]:
-        wanted = replace(options, batch=batch or store.policy.consolidate_batch)
-        names = await own_names(store, call.learner, scope)
-        async with _writer_for(settings, wanted=with_model) as writer:
+    async def on(self, store: Store, learner: str, names: Iterable[str]) -> list[Consolidation]:
+        """Consolidate a learner's playbooks, one after the other."""
+        wanted = replace(self.options, batch=self.batch or store.policy.consolidate_batch)
+        async with _writer_for(self.settings, wanted=self.with_model) as writer:
             return [
-                (name, await consolidate(store, name, call.learner, wanted, writer=writer, dry_run=dry_run))
+                await consolidate(
+                    *(store, name, learner, wanted),
+                    writer=writer,
+                    dry_run=self.dry_run,
+                    run_id=self.run_id,
+                )
                 for name in names
             ]
 
-    done = call.on_store(job, settings)
+    async def __call__(self, store: Store, learner: str) -> _Done:
+        """Consolidate the learner's memory."""
+        try:
+            (report,) = await self.on(store, learner, [DEFAULT_NAME])
+        except (CorruptPayload, NewerFormat, CommitContention) as error:
+            return _Done(learner, {}, problem=str(error))
+        return _Done(learner, report.json(), _summary_of(report), merged=bool(report.groups))
+
+
+def consolidate_one(call: Call, work: Work) -> None:
+    """Consolidate a playbook, or show the plan, and print the report."""
+    (report,) = call.on_store(lambda store: work.on(store, call.learner, [call.name]), work.settings)
+    call.answer(report.json(), _report_lines(report, with_model=work.with_model))
+
+
+def consolidate_scope(call: Call, scope: Scope, work: Work) -> None:
+    """Consolidate the learner's own playbooks of a scope, one after the other, and print each report."""
+
+    async def job(store: Store) -> list[tuple[str, Consolidation]]:
+        names = await own_names(store, call.learner, scope)
+        return list(zip(names, await work.on(store, call.learner, names), strict=True))
+
+    done = call.on_store(job, work.settings)
     lines = list[str]()
     for name, report in done:
-        lines += [f"{name}:", *_report_lines(report, with_model=with_model)]
+        lines += [f"{name}:", *_report_lines(report, with_model=work.with_model)]
     rows = [{"playbook": name, **report.json()} for name, report in done]
     call.answer({"playbooks": rows}, lines or [f"Learner {call.learner} has no playbook of this scope."])
 
 
 def undo_run(call: Call, run_id: str | None) -> None:
     """Take back a run and print what is back."""
-
-    async def job(store: Store) -> Undone:
-        return await undo(store, call.name, call.learner, run_id=run_id)
-
-    done = call.on_store(job)
+    done = call.on_store(lambda store: undo(store, call.name, call.learner, run_id=run_id))
     back = counted(len(done.restored), "bullet")
     call.answer(done.json(), f"version {done.version}: {back} restored, {len(done.removed)} removed")
 
@@ -167,46 +172,11 @@ class _Done:
     problem: str | None = None
 
 
-@dataclass(frozen=True)
-class _Consolidate:
-    """Consolidates one learner's memory; pickled for Ray."""
-
-    settings: Settings
-    options: Options
-    batch: int | None
-    run_id: str
-    dry_run: bool
-    with_model: bool
-
-    async def __call__(self, store: Store, learner: str) -> _Done:
-        wanted = replace(self.options, batch=self.batch or store.policy.consolidate_batch)
-        try:
-            async with _writer_for(self.settings, wanted=self.with_model) as writer:
-                report = await consolidate(
-                    *(store, DEFAULT_NAME, learner, wanted),
-                    writer=writer,
-                    dry_run=self.dry_run,
-                    run_id=self.run_id,
-                )
-        except (CorruptPayload, NewerFormat, CommitContention) as error:
-            return _Done(learner, {}, problem=str(error))
-        return _Done(learner, report.json(), _summary_of(report), merged=bool(report.groups))
-
-
-def consolidate_all(
-    call: Call,
-    options: Options,
-    batch: int | None,
-    run_id: str | None,
-    *,
-    on: str | None,
-    dry_run: bool,
-    with_model: bool,
-) -> int:
+def consolidate_all(call: Call, work: Work, on: str | None) -> int:
     """Consolidate all memories, print what changed; return 1 where one could not be consolidated."""
-    run, settings = run_id or uuid4().hex, call.settings().with_absolute_paths()
-    act = _Consolidate(settings, options, batch, run, dry_run, with_model)
-    done = run_pass(settings, all_learners, act, on=on, what="consolidating")
+    run, dry_run = work.run_id or uuid4().hex, work.dry_run
+    work = replace(work, run_id=run, settings=work.settings.with_absolute_paths())
+    done = run_pass(work.settings, learner_ids, work, on=on, what="consolidating")
     merged = [each for each in done if each.merged]
     failed = [each for each in done if each.problem is not None]
     if not call.as_json:

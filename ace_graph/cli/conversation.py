@@ -27,7 +27,7 @@ from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ChangeRefused, InvalidMode, UsageError
 from ace_graph.base.settings import Settings, WindowSize
 from ace_graph.cli.chat import ChatOptions
-from ace_graph.cli.command import by_command, refused
+from ace_graph.cli.command import Call, by_command, refused
 from ace_graph.cli.environment import log_content_by_default
 from ace_graph.cli.terminal import WordWrap, console, counted, learning_summary, print_notice, printable
 from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
@@ -92,7 +92,6 @@ class ChatSession:
 
     @property
     def learner(self) -> str:
-        """Whose memory is used."""
         return self.context.learner_id or ""
 
     @property
@@ -130,9 +129,8 @@ class ChatSession:
                     out = event
         done = cast("ACEOutput", out)
         if self.temporary:
-            self.agent.daily_tokens.spent(
-                self.learner, uuid4().hex, total_usage(done.get("usage", {})).tokens
-            )
+            spent = total_usage(done.get("usage", {})).tokens
+            self.agent.daily_tokens.spent(self.learner, uuid4().hex, spent)
         if not shown:
             show(done["messages"][-1].text)
         self._messages, self._last = list(done["messages"]), done
@@ -146,7 +144,6 @@ class ChatSession:
         return cast("AsyncGenerator[tuple[str, object]]", stream)  # LangGraph says iterator of anything
 
     async def snapshot(self) -> Snapshot:
-        """Return what is remembered of the learner now."""
         return await self.agent.store.load(self.learner)
 
     async def feedback(self, *, good: bool, text: str) -> Commit:
@@ -166,9 +163,8 @@ class ChatSession:
             learning["turn_id"], [evidence], injected=result["injected"], cited=result["bullet_ids"]
         )
         reason = f"feedback {text}".strip()
-        return await self.agent.store.commit(
-            self.learner, by_command(reason).delta(*votes), await self.snapshot()
-        )
+        delta = by_command(reason).delta(*votes)
+        return await self.agent.store.commit(self.learner, delta, await self.snapshot())
 
 
 _GUIDE_HELP = """\
@@ -281,15 +277,11 @@ def _reasons(found: Lineage, used: date | None) -> Sequence[str]:
         f"did harm {counted(bullet.harmful, 'time')}.",
     ]
     lines += [f"  Turns behind it: {', '.join(turns[:10])}"] if turns else []
-    lines += [f"  It replaced {', '.join(found.replaced[:10])}."] if found.replaced else []
-    lines += [f"  It absorbed {', '.join(found.absorbed[:10])}."] if found.absorbed else []
-    shown = f"; the last time was {used:%Y-%m-%d}" if used else ""
-    lines += (
-        ["  It is in every prompt."]
-        if bullet.core
-        else [f"  It is shown when a question is about it{shown}."]
-    )
-    return lines
+    for verb, ids in (("replaced", found.replaced), ("absorbed", found.absorbed)):
+        lines += [f"  It {verb} {', '.join(ids[:10])}."] if ids else []
+    last = f"; the last time was {used:%Y-%m-%d}" if used else ""
+    when = f"shown when a question is about it{last}" if not bullet.core else "in every prompt"
+    return [*lines, f"  It is {when}."]
 
 
 _HELP = f"""\
@@ -325,42 +317,66 @@ class ChatLoop:
 
     async def take(self, text: str) -> None:
         """Answer a question, or obey a line that begins with a slash. Raises AceError."""
-        await (_command(self, text) if text.startswith("/") else _answer(self.session, text))
+        await (self._obey(text) if text.startswith("/") else _answer(self.session, text))
 
     async def greet(self) -> None:
         """Say whose memory is used, and what is in it."""
-        await _greet(self.session)
+        session = self.session
+        if session.temporary:
+            text = "Temporary chat: answers use nothing that is remembered, and nothing is kept."
+            console(error=True).print(text, style="dim")
+            return
+        held = counted(len((await session.snapshot()).playbook), "bullet")
+        choice, to_pipe = session.agent.choice, not sys.stdin.isatty()
+        console(error=to_pipe).print(_who_answers(choice), style="dim", soft_wrap=to_pipe)
+        if not to_pipe:
+            who = f"{choice}, {session.agent.store.name}"
+            known = f"Learner {printable(session.learner)}, {held} remembered ({who})."
+            console().print(f"{known} /help lists the commands.", style="dim")
+
+    async def _obey(self, text: str) -> None:
+        name, _, rest = text.partition(" ")
+        good = is_praise(rest, self.session.last_answer) if name == "/feedback" else None
+        if name == "/playbook":
+            await self.guide.run(rest)
+        elif good is not None:
+            done = await self.session.feedback(good=good, text=rest)
+            console().print(_thanks(done, good=good), style="dim", soft_wrap=not sys.stdout.isatty())
+        elif name == "/feedback" and rest.strip():
+            console().print(_NOT_UNDERSTOOD, style="dim", soft_wrap=not sys.stdout.isatty())
+        else:
+            console().print(_HELP, style="dim")
 
 
-async def open_conversation(options: ChatOptions, stack: AsyncExitStack) -> ChatLoop:
+async def open_conversation(call: Call, options: ChatOptions, stack: AsyncExitStack) -> ChatLoop:
     """Return a conversation, whose agent `stack` closes. Raises AceError for what can't work."""
-    checked_learner_id(options.call.learner)
-    mode = options.mode
+    checked_learner_id(call.learner)
+    mode, named, into = options.mode, tuple(options.named or ()), options.into
     if mode is not None and mode not in MODES:
         raise InvalidMode(f"{mode[:40]!r} is no mode: use one of {', '.join(MODES)}")
-    settings = log_content_by_default(offline_fallback(options.call.settings("WARNING"), told=True))
-    wanted_refs(options.named, options.call.learner)
-    if options.temporary and options.named:
+    settings = log_content_by_default(offline_fallback(call.settings("WARNING"), told=True))
+    wanted_refs(named, call.learner)
+    if options.temporary and named:
         raise UsageError("a temporary chat reads no playbooks: leave out --playbook or --temporary")
-    if options.temporary and options.into is not None:
+    if options.temporary and into is not None:
         raise UsageError("a temporary chat learns nothing: leave out --learn-into or --temporary")
-    if options.into is not None:
-        PlaybookRef.parse(options.into, options.call.learner)
+    if into is not None:
+        PlaybookRef.parse(into, call.learner)
     context = ACEContext(
-        learner_id=options.call.learner,
+        learner_id=call.learner,
         conversation_id=f"chat-{uuid4().hex}",
-        playbooks=options.named,
-        learn_into=options.into,
+        playbooks=named,
+        learn_into=into,
         window_size=_window_of(options.window),
         memory="off" if options.temporary else "on",
     )
     agent = open_agent(settings, open_store(settings=settings), options.base)
     session = ChatSession(await stack.enter_async_context(agent), context, mode)
-    for name in options.named:
+    for name in named:
         await get_playbook(session.agent.store, name, session.learner)
-    if options.into is not None:
+    if into is not None:
         try:
-            await open_for_lessons(session.agent.store, options.into, session.learner)
+            await open_for_lessons(session.agent.store, into, session.learner)
         except ChangeRefused as error:
             print_notice(f"what is learned stays in your own memory: {error}")
     return ChatLoop(session)
@@ -374,22 +390,6 @@ def _window_of(given: str | None) -> WindowSize | None:
     if not given.isdecimal() or len(given) > 3 or int(given) > 100:
         raise UsageError(f"--window {given[:40]!r} is neither a number from 0 to 100 nor all")
     return int(given)
-
-
-async def _greet(conversation: ChatSession) -> None:
-    if conversation.temporary:
-        text = "Temporary chat: answers use nothing that is remembered, and nothing is kept."
-        console(error=True).print(text, style="dim")
-        return
-    held = counted(len((await conversation.snapshot()).playbook), "bullet")
-    to_pipe = not sys.stdin.isatty()
-    console(error=to_pipe).print(_who_answers(conversation.agent.choice), style="dim", soft_wrap=to_pipe)
-    if not to_pipe:
-        who = f"{conversation.agent.choice}, {conversation.agent.store.name}"
-        greeting = (
-            f"Learner {printable(conversation.learner)}, {held} remembered ({who}). /help lists the commands."
-        )
-        console().print(greeting, style="dim")
 
 
 def _who_answers(choice: ModelChoice) -> str:
@@ -428,20 +428,6 @@ def _write(text: str) -> None:
     sys.stdout.flush()
 
 
-async def _command(chat: ChatLoop, text: str) -> None:
-    name, _, rest = text.partition(" ")
-    good = is_praise(rest, chat.session.last_answer) if name == "/feedback" else None
-    if name == "/playbook":
-        await chat.guide.run(rest)
-    elif good is not None:
-        done = await chat.session.feedback(good=good, text=rest)
-        console().print(_thanks(done, good=good), style="dim", soft_wrap=not sys.stdout.isatty())
-    elif name == "/feedback" and rest.strip():
-        console().print(_NOT_UNDERSTOOD, style="dim", soft_wrap=not sys.stdout.isatty())
-    else:
-        console().print(_HELP, style="dim")
-
-
 def is_praise(words: str, answer: str) -> bool | None:
     """Whether the words after `/feedback` praise the last answer; None if they neither praise nor blame."""
     plain = words.strip(" .,!:;").casefold()
@@ -456,7 +442,7 @@ def is_praise(words: str, answer: str) -> bool | None:
 
 
 def _thanks(done: Commit, *, good: bool) -> str:
-    thanks = "Thank you. The last answer was right" if good else "Thank you. The last answer was not right"
     moved = ", ".join(done.report.tagged)
-    counts = "a point more" if good else "a point less"
-    return f"{thanks}; {moved} has {counts}." if moved else f"{thanks}; it used nothing that is remembered."
+    effect = f"{moved} has a point {'more' if good else 'less'}"
+    effect = effect if moved else "it used nothing that is remembered"
+    return f"Thank you. The last answer was {'right' if good else 'not right'}; {effect}."

@@ -68,9 +68,7 @@ commands = typer.Typer()
 @command(commands)
 def demo(
     call: Call,
-    keep: Annotated[
-        str | None, typer.Option("--keep", metavar="FILE", help="Keep the memory in this SQLite file.")
-    ] = None,
+    keep: Annotated[str | None, "--keep FILE", "Keep the memory in this SQLite file."] = None,
 ) -> None:
     """A demonstration: two learners, two sessions, no key, no server.
 

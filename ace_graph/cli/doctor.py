@@ -10,7 +10,7 @@ import asyncio
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -35,7 +35,7 @@ from ace_graph.agent.models import (
     structured_call,
     usage_of,
 )
-from ace_graph.agent.models.factory import GEMINI, OFFLINE
+from ace_graph.agent.models.factory import GEMINI, OFFLINE, offline_fallback
 from ace_graph.agent.models.reply import CUT, FILTERED
 from ace_graph.agent.tools.calculator import calculator
 from ace_graph.base.errors import AceError, ModelError, ModelNotConfigured, how_to_install
@@ -43,7 +43,7 @@ from ace_graph.base.prices import cost_of
 from ace_graph.base.settings import Settings, export_others, unknown_in_environment, unknown_names
 from ace_graph.cli.command import STORE, Call, by_command, command
 from ace_graph.cli.environment import ENV_FILE, install_logging
-from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.cli.terminal import console, counted, picked, print_json, printable
 from ace_graph.learning.graph_drawing import drawn_namespaces
 from ace_graph.learning.reflection import Reflection
 from ace_graph.memory.commit import PendingCounts, PendingItem
@@ -54,6 +54,8 @@ from ace_graph.memory.stores.base import GraphLag, describe
 from ace_graph.stores import open_store, redacted_url
 
 Status = Literal["ok", "warn", "fail"]
+Finding = tuple[Status, str, str]
+"""A status, what was found, and what to do about it."""
 PARTIAL = frozenset({"model reflects", "model calls tools", "model cut short"})
 """Checks of what turns can be answered without."""
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
@@ -78,14 +80,10 @@ class Check:
     fix: str = ""
 
 
-def check_python() -> Iterator[Check]:
-    """Check the versions of the interpreter and of this package."""
+def check_packages() -> Iterator[Check]:
+    """Check the interpreter, the required packages and those of the extras."""
     yield Check("python", "ok" if sys.version_info >= (3, 11) else "fail", platform.python_version())
     yield Check("ace-graph", "ok", version("ace-graph"))
-
-
-def check_packages() -> Iterator[Check]:
-    """Check the required packages and those of the extras."""
     for name in _NEEDED:
         found = _installed(name)
         if found is None:
@@ -112,11 +110,6 @@ def check_env_file(file: Path) -> Iterator[Check]:
         yield Check(".env", "ok", f"{file.absolute()}, no unknown names")
 
 
-def check_environment(environ: Mapping[str, str]) -> Iterator[Check]:
-    """Check the names of our variables in the environment for typos."""
-    yield from _typos("environment", unknown_in_environment(environ))
-
-
 def _typos(place: str, unknown: Sequence[tuple[str, str | None]]) -> Iterator[Check]:
     for name, near in unknown:
         fix = f"did you mean {near}?" if near else "remove it, or look it up in .env.example"
@@ -125,8 +118,6 @@ def _typos(place: str, unknown: Sequence[tuple[str, str | None]]) -> Iterator[Ch
 
 def check_model(settings: Settings) -> Iterator[Check]:
     """Check which model answers."""
-    from ace_graph.agent.models import choose_model, make_model
-
     try:
         choice = choose_model(settings)
         make_model(settings)
@@ -200,17 +191,13 @@ def _graph_lag(lags: Sequence[GraphLag], *, on: bool) -> Check:
 
 def _pending(counts: PendingCounts, dead: Sequence[PendingItem]) -> Check:
     """Return the row about turns that wait to be learned from, consolidations, and dead letters."""
-    found = f"{counts.pending} waiting, {counts.dead} dead letters"
-    runs = [item for item in dead if is_run(item)]
-    if runs:
-        fix = f"ace-graph reflect {runs[0].pending_id} --learner {runs[0].learner_id} consolidates again"
-        return Check("pending learning", "warn", found, fix)
+    fix = "ace-graph worker works on it" if counts.pending else ""
     if counts.dead:
         fix = "ace-graph trajectory list --failed shows them, ace-graph reflect ID tries again"
-        return Check("pending learning", "warn", found, fix)
-    if counts.pending:
-        return Check("pending learning", "ok", found, "ace-graph worker works on it")
-    return Check("pending learning", "ok", found)
+    if runs := [item for item in dead if is_run(item)]:
+        fix = f"ace-graph reflect {runs[0].pending_id} --learner {runs[0].learner_id} consolidates again"
+    found = f"{counts.pending} waiting, {counts.dead} dead letters"
+    return Check("pending learning", "warn" if counts.dead or runs else "ok", found, fix)
 
 
 _Work = tuple[PendingCounts, Sequence[PendingItem]]
@@ -253,10 +240,7 @@ def doctor(
     checks = list(_all_checks(call.store, ask=ask))
     failed = [each for each in checks if each.status == "fail"]
     if call.as_json:
-        rows = [
-            {"check": each.name, "status": each.status, "found": each.found, "fix": each.fix}
-            for each in checks
-        ]
+        rows = [{"check": each.name, **picked(each, "status", "found", "fix")} for each in checks]
         print_json({"ok": not failed, "checks": rows})
         return int(bool(failed))
     out = console()
@@ -274,10 +258,9 @@ def doctor(
 
 
 def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:
-    yield from check_python()
     yield from check_packages()
     yield from check_env_file(ENV_FILE)
-    yield from check_environment(os.environ)
+    yield from _typos("environment", unknown_in_environment(os.environ))
     try:
         settings = Settings.load(ENV_FILE)
         export_others(ENV_FILE, os.environ)
@@ -291,12 +274,10 @@ def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:
     yield from check_store(settings, url)
     yield from _check_graph(settings)
     if ask and all(each.status != "fail" for each in model):
-        yield from _ask_model(settings)
+        yield from asyncio.run(_Trial(offline_fallback(settings)).rows())
 
 
 def _check_graph(settings: Settings) -> Iterator[Check]:
-    """Check prompts, tools and limits by building the graph."""
-    from ace_graph.agent.models.factory import offline_fallback
     from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # as in agent
 
     try:
@@ -306,13 +287,6 @@ def _check_graph(settings: Settings) -> Iterator[Check]:
         return
     nodes = [name for name in graph.get_graph().nodes if not name.startswith("__")]
     yield Check("graph", "ok", " -> ".join(nodes))
-
-
-def _ask_model(settings: Settings) -> Iterator[Check]:
-    from ace_graph.agent.models.factory import offline_fallback
-    from ace_graph.cli.doctor import try_model
-
-    yield from asyncio.run(try_model(offline_fallback(settings)))
 
 
 # `ace-graph doctor --ask`: six calls of the configured model, and what each of them came to.
@@ -336,14 +310,6 @@ _CHARS_A_TOKEN = 20
 """No token is longer."""
 
 
-async def try_model(settings: Settings) -> tuple[Check, ...]:
-    """Call the model of the settings six times and return a row a call, and one of the cost.
-
-    Raises what `make_model` raises.
-    """
-    return tuple([row async for row in _Trial(settings).rows()])
-
-
 class _Trial:
     """Six calls of one model, each a row; what they cost is the last."""
 
@@ -353,9 +319,9 @@ class _Trial:
         self._model = make_model(settings)
         self._spent = Usage()
 
-    async def rows(self) -> AsyncIterator[Check]:
-        """Ask, and yield a row a call. Where the first call fails the others would, too: none is made."""
-        calls: tuple[tuple[str, Callable[[], Awaitable[Check]]], ...] = (
+    async def rows(self) -> list[Check]:
+        """Ask, and return a row a call. Where the first call fails the others would, too: none is made."""
+        calls: tuple[tuple[str, Callable[[], Awaitable[Finding]]], ...] = (
             ("model answers", self._answers),
             ("model streams", self._streams),
             ("model reflects", self._reflects),
@@ -363,15 +329,16 @@ class _Trial:
             ("model cut short", self._is_cut),
             ("model refuses", self._refuses),
         )
+        rows = list[Check]()
         try:
-            for number, (name, call) in enumerate(calls):
+            for name, call in calls:
                 try:
-                    yield await call()
+                    rows.append(Check(name, *await call()))
                 except ModelError as error:
-                    yield Check(name, "fail", str(error))
-                    if not number:
-                        return
-            yield self._cost()
+                    rows.append(Check(name, "fail", str(error)))
+                    if len(rows) == 1:
+                        return rows
+            return [*rows, Check("model cost", *self._cost())]
         finally:
             await close_model(self._model)
 
@@ -382,12 +349,12 @@ class _Trial:
         messages = [HumanMessage(question)]
         return await call_model(model, messages, timeout=self._settings.llm_timeout, on_usage=self._count)
 
-    async def _answers(self) -> Check:
+    async def _answers(self) -> Finding:
         reply = await self._reply(self._model, _SUM)
         problem = finish_problem(reply)
-        return Check("model answers", "fail" if problem else "ok", problem or f"2 + 2: {_shown(reply.text)}")
+        return "fail" if problem else "ok", problem or f"2 + 2: {_shown(reply.text)}", ""
 
-    async def _streams(self) -> Check:
+    async def _streams(self) -> Finding:
         messages, pieces = [HumanMessage(_COUNT.format(20))], list[AIMessageChunk]()
         stream = stream_model(self._model, messages, timeout=self._settings.llm_timeout)
         async with aclosing(stream):
@@ -398,70 +365,66 @@ class _Trial:
             self._count(usage_of(whole))
         problem = "nothing came" if whole is None else finish_problem(whole)
         if problem:
-            return Check("model streams", "fail", problem)
+            return "fail", problem, ""
         if words == 1:
-            return Check("model streams", "warn", "the reply came in one piece", "its answers appear at once")
-        return Check("model streams", "ok", f"the reply came in {words} pieces")
+            return "warn", "the reply came in one piece", "its answers appear at once"
+        return "ok", f"the reply came in {words} pieces", ""
 
-    async def _reflects(self) -> Check:
+    async def _reflects(self) -> Finding:
         asked = [SystemMessage(_LOOK_BACK), HumanMessage(_TURN)]
         timeout = self._settings.llm_timeout
         reply = await structured_call(self._model, asked, Reflection, timeout=timeout, on_usage=self._count)
         if reply.value is None:
             fix = "no lessons are learned from turns: take another model, or ACE_LEARNING=off"
-            return Check("model reflects", "fail", reply.problem or "no reply", fix)
+            return "fail", reply.problem or "no reply", fix
         found = counted(len(reply.value.lessons), "lesson")
-        return Check("model reflects", "ok", f"{found} in a reply of the right form")
+        return "ok", f"{found} in a reply of the right form", ""
 
-    async def _calls_tools(self) -> Check:
+    async def _calls_tools(self) -> Finding:
         fix = "the mode react has no use of tools with this model: choose cot or tot"
         try:
             bound = self._model.bind_tools([calculator])
         except NotImplementedError:
-            return Check("model calls tools", "fail", "the model takes no tools", fix)
+            return "fail", "the model takes no tools", fix
         reply = await self._reply(bound, _PRODUCT)
         if any(call["name"] == calculator.name and call["args"] for call in reply.tool_calls):
-            return Check(
-                "model calls tools", "ok", f"{calculator.name} {_shown(str(reply.tool_calls[0]['args']))}"
-            )
+            return "ok", f"{calculator.name} {_shown(str(reply.tool_calls[0]['args']))}", ""
         said = finish_problem(reply) or f"it answered {_shown(reply.text)} without the tool"
-        return Check("model calls tools", "fail", said, fix)
+        return "fail", said, fix
 
-    async def _is_cut(self) -> Check:
+    async def _is_cut(self) -> Finding:
         """A reply that is cut must say so: else half an answer passes for a whole one."""
         if self._choice.provider == OFFLINE:
-            return Check("model cut short", "ok", "not tried: the offline tutor takes no limit")
+            return "ok", "not tried: the offline tutor takes no limit", ""
         limit = {_LIMITS.get(self._choice.provider, "max_tokens"): _FEW_TOKENS}
         reply = await self._reply(self._model.bind(**limit), _COUNT.format(500))
         problem = finish_problem(reply)
         if problem == CUT:
-            return Check("model cut short", "ok", f"recognised: {problem}")
+            return "ok", f"recognised: {problem}", ""
         if problem is not None:
-            return Check("model cut short", "warn", f"taken for something else: {problem}")
+            return "warn", f"taken for something else: {problem}", ""
         if len(reply.text) > _FEW_TOKENS * _CHARS_A_TOKEN:
-            return Check("model cut short", "warn", "not tried: the model takes no limit of tokens")
+            return "warn", "not tried: the model takes no limit of tokens", ""
         fix = "half an answer can pass for a whole one: take another model"
-        return Check("model cut short", "fail", f"not recognised: {_shown(reply.text)}", fix)
+        return "fail", f"not recognised: {_shown(reply.text)}", fix
 
-    async def _refuses(self) -> Check:
+    async def _refuses(self) -> Finding:
         if self._choice.provider == OFFLINE:
-            return Check("model refuses", "ok", "not tried: the offline tutor has no filter")
+            return "ok", "not tried: the offline tutor has no filter", ""
         reply = await self._reply(self._model, _WRONG)
         problem = finish_problem(reply)
         if problem is None:
-            return Check("model refuses", "ok", f"in its own words: {_shown(reply.text)}")
+            return "ok", f"in its own words: {_shown(reply.text)}", ""
         stopped = problem.startswith(FILTERED)
-        return Check(
-            "model refuses", "ok" if stopped else "warn", f"{'recognised' if stopped else 'as'}: {problem}"
-        )
+        return "ok" if stopped else "warn", f"{'recognised' if stopped else 'as'}: {problem}", ""
 
-    def _cost(self) -> Check:
+    def _cost(self) -> Finding:
         spent = self._spent
         tokens = f"{spent.calls} calls, {spent.input_tokens} tokens in, {spent.output_tokens} out"
         price = cost_of(self._choice.name, spent.input_tokens, spent.output_tokens, self._settings.prices)
         if price is None:
-            return Check("model cost", "ok", f"{tokens}; no price for {self._choice} in ACE_PRICES")
-        return Check("model cost", "ok", f"{tokens}: {price:.6f} by ACE_PRICES")
+            return "ok", f"{tokens}; no price for {self._choice} in ACE_PRICES", ""
+        return "ok", f"{tokens}: {price:.6f} by ACE_PRICES", ""
 
 
 def _shown(text: str) -> str:

@@ -55,12 +55,6 @@ def _tell_typos(found: Sequence[tuple[str, str | None]], place: str) -> None:
             _told.add(name)
 
 
-def _request_id(record: logging.LogRecord) -> str | None:
-    """Return the id of the request that a record belongs to; only the server's records have one."""
-    found: object = getattr(record, "request_id", None)
-    return found if isinstance(found, str) else None
-
-
 class _OneLine(logging.Formatter):
     """Time, level and message, and an exception in the same line; with `debug` its traceback follows."""
 
@@ -69,39 +63,43 @@ class _OneLine(logging.Formatter):
         self._debug = debug
 
     def format(self, record: logging.LogRecord) -> str:
-        at = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
-        line = f"{at} {record.levelname} {printable(record.getMessage())}"
-        request = _request_id(record)
+        at, request, error = _parts(record)
+        line = f"{at:%H:%M:%S} {record.levelname} {printable(record.getMessage())}"
         line += f" request={request}" if request and "request=" not in line else ""
-        if record.exc_info and record.exc_info[1] is not None:
-            line += f" ({_exception_text(record.exc_info[1])})"
+        if record.exc_info and error is not None:
+            line += f" ({error})"
             if self._debug:
                 line += f"\n{self.formatException(record.exc_info)}"
         return line
 
 
-class _JsonLine(logging.Formatter):
+class _JsonLine(_OneLine):
     """One JSON object per record."""
 
-    def __init__(self, *, debug: bool) -> None:
-        super().__init__()
-        self._debug = debug
-
     def format(self, record: logging.LogRecord) -> str:
+        at, request, error = _parts(record)
         fields: dict[str, object] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": at.isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
         }
-        request = _request_id(record)
         if request is not None:
             fields["request_id"] = request
-        if record.exc_info and record.exc_info[1] is not None:
-            fields["error"] = _exception_text(record.exc_info[1])
+        if record.exc_info and error is not None:
+            fields["error"] = error
             if self._debug:
                 fields["traceback"] = self.formatException(record.exc_info)
         return json.dumps(fields, ensure_ascii=True)
+
+
+def _parts(record: logging.LogRecord) -> tuple[datetime, str | None, str | None]:
+    """Return when it was, the id of the request (only the server's records have one), and the exception."""
+    request: object = getattr(record, "request_id", None)
+    error = record.exc_info[1] if record.exc_info else None
+    at = datetime.fromtimestamp(record.created, UTC)
+    shown = None if error is None else printable(f"{type(error).__name__}: {error}")
+    return at, request if isinstance(request, str) else None, shown
 
 
 class _Handler(logging.Handler):
@@ -136,7 +134,3 @@ def log_level(settings: Settings, default: LogLevel) -> LogLevel:
 def log_content_by_default(settings: Settings) -> Settings:
     """Return settings that log the text of questions and bullets, unless ACE_LOG_CONTENT is set."""
     return settings if settings.log_content is not None else settings.model_copy(update={"log_content": True})
-
-
-def _exception_text(error: BaseException) -> str:
-    return printable(f"{type(error).__name__}: {error}")

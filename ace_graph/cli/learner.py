@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ace_graph.base.telemetry import audit
-from ace_graph.cli.command import STORE, Call, CommandGroup, command
+from ace_graph.cli.command import STORE, Bounds, Call, CommandGroup, command
 from ace_graph.cli.terminal import print_notice, printable
 from ace_graph.memory.stores.listing import ListedLearner, list_learners
 
@@ -20,19 +20,15 @@ if TYPE_CHECKING:
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 
-LearnerId = Annotated[str, typer.Argument(metavar="ID", help="The learner.")]
+LearnerId = Annotated[str, "ID", "The learner."]
 
 
 @command(commands, *STORE, name="list")
 def list_(
     call: Call,
-    search: Annotated[
-        str, typer.Option("--search", "-s", metavar="TEXT", help="Only those with this in their id.")
-    ] = "",
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Learners a page.")] = 100,
-    after: Annotated[
-        str, typer.Option("--after", metavar="ID", help="Begin after this learner: the next page.")
-    ] = "",
+    search: Annotated[str, "--search -s TEXT", "Only those with this in their id."] = "",
+    limit: Annotated[int, "--limit -n", "Learners a page.", Bounds(1, 10_000)] = 100,
+    after: Annotated[str, "--after ID", "Begin after this learner: the next page."] = "",
 ) -> None:
     """List the learners in the order of their ids, with the date of the last turn.
 
@@ -76,23 +72,15 @@ def _summary_text(each: ListedLearner) -> str:
 
 
 def _summary_json(each: ListedLearner) -> dict[str, object]:
-    values: dict[str, object] = {
-        "learner": each.learner_id,
-        "version": each.stored.version if each.stored else None,
-    }
-    for name in ("last_turn", "created_at", "changed_at"):
-        moment = getattr(each.stored, name, None)
-        values[name] = None if moment is None else moment.isoformat()
-    return values
+    fields = ("version", "last_turn", "created_at", "changed_at")
+    return {"learner": each.learner_id, **{name: getattr(each.stored, name, None) for name in fields}}
 
 
 @command(commands, "store", name="export")
 def export_(
     call: Call,
     learner: LearnerId,
-    file: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
-    ] = None,
+    file: Annotated[Path | None, "--output -o FILE", "Instead of stdout."] = None,
 ) -> None:
     """Write everything that is stored about a learner, as JSON: playbook, history, turns, conversations.
 
@@ -105,7 +93,6 @@ def export_(
     settings = call.settings()
 
     async def write(store: Store) -> bool:
-        """Write everything; return whether there was anything."""
         exported = await store.export(learner)
         async with open_existing_conversations(settings) as conversations:
             with file.open("wb") if file else nullcontext(typer.get_binary_stream("stdout")) as out:
@@ -124,9 +111,7 @@ def export_(
 def forget(
     call: Call,
     learner: LearnerId,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal it never asks.")
-    ] = False,
+    yes: Annotated[bool, "--yes -y", "Do not ask; without a terminal it never asks."] = False,
 ) -> None:
     """Delete everything stored about a learner, for good; conversations with the web backend, too."""
     from ace_graph.server.conversations.open import forget_conversations

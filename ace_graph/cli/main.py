@@ -54,12 +54,10 @@ class Root(CommandGroup):
         return super().parse_args(ctx, [*kept, *args[end:]])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Load the command that is called."""
         self._load(args[0])
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; explain its error."""
         try:
             return super().invoke(ctx)
         except Exception as error:

@@ -16,11 +16,11 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, Literal, Self
+from threading import Event
+from types import FrameType
+from typing import Any, Literal
 
 from pydantic import ValidationError
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from ace_graph import playbooks
 from ace_graph.agent.context import ACEContext
@@ -34,7 +34,7 @@ from ace_graph.cli.adapt import CompareOptions, RunOptions
 from ace_graph.cli.command import Call
 from ace_graph.cli.environment import ENV_FILE
 from ace_graph.cli.passes import executor_for
-from ace_graph.cli.terminal import console, counted, print_line, print_notice, printable
+from ace_graph.cli.terminal import counted, print_line, print_notice, printable, progress_bar
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.handle import open_playbook
@@ -53,61 +53,55 @@ from ace_graph.training.evaluation import (
 from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep
 from ace_graph.training.options import AdaptationOptions
 from ace_graph.training.options import Progress as AdaptationProgress
-from ace_graph.training.samples import Environment, Outcome, RowFile, Sample
-from ace_graph.training.scoring import Task, task_named
+from ace_graph.training.samples import Environment, Outcome, RowFile
+from ace_graph.training.scoring import task_named
 from ace_graph.training.statistics import Paired, paired, paired_gain, share_interval
 
-Run = Callable[[AdaptationOptions], Awaitable[AdaptationResult]]
+Run = Callable[[Environment, AdaptationOptions, dict[str, RowFile]], Awaitable[AdaptationResult]]
 
 
 def adapt_offline(
     call: Call, given: RunOptions, train: Path, val: Path | None, test: Path | None, epochs: int
 ) -> int:
     """Run or resume an offline adaptation; return the exit code."""
-    task = task_named(given.task)
     files = {"train": train, "validation": val, "test": test}
-    data = _opened({name: path for name, path in files.items() if path is not None}, task, given.limit)
-
-    async def run(options: AdaptationOptions) -> AdaptationResult:
-        return await OfflineAdapter(task.score, options, epochs=epochs).run(
+    return _run(
+        *(call, given, {name: path for name, path in files.items() if path is not None}),
+        lambda score, options, data: OfflineAdapter(score, options, epochs=epochs).run(
             data["train"],
             validation=data.get("validation", ()),
             test=data.get("test", ()),
             out=given.out,
             resume=given.resume,
-        )
-
-    return _run(call, given, task, data, run)
+        ),
+    )
 
 
 def adapt_online(call: Call, given: RunOptions, file: Path) -> int:
     """Run or resume an online adaptation; return the exit code."""
-    task = task_named(given.task)
-    data = _opened({"data": file}, task, given.limit)
-
-    async def run(options: AdaptationOptions) -> AdaptationResult:
-        return await OnlineAdapter(task.score, options).run(data["data"], out=given.out, resume=given.resume)
-
-    return _run(call, given, task, data, run)
-
-
-def _opened(files: dict[str, Path], task: Task, limit: int | None) -> dict[str, RowFile]:
-    return {name: _told(RowFile(path, task, limit)) for name, path in files.items()}
+    return _run(
+        *(call, given, {"data": file}),
+        lambda score, options, data: OnlineAdapter(score, options).run(
+            data["data"], out=given.out, resume=given.resume
+        ),
+    )
 
 
-def _told(rows: RowFile) -> RowFile:
-    """Print which rows are left out, if any."""
-    left_out = rows.report()
-    if left_out is not None:
+def _tell_left_out(rows: RowFile) -> None:
+    if (left_out := rows.report()) is not None:
         print_notice(left_out)
-    return rows
 
 
-def _run(call: Call, given: RunOptions, task: Task, data: dict[str, RowFile], run: Run) -> int:
+def _run(call: Call, given: RunOptions, files: dict[str, Path], run: Run) -> int:
+    """Adapt to the rows of these files, by name; write and print what came of it."""
+    task = task_named(given.task)
+    data = {name: RowFile(path, task, given.limit) for name, path in files.items()}
+    for opened in data.values():
+        _tell_left_out(opened)
     settings = call.settings("ERROR")
 
     async def adapt(executor: Executor) -> AdaptationResult:
-        with _stop_on_interrupt() as stopping, _StepProgress() as bar:
+        with _stop_on_interrupt() as stopping, _step_progress() as bar:
             options = AdaptationOptions(
                 settings=settings,
                 mode=given.mode,
@@ -117,9 +111,9 @@ def _run(call: Call, given: RunOptions, task: Task, data: dict[str, RowFile], ru
                 seed=given.seed,
                 max_failures=given.max_failures,
                 on_progress=bar,
-                should_stop=stopping,
+                should_stop=stopping.is_set,
             )
-            return await run(options)
+            return await run(task.score, options, data)
 
     choose_model(settings)
     with executor_for(given.on) as executor:
@@ -191,7 +185,7 @@ def compare_versions(call: Call, versions: tuple[str, str], data: Path, options:
         call.answer({**_comparison_as_json(compared), "observed": _observed_json(observed)}, ())
     else:
         _print_comparison(compared)
-        for line in _observed_lines(call, observed or ()) if observed is not None else ():
+        for line in () if observed is None else _observed_lines(call, observed):
             print_line(line)
     return 0 if compared.comparison.finished else 1
 
@@ -254,22 +248,18 @@ def _ask_both(first: Side, second: Side, data: Path, options: CompareOptions) ->
         rows, scored = RowFile(data, task, options.limit), True
     except DatasetError:  # rows without targets are left out where others have one
         rows, scored = RowFile(data, task, options.limit, targets=False), False
-    environment: Environment = task.score if scored else _unjudged
-    _told(rows)
+    environment: Environment = task.score if scored else lambda _sample, _answer: Outcome(0)
+    _tell_left_out(rows)
     for side in (first, second):
         choose_model(side.options.settings)
-    with executor_for(options.on) as executor, _stop_on_interrupt() as stopping, _StepProgress() as bar:
+    with executor_for(options.on) as executor, _stop_on_interrupt() as stopping, _step_progress() as bar:
 
         def ready(side: Side) -> Side:
-            given = replace(side.options, executor=executor, on_progress=bar, should_stop=stopping)
+            given = replace(side.options, executor=executor, on_progress=bar, should_stop=stopping.is_set)
             return replace(side, options=given)
 
         found = asyncio.run(compare(ready(first), ready(second), rows, environment, shown=options.show))
     return _Compared(found, rows, task.unit, scored)
-
-
-def _unjudged(sample: Sample, answer: str) -> Outcome:
-    return Outcome(0)
 
 
 def _side(text: str, concurrency: int) -> Side:
@@ -291,22 +281,23 @@ def _side(text: str, concurrency: int) -> Side:
 def _side_options(given: Mapping[str, str], concurrency: int) -> AdaptationOptions:
     """Return how a side is run, with these settings in the place of the environment's. Raises UsageError."""
     variables = {name: value for name, value in given.items() if name in variable_names()}
-    fields = {
-        name: value
-        for name, value in given.items()
-        if name in ACEContext.model_fields and name != "learner_id"
-    }
+    known = ACEContext.model_fields.keys() - {"learner_id"}
+    fields = {name: value for name, value in given.items() if name in known}
     unknown = [name for name in given if name not in (*variables, *fields, "mode")]
     if unknown:
-        raise UsageError(
-            f"{unknown[0]!r} is no setting: use a variable of the environment, a field of the context, "
-            "or mode"
-        )
+        use = "use a variable of the environment, a field of the context, or mode"
+        raise UsageError(f"{unknown[0]!r} is no setting: {use}")
+
+    def value_of(text: str) -> object:
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+
     try:
-        context = ACEContext.model_validate({name: _value(value) for name, value in fields.items()})
-        # The settings of the environment with these variables in their place
+        context = ACEContext.model_validate({name: value_of(text) for name, text in fields.items()})
         named: dict[str, Any] = {  # Any: texts and a path, which Settings checks
-            name if not name.startswith("ACE_") else name.removeprefix("ACE_").lower(): value
+            name.removeprefix("ACE_").lower() if name.startswith("ACE_") else name: value
             for name, value in variables.items()
         }
         named["_env_file"] = ENV_FILE
@@ -317,13 +308,6 @@ def _side_options(given: Mapping[str, str], concurrency: int) -> AdaptationOptio
     return AdaptationOptions(
         settings=settings, context=context, mode=given.get("mode", "cot"), concurrency=concurrency
     )
-
-
-def _value(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _print_comparison(found: _Compared) -> None:
@@ -346,12 +330,8 @@ def _print_comparison(found: _Compared) -> None:
             f"A against B: {pairs.difference:+.1%} right answers ({low:+.1%} to {high:+.1%}), only A "
             f"{pairs.only_first}, only B {pairs.only_second}, p = {pairs.p_value:.3g}"
         )
-        better = _better(pairs)
-        print_line(
-            f"{better} is better on these rows."
-            if better
-            else "Neither is shown to be better: the difference may be chance. More rows would tell."
-        )
+        chance = "Neither is shown to be better: the difference may be chance. More rows would tell."
+        print_line(f"{better} is better on these rows." if (better := _better(pairs)) else chance)
 
 
 _CHANCE = 0.05
@@ -400,80 +380,35 @@ _LINES_PER_PHASE = 10
 """Without a terminal."""
 
 
-def _so_far(measured: Accuracy) -> str:
-    """Return the accuracy so far, and the failed calls, if any."""
-    return f"accuracy {measured.accuracy:.1%}{_failed(measured)}" if measured.total else "accuracy -"
+@contextmanager
+def _step_progress() -> Generator[Callable[[AdaptationProgress], None]]:
+    """Yield what shows how far each phase is, and the accuracy so far."""
+    with progress_bar(lines=_LINES_PER_PHASE) as bar:
 
+        def show(step: AdaptationProgress) -> None:
+            measured = step.measured
+            accuracy = f"{measured.accuracy:.1%}{_failed(measured)}" if measured.total else "-"
+            name = f"{step.phase} {step.epoch}" if step.epoch else step.phase
+            bar(name, measured.total, measured.count, f"accuracy {accuracy}")
 
-class _StepProgress:
-    """Shows each phase on its own line. A context manager, to be called with each step."""
-
-    def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
-        self._tasks: dict[tuple[str, int], TaskID] = {}
-        self._printed: dict[tuple[str, int], int] = {}
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[so_far]}"),
-            TimeRemainingColumn(),
-            console=console(error=True),
-            disable=not self._terminal,
-        )
-
-    def __call__(self, step: AdaptationProgress) -> None:
-        """Show how far the phase is."""
-        key, measured = (step.phase, step.epoch), step.measured
-        name = f"{step.phase} {step.epoch}" if step.epoch else step.phase
-        if not self._terminal:
-            self._print_line(key, name, measured)
-            return
-        if key not in self._tasks:
-            self._tasks[key] = self._bar.add_task(name, total=measured.count, so_far="")
-        self._bar.update(self._tasks[key], completed=measured.total, so_far=_so_far(measured))
-
-    def _print_line(self, key: tuple[str, int], name: str, measured: Accuracy) -> None:
-        tenth = measured.total * _LINES_PER_PHASE // measured.count if measured.count else _LINES_PER_PHASE
-        if tenth > self._printed.get(key, 0):
-            self._printed[key] = tenth
-            print_notice(f"{name}: {measured.total} of {measured.count}, {_so_far(measured)}")
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
+        yield show
 
 
 _SHOW_CURSOR = "\x1b[?25h"
 
 
-class _StopRequest:
-    """Whether the work was asked to stop."""
-
-    def __init__(self) -> None:
-        self.asked = False
-
-    def __call__(self) -> bool:
-        return self.asked
-
-
 @contextmanager
-def _stop_on_interrupt() -> Generator[_StopRequest]:
-    """Yield the stop request, which the first Ctrl-C in the block sets; the second one ends the program."""
-    stopping = _StopRequest()
+def _stop_on_interrupt() -> Generator[Event]:
+    """Yield what the first Ctrl-C in the block sets; the second one ends the program."""
+    stopping = Event()
 
     def interrupted(number: int, frame: FrameType | None) -> None:
-        if stopping.asked:
+        if stopping.is_set():
             if sys.stderr.isatty():
                 os.write(2, _SHOW_CURSOR.encode())
             os.write(2, b"\nstopped at once; --resume goes on\n")
             os._exit(1)
-        stopping.asked = True
+        stopping.set()
         print_notice("stopping when the answers under way are in; Ctrl-C again stops at once")
 
     before = signal.signal(signal.SIGINT, interrupted)

@@ -12,7 +12,6 @@ from typing import TypeVar
 from ace_graph.base.executors import Executor, open_executor
 from ace_graph.base.settings import Settings
 from ace_graph.cli.terminal import print_notice, progress_bar
-from ace_graph.learning.cleaning import learner_ids
 from ace_graph.memory.stores.base import Store
 from ace_graph.stores import open_store
 from ace_graph.stores.copy_store import StoreJob
@@ -37,12 +36,6 @@ def executor_for(on: str | None, store_url: str | None = None) -> Generator[Exec
         yield executor
 
 
-async def all_learners(store: Store) -> AsyncIterator[str]:
-    """Yield the ids of all learners."""
-    async for learner in learner_ids(store):
-        yield learner
-
-
 def run_pass(
     settings: Settings,
     listed: Callable[[Store], AsyncIterator[Item]],
@@ -61,23 +54,18 @@ def run_pass(
         async with open_store(settings=settings) as store:
             return [item async for item in listed(store)]
 
-    with executor_for(on, settings.store_url) as executor, progress_bar() as bar:
+    with executor_for(on, settings.store_url) as executor:
         items = asyncio.run(all_items())
         found: dict[int, Result] = {}
-        total, terminal, told = len(items), sys.stderr.isatty(), 0
+        with progress_bar(lines=_LINES if len(items) >= _LINES else 0) as bar:
 
-        def take(result: tuple[int, Result]) -> None:
-            nonlocal told
-            found[result[0]] = result[1]
-            bar(what, len(found), total)
-            tenth = len(found) * _LINES // total
-            if not terminal and total >= _LINES and tenth > told:
-                told = tenth
-                print_notice(f"{what}: {len(found)} of {total}")
+            def take(result: tuple[int, Result]) -> None:
+                found[result[0]] = result[1]
+                bar(what, len(found), len(items))
 
-        job = StoreJob(settings, partial(_numbered, act))
-        asyncio.run(executor.run(job, iter(enumerate(items)), take, concurrency=1))
-    return [found[number] for number in range(total)]
+            job = StoreJob(settings, partial(_numbered, act))
+            asyncio.run(executor.run(job, iter(enumerate(items)), take, concurrency=1))
+    return [found[number] for number in range(len(items))]
 
 
 async def _numbered(

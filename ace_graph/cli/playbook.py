@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iter
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, cast
 
@@ -27,6 +28,7 @@ from ace_graph.cli.command import (
     DEFAULT_NAME,
     LEARNER,
     PLAYBOOK,
+    Bounds,
     Call,
     CommandGroup,
     DryRun,
@@ -47,6 +49,7 @@ from ace_graph.cli.playbook_files import (
 from ace_graph.cli.terminal import (
     console,
     counted,
+    picked,
     print_aside,
     print_line,
     print_notice,
@@ -88,7 +91,7 @@ from ace_graph.memory.views import (
 from ace_graph.memory.views import diff as bullet_diff
 from ace_graph.playbooks.content import Change, Rescreened
 from ace_graph.playbooks.content import rescreen as rescreen_bullets
-from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle, Written
+from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle
 from ace_graph.playbooks.memories import (
     MemoryItem,
     agent_label,
@@ -103,17 +106,16 @@ from ace_graph.playbooks.versions import version_from, version_number
 from ace_graph.playbooks.worth import Worth, active_bullets, bullet_named, figures_of, read_worth
 
 if TYPE_CHECKING:
-    from ace_graph.agent.retriever import ExplainedBullet, ExplainedSearch
+    from ace_graph.agent.retriever import ExplainedBullet
     from ace_graph.memory.commit import Commit, HistoryEntry
-    from ace_graph.memory.delta.rollback import ArchivedBullet
     from ace_graph.memory.formats.registry import ImportOutcome
     from ace_graph.memory.playbook import Playbook
     from ace_graph.memory.policy import Policy
     from ace_graph.memory.snapshot import Snapshot
     from ace_graph.memory.stores.base import KeyedStore, Store, StoredVersion
-    from ace_graph.memory.turn import TurnRecord
 
 _MOST_FOUND = 100
+_OF_A_TURN = {"task", "agent", "task_type", "status", "verdict", "score", "started_at", "completed_at"}
 _LOOK, _CHANGE, _VERSIONS, _MANY = "Look", "Change", "Versions", "Many runs"
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
@@ -127,24 +129,20 @@ class MemoryChoice(StrEnum):
     procedural = "procedural"
 
 
-BulletId = Annotated[str | None, typer.Argument(metavar="ID", help="A bullet's id, such as fil-00042.")]
-Tags = Annotated[
-    list[str] | None, typer.Option("--tag", help="Only bullets with this tag; several: with all of them.")
-]
-Types = Annotated[
-    list[MemoryChoice] | None, typer.Option("--type", help="Only this memory type; several: any of them.")
-]
+BulletId = Annotated[str | None, "ID", "A bullet's id, such as fil-00042."]
+Tags = Annotated[list[str] | None, "--tag", "Only bullets with this tag; several: with all of them."]
+Types = Annotated[list[MemoryChoice] | None, "--type", "Only this memory type; several: any of them."]
 
 
 ScopeOption = Annotated[
     Scope | None,
-    typer.Option(
-        "--scope",
-        help="agent: what --agent made; user: all that is the learner's own; tenant: what a team may read; "
-        "global: all that is shared.",
+    "--scope",
+    (
+        "agent: what --agent made; user: all that is the learner's own; tenant: what a team may read; "
+        "global: all that is shared."
     ),
 ]
-AgentOption = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="The label of an agent.")]
+AgentOption = Annotated[str | None, "--agent NAME", "The label of an agent."]
 
 
 # Look
@@ -203,14 +201,16 @@ def _answer_figures(call: Call, entries: Sequence[PlaybookEntry]) -> None:
         return [await read_worth(store, each, call.learner, lambda _: ()) for each in opened]
 
     found = list(zip(entries, call.on_store(job), strict=True))
-    call.answer(
-        {"playbooks": [_figures_json(*each) for each in found]}, [_figures_line(*each) for each in found]
-    )
-
-
-def _figures_json(entry: PlaybookEntry, worth: Worth) -> dict[str, object]:
-    measured = (worth.effectiveness.model_dump(mode="json"), worth.metadata.model_dump(mode="json"))
-    return {**entry_json(entry), "bullets": len(active_bullets(worth.snapshot)), **measured[0], **measured[1]}
+    rows = [
+        {
+            **entry_json(entry),
+            "bullets": len(active_bullets(worth.snapshot)),
+            **worth.effectiveness.model_dump(mode="json"),
+            **worth.metadata.model_dump(mode="json"),
+        }
+        for entry, worth in found
+    ]
+    call.answer({"playbooks": rows}, [_figures_line(*each) for each in found])
 
 
 def _figures_line(entry: PlaybookEntry, worth: Worth) -> str:
@@ -230,13 +230,10 @@ def _figures_line(entry: PlaybookEntry, worth: Worth) -> str:
 def show(
     call: Call,
     bullet_id: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ID", help="A bullet: the confidence in it, and the runs behind it; else all of them."
-        ),
+        str | None, "ID", "A bullet: the confidence in it, and the runs behind it; else all of them."
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Bullets that are printed.")] = 50,
-    everything: Annotated[bool, typer.Option("--all", help="Those in quarantine too.")] = False,
+    limit: Annotated[int, "Bullets that are printed.", Bounds(0)] = 50,
+    everything: Annotated[bool, "--all", "Those in quarantine too."] = False,
     quarantined: Annotated[bool, "Only those in quarantine, each with the reason."] = False,
     archived: Annotated[bool, "Those that are no longer in it: since when, and why."] = False,
     tag: Tags = None,
@@ -245,9 +242,7 @@ def show(
     details: Annotated[bool, "All that is stored about the playbook, and its worth."] = False,
     scope: ScopeOption = None,
     agent: AgentOption = None,
-    of_template: Annotated[
-        str | None, typer.Option("--template", metavar="NAME", help="A template instead; list names them.")
-    ] = None,
+    of_template: Annotated[str | None, "--template NAME", "A template instead; list names them."] = None,
 ) -> None:
     """Totals, sections, and the bullets, the strongest first; or one bullet.
 
@@ -263,12 +258,11 @@ def show(
     if of_template is not None:
         found = template(of_template)
         bullets = [bullet.model_dump(mode="json", exclude_defaults=True) for bullet in found.bullets]
-        lines = list[str]()
-        for section in dict.fromkeys(bullet.section for bullet in found.bullets):
-            lines.append(f"## {section}")
-            for bullet in found.bullets:
-                if bullet.section == section:
-                    lines.append(f"- {AVOID if bullet.polarity == 'anti_pattern' else ''}{bullet.content}")
+        sections: dict[str, list[str]] = {}
+        for bullet in found.bullets:
+            advice = f"- {AVOID if bullet.polarity == 'anti_pattern' else ''}{bullet.content}"
+            sections.setdefault(bullet.section, [f"## {bullet.section}"]).append(advice)
+        lines = chain.from_iterable(sections.values())
         call.answer({**_template_json(found), "bullets": bullets}, lines)
         return
     if bullet_id is not None:
@@ -287,7 +281,9 @@ def show(
         return
     statuses: tuple[BulletStatus, ...] = ("active", "quarantined") if everything else ("active",)
     shown = BulletFilter(
-        frozenset(("quarantined",) if quarantined else statuses), tuple(tag or ()), _types(memory_type)
+        frozenset(("quarantined",) if quarantined else statuses),
+        tuple(tag or ()),
+        _types(memory_type),
     )
     if kind is not None:
         if not is_bullet_kind(kind):
@@ -347,16 +343,14 @@ def _show_bullet(call: Call, bullet_id: str) -> None:
             "kind": kind_of(bullet),
             "importance": bullet.importance,
             **entry.model_dump(mode="json"),
-            "trajectories": [_trajectory_json(turn) for turn in worth.turns],
+            "trajectories": [
+                {"trajectory_id": turn.turn_id, **turn.model_dump(mode="json", include=_OF_A_TURN)}
+                for turn in worth.turns
+            ],
             "bullet": bullet_json(bullet),
         },
         lines,
     )
-
-
-def _trajectory_json(turn: TurnRecord) -> dict[str, object]:
-    shown = {"task", "agent", "task_type", "status", "verdict", "score", "started_at", "completed_at"}
-    return {"trajectory_id": turn.turn_id, **turn.model_dump(mode="json", include=shown)}
 
 
 def _show_archived(call: Call, limit: int) -> None:
@@ -364,12 +358,12 @@ def _show_archived(call: Call, limit: int) -> None:
     if not archive and not call.as_json:
         print_aside(f"No bullet of {call} has left its playbook.")
 
-    def left_json(left: ArchivedBullet) -> dict[str, object]:
-        moment = {"version": left.n, "at": left.at.isoformat(), "why": left.why, "into": left.into}
-        return {**bullet_json(left.bullet), "left": moment}
-
+    rows = [
+        {**bullet_json(left.bullet), "left": {"version": left.n, **picked(left, "at", "why", "into")}}
+        for left in archive
+    ]
     call.answer(
-        {"bullets": [left_json(left) for left in archive]},
+        {"bullets": rows},
         [
             f"[{left.bullet.id}] version {left.n}, {left.at:%Y-%m-%d}, "
             f"{left.why}{f' (now {left.into})' if left.into else ''}: {left.bullet.content}"
@@ -410,10 +404,7 @@ def _show_records(call: Call, kind: str, limit: int) -> None:
     snapshot, records = call.on_store(job)
     if not records and not call.as_json:
         print_aside(f"Nothing of the kind {kind} is stored for learner {call.learner}.")
-    rows = [
-        {"id": each.id, "kind": each.kind, "content": each.content, "at": each.at.isoformat()}
-        for each in records
-    ]
+    rows = [picked(each, "id", "kind", "content", "at") for each in records]
     plural = "trajectories" if kind == "trajectory" else f"{kind}s"
     call.answer(
         {**bullets_json(snapshot, ()), plural: rows},
@@ -428,9 +419,9 @@ def _show_memories(call: Call, found: Callable[[Store], Awaitable[tuple[MemoryIt
     items = call.on_store(found)
     if not items and not call.as_json:
         print_aside(f"Learner {call.learner} has no such memory in this scope.")
-    rows = [{**asdict(each), "at": each.at.isoformat()} for each in items]
     call.answer(
-        {"memories": rows}, [f"{each.playbook} [{each.id}] {each.kind}: {each.content}" for each in items]
+        {"memories": [asdict(each) for each in items]},
+        [f"{each.playbook} [{each.id}] {each.kind}: {each.content}" for each in items],
     )
 
 
@@ -456,9 +447,7 @@ def search(
     tag: Tags = None,
     memory_type: Types = None,
     explain: Annotated[bool, "Why a turn with this question would be shown each bullet, or not."] = False,
-    bullet: Annotated[
-        str | None, typer.Option("--id", metavar="BULLET", help="With --explain: this bullet only.")
-    ] = None,
+    bullet: Annotated[str | None, "--id BULLET", "With --explain: this bullet only."] = None,
     scope: ScopeOption = None,
     agent: AgentOption = None,
 ) -> None:
@@ -508,16 +497,15 @@ def _explain(call: Call, question: str, memory_types: Collection[MemoryType], bu
 
     meaning = find_meaning(call.settings(), None)
 
-    async def job(_: Store, target: PlaybookHandle) -> ExplainedSearch:
-        return await explain_search(
+    explained = call.on_playbook(
+        lambda _, target: explain_search(
             *(target, call.learner, question),
             now=utc_now(),
             meaning=meaning,
             bullet_id=bullet_id,
             memory_types=memory_types,
         )
-
-    explained = call.on_playbook(job)
+    )
     if bullet_id is not None and not explained.reasons:
         raise UsageError(f"no bullet {bullet_id} in the memory of {call}: playbook show lists the ids")
     if explained.words_only is not None:
@@ -536,7 +524,6 @@ def _explain(call: Call, question: str, memory_types: Collection[MemoryType], bu
 
 
 def _print_explained(bullets: Sequence[ExplainedBullet]) -> None:
-    """Print a table on a terminal, one bullet a line elsewhere."""
     if not sys.stdout.isatty():
         for bullet in bullets:
             shown = "shown" if bullet.shown else "not shown"
@@ -556,12 +543,8 @@ def _print_explained(bullets: Sequence[ExplainedBullet]) -> None:
 @command(commands, *PLAYBOOK, panel=_LOOK, name="export")
 def export_(
     call: Call,
-    format_: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="One of those named above.")
-    ] = "json",
-    file: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
-    ] = None,
+    format_: Annotated[str, "--format NAME", "One of those named above."] = "json",
+    file: Annotated[Path | None, "--output -o FILE", "Instead of stdout."] = None,
 ) -> None:
     """Write the bullets to a file.
 
@@ -575,8 +558,7 @@ def export_(
     chosen = format_named("json" if call.as_json else format_)
 
     async def job(_: Store, target: PlaybookHandle) -> tuple[Snapshot, str]:
-        about = outgoing_text(target.entry.description) if target.entry is not None else ""
-        return await target.load(), about
+        return await target.load(), outgoing_text(target.entry.description) if target.entry else ""
 
     snapshot, about = call.on_playbook(job)
     written = whole = len(snapshot.playbook)
@@ -606,16 +588,11 @@ commands.registered_commands[-1].help = (export_.__doc__ or "").format(
 def create(
     call: Call,
     name: Annotated[str, "1 to 255 characters, no slash; case makes no difference."],
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="What to fill it with; - is stdin.")
-    ] = None,
+    file: Annotated[Path | None, "FILE", "What to fill it with; - is stdin."] = None,
     of_template: Annotated[
         str | None,
-        typer.Option(
-            "--template",
-            metavar="TEMPLATE",
-            help="Fill it with this template: `playbook list --templates` lists them.",
-        ),
+        "--template TEMPLATE",
+        "Fill it with this template: `playbook list --templates` lists them.",
     ] = None,
     description: Annotated[str, "What it is about."] = "",
     scope: Annotated[Scope, "Whom it is meant for."] = "agent",
@@ -659,10 +636,7 @@ def create(
 
 
 Section = Annotated[
-    str | None,
-    typer.Option(
-        help="`lessons` by default; profile, preferences and misconceptions are always in the prompt."
-    ),
+    str | None, "`lessons` by default; profile, preferences and misconceptions are always in the prompt."
 ]
 
 
@@ -673,13 +647,9 @@ def add(
     section: Section = None,
     kind: Annotated[Kind | None, "Sets section, type and --avoid as the kind needs them."] = None,
     context: Annotated[str | None, "When it applies; searches find it by these words."] = None,
-    example: Annotated[
-        list[str] | None, typer.Option("--example", metavar="ID", help="A trajectory that supports it.")
-    ] = None,
-    importance: Annotated[float, typer.Option(min=0, max=1, help="From 0 to 1.")] = 0.5,
-    memory_type: Annotated[
-        MemoryType | None, typer.Option("--type", help="Inferred from the text by default.")
-    ] = None,
+    example: Annotated[list[str] | None, "--example ID", "A trajectory that supports it."] = None,
+    importance: Annotated[float, "From 0 to 1.", Bounds(0, 1)] = 0.5,
+    memory_type: Annotated[MemoryType | None, "--type", "Inferred from the text by default."] = None,
     topic: Annotated[str | None, "Such as fraction_addition."] = None,
     tag: Annotated[list[str] | None, "May be given several times."] = None,
     avoid: Annotated[bool, "It is what not to do."] = False,
@@ -702,11 +672,8 @@ def add(
     """
     where = checked_scope(scope, agent)
     if where is not None and call.name == DEFAULT_NAME:
-
-        async def place(store: Store) -> str:
-            return shown_name(await destination(store, call.learner, where))
-
-        call = replace(call, name=call.on_store(place))
+        place = call.on_store(lambda store: destination(store, call.learner, where))
+        call = replace(call, name=shown_name(place))
     bullet = Add(
         ref="new",
         content=text,
@@ -738,20 +705,19 @@ def add(
 def edit(
     call: Call,
     bullet_id: BulletId = None,
-    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The new text.")] = None,
+    text: Annotated[str | None, "TEXT", "The new text."] = None,
     ttl_days: Annotated[float | None, "Days without a change until no prompt holds it; 0: for good."] = None,
     pin: Annotated[
-        bool | None,
-        typer.Option("--pin/--unpin", help="Put it into every prompt and never archive it for room."),
+        bool | None, "--pin/--unpin", "Put it into every prompt and never archive it for room."
     ] = None,
     quarantine: Annotated[
-        str | None, typer.Option(metavar="WHY", help="Keep it out of every prompt, with the reason.")
+        str | None, "--quarantine WHY", "Keep it out of every prompt, with the reason."
     ] = None,
     release: Annotated[bool, "Let it out of quarantine, into prompts. Read it first: show ID."] = False,
     vote: Annotated[
         BulletTag | None, "Count this one up, apart from any turn. More harm than good is not shown."
     ] = None,
-    by: Annotated[int, typer.Option(min=1, help="By how much --vote counts up.")] = 1,
+    by: Annotated[int, "By how much --vote counts up.", Bounds(1)] = 1,
     description: Annotated[str | None, "Without ID: what the named playbook is about."] = None,
     scope: Annotated[Scope | None, "Without ID: whom the named playbook is meant for."] = None,
 ) -> None:
@@ -792,7 +758,6 @@ def edit(
 
 
 def _told(operation: Operation, done: Commit, bullet_id: str) -> str:
-    """Say what became of a bullet by an operation of `edit`."""
     match operation:
         case Pin():
             return "pinned"
@@ -815,10 +780,9 @@ def remove(
     call: Call,
     bullet_id: BulletId = None,
     replaced_by: Annotated[
-        str | None,
-        typer.Option("--replaced-by", metavar="ID", help="The bullet that corrects it and takes its place."),
+        str | None, "--replaced-by ID", "The bullet that corrects it and takes its place."
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All bullets.")] = False,
+    everything: Annotated[bool, "--all", "All bullets."] = False,
 ) -> None:
     """Archive a bullet, or all of them; `rollback` brings them back, `learner forget` deletes for good.
 
@@ -846,7 +810,7 @@ def remove(
 @command(commands, *PLAYBOOK, panel=_CHANGE)
 def merge(
     call: Call,
-    bullet_ids: Annotated[list[str], typer.Argument(metavar="ID ID...", help="Two bullets or more.")],
+    bullet_ids: Annotated[list[str], "ID ID...", "Two bullets or more."],
     text: Annotated[str | None, "What the one bullet is to say."] = None,
     force: Annotated[bool, "Merge them even if they don't say the same."] = False,
     never: Annotated[bool, "Say that they mean different things: they are never merged."] = False,
@@ -910,15 +874,12 @@ def _undo_hint(done: Commit) -> str:
 @command(commands, *PLAYBOOK, panel=_CHANGE, name="import")
 def import_(
     call: Call,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file, or - for stdin.")],
+    file: Annotated[Path, "FILE", "A file, or - for stdin."],
     format_: Annotated[
-        str,
-        typer.Option(
-            "--format", metavar="NAME", help="The format, one that export knows; else it is recognised."
-        ),
+        str, "--format NAME", "The format, one that export knows; else it is recognised."
     ] = "auto",
     replaces: Annotated[
-        bool, typer.Option("--replace", help="Replace all bullets by those of the file: a new major version.")
+        bool, "--replace", "Replace all bullets by those of the file: a new major version."
     ] = False,
     keep_label: Annotated[bool, "Amend: the new version keeps the label."] = False,
     one_version: Annotated[bool, "In one version, however many bullets there are."] = False,
@@ -935,21 +896,14 @@ def import_(
         _write(call, read_usable_file(file, format_), file, replaces=replaces, keeps_label=keep_label)
         return
     reading = read_file(file, format_)
-
-    async def job(_: Store, target: PlaybookHandle) -> tuple[ImportOutcome, Snapshot]:
-        return await _add_all(target, reading, f"playbook import {file.name}")
-
-    outcome, after = call.on_playbook(job)
+    reason = f"playbook import {file.name}"
+    outcome, after = call.on_playbook(lambda _, target: _add_all(target, reading, reason))
     call.answer(
         {
-            "read": outcome.read,
-            "kept": outcome.kept,
-            "merged": outcome.merged,
+            **picked(outcome, "read", "kept", "merged"),
             "refused": len(outcome.refused),
-            "reasons": [{"what": each.what, "why": each.why} for each in outcome.refused],
-            "renamed": outcome.renamed,
-            "core": outcome.core,
-            "quarantined": outcome.quarantined,
+            "reasons": [picked(each, "what", "why") for each in outcome.refused],
+            **picked(outcome, "renamed", "core", "quarantined"),
             "left_out": dict(outcome.left_out),
             "version": None if after.absent else after.version.n,
         },
@@ -963,11 +917,9 @@ def _write(call: Call, reading: Reading, file: Path, *, replaces: bool, keeps_la
     """Change a playbook by a file in one version, and say what changed."""
     reason = f"playbook import {'--replace ' if replaces else ''}{file.name}"
     change = Change(author=AUTHOR, reason=reason, keeps_label=keeps_label)
-
-    async def job(store: Store, target: PlaybookHandle) -> Written:
-        return await target.write(reading.bullets, merge=not replaces, change=change)
-
-    done = call.on_playbook(job)
+    done = call.on_playbook(
+        lambda _, target: target.write(reading.bullets, merge=not replaces, change=change)
+    )
     version, held = done.commit.version, counted(len(done.commit.snapshot.playbook), "bullet")
     unread = [{"op": "add", "id": each.what, "why": each.why} for each in reading.refused]
     rejected = [*(each.model_dump() for each in done.refused), *unread]
@@ -1032,10 +984,8 @@ def _import_lines(outcome: ImportOutcome) -> Iterator[str]:
 @command(commands, "learner", "store", panel=_CHANGE)
 def delete(
     call: Call,
-    name: Annotated[str, typer.Option("--name", "-n", metavar="NAME", help="The playbook to delete.")],
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal it never asks.")
-    ] = False,
+    name: Annotated[str, "--name -n NAME", "The playbook to delete."],
+    yes: Annotated[bool, "--yes -y", "Do not ask; without a terminal it never asks."] = False,
 ) -> None:
     """Delete a named playbook with all of its versions, for good."""
     if not yes and sys.stdin.isatty():
@@ -1054,9 +1004,7 @@ def delete(
 
 
 @command(commands, *PLAYBOOK, panel=_VERSIONS)
-def history(
-    call: Call, limit: Annotated[int, typer.Option("--limit", min=0, help="Versions shown.")] = 50
-) -> None:
+def history(call: Call, limit: Annotated[int, "Versions shown.", Bounds(0)] = 50) -> None:
     """The versions, the newest first: number, label, when, who changed what, and why.
 
     A - after the number says that the content of a version is no longer kept. Of a playbook of somebody else
@@ -1092,9 +1040,7 @@ def _version_json(version: StoredVersion, entry: HistoryEntry | None) -> dict[st
     return {
         "version": version.n,
         "label": str(version.label),
-        "at": version.at.isoformat(),
-        "author": version.author,
-        "reason": version.reason,
+        **picked(version, "at", "author", "reason"),
         "source": entry.source if entry else "",
         "readable": version.readable,
         **changed,
@@ -1118,13 +1064,10 @@ def _version_line(version: StoredVersion, entry: HistoryEntry | None, *, is_othe
 @command(commands, *PLAYBOOK, panel=_VERSIONS)
 def diff(
     call: Call,
-    before: Annotated[
-        str, typer.Argument(metavar="A", help="A version, by number or label (1.2); 0 is the empty one.")
-    ],
-    after: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
+    before: Annotated[str, "A", "A version, by number or label (1.2); 0 is the empty one."],
+    after: Annotated[str, "B", "Another one."],
     data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="FILE", help='Ask both about these rows, {"context", "target"} each.'),
+        Path | None, "--data FILE", 'Ask both about these rows, {"context", "target"} each.'
     ] = None,
     options: CompareOptions = CompareOptions(),  # noqa: B008  frozen
 ) -> int:
@@ -1159,8 +1102,8 @@ def diff(
         {
             "from": first,
             "to": second,
-            "added": [bullet_json(bullet) for bullet in difference.added],
-            "removed": [bullet_json(bullet) for bullet in difference.removed],
+            "added": list(map(bullet_json, difference.added)),
+            "removed": list(map(bullet_json, difference.removed)),
             "changed": [{"before": bullet_json(was), "after": bullet_json(now)} for was, now in changed],
         },
         lines or f"Versions {before} and {after} hold the same bullets.",
@@ -1184,12 +1127,9 @@ def _changed_fields(was: Bullet, now: Bullet) -> str:
 @command(commands, *PLAYBOOK, panel=_VERSIONS)
 def rollback(
     call: Call,
-    version: Annotated[
-        str | None, typer.Argument(metavar="VERSION", help="A number that `history` lists, or a label (1.2).")
-    ] = None,
+    version: Annotated[str | None, "VERSION", "A number that `history` lists, or a label (1.2)."] = None,
     bullet_id: Annotated[
-        str | None,
-        typer.Option("--bullet", metavar="ID", help="Bring back only this one that `show --archived` lists."),
+        str | None, "--bullet ID", "Bring back only this one that `show --archived` lists."
     ] = None,
 ) -> None:
     """Go back to an earlier version, votes and all; that is a new version, and can be undone too.
@@ -1203,19 +1143,13 @@ def rollback(
     if bullet_id is not None:
         _restore(call, bullet_id)
         return
-    wanted = _version_from(version or "")
-
-    async def job(_: Store, target: PlaybookHandle) -> Commit:
-        return await target.restore(wanted, by_command(f"playbook rollback {version}"))
-
-    done = call.on_playbook(job)
+    wanted, change = _version_from(version or ""), by_command(f"playbook rollback {version}")
+    done = call.on_playbook(lambda _, target: target.restore(wanted, change))
     held = counted(len(done.snapshot.playbook), "bullet")
     call.answer_commit(done, f"version {done.version.n} holds the {held} of version {version}")
 
 
 def _restore(call: Call, bullet_id: str) -> None:
-    """Bring one archived bullet back as it was."""
-
     async def job(_: Store, target: PlaybookHandle) -> Commit:
         base = await target.load()
         return await target.restore_bullet(base, bullet_id, by_command("playbook rollback"), refused)
@@ -1241,9 +1175,7 @@ def _version_from(text: str) -> int | str:
 @command(commands, *PLAYBOOK, panel=_MANY)
 def curate(
     call: Call,
-    reflection_ids: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="Reflections, or single lessons (ID#2).")
-    ],
+    reflection_ids: Annotated[list[str], "ID...", "Reflections, or single lessons (ID#2)."],
 ) -> None:
     """Add what reflections found to a playbook, in one version, and show what changed.
 
@@ -1262,41 +1194,35 @@ def curate(
     curate_reflections(call, reflection_ids)
 
 
+@dataclass(frozen=True)
+class ConsolidatedBullets:
+    """Which bullets a consolidation may merge."""
+
+    kind: Annotated[Kind | None, "Only memories of this kind."] = None
+    topic: Annotated[str | None, "Only bullets on this topic."] = None
+    section: Annotated[str | None, "Only bullets of this section."] = None
+    tag: Tags = None
+    memory_type: Types = None
+    below: Annotated[
+        float | None, "--below 0..1", "Only bullets of at most this importance: 0.5, without preserving 1."
+    ] = None
+    keep_above: Annotated[
+        float | None, "--keep-above 0..1", "Bullets of at least this importance stay as they are: 0.8."
+    ] = None
+    preserve: Annotated[bool, "--preserve/--no-preserve", "Whether what is important stays as it is."] = True
+
+
 @command(commands, *PLAYBOOK, panel=_MANY)
 def consolidate(
     call: Call,
-    action: Annotated[
-        str | None, typer.Argument(metavar="undo", help="Take back a run: every bullet as it was.")
-    ] = None,
-    undone_run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="The id of that run; else the newest one.")
-    ] = None,
+    action: Annotated[str | None, "undo", "Take back a run: every bullet as it was."] = None,
+    undone_run: Annotated[str | None, "RUN", "The id of that run; else the newest one."] = None,
     dry_run: DryRun = False,
-    kind: Annotated[Kind | None, "Only memories of this kind."] = None,
-    topic: Annotated[str | None, "Only bullets on this topic."] = None,
-    section: Annotated[str | None, "Only bullets of this section."] = None,
-    tag: Tags = None,
-    memory_type: Types = None,
-    below: Annotated[
-        float | None,
-        typer.Option(
-            metavar="0..1", help="Only bullets of at most this importance: 0.5, without preserving 1."
-        ),
-    ] = None,
-    keep_above: Annotated[
-        float | None,
-        typer.Option(metavar="0..1", help="Bullets of at least this importance stay as they are: 0.8."),
-    ] = None,
-    preserve: Annotated[
-        bool,
-        typer.Option("--preserve/--no-preserve", help="Whether what is important stays as it is."),
-    ] = True,
+    chosen: ConsolidatedBullets = ConsolidatedBullets(),
     batch: Annotated[
-        int | None, typer.Option(min=100, max=1_000, help="Bullets per commit; else ACE_CONSOLIDATE_BATCH.")
+        int | None, "Bullets per commit; else ACE_CONSOLIDATE_BATCH.", Bounds(100, 1_000)
     ] = None,
-    run_id: Annotated[
-        str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that was stopped.")
-    ] = None,
+    run_id: Annotated[str | None, "--resume RUN", "Go on with a run that was stopped."] = None,
     with_model: Annotated[bool, "Let the model judge what rules can't, and write the text."] = False,
     scope: ScopeOption = None,
     agent: AgentOption = None,
@@ -1320,44 +1246,38 @@ def consolidate(
     scope are consolidated, each by itself: those of others are their owners'.
     """
     from ace_graph.cli.consolidate import (
+        Work,
         consolidate_all,
         consolidate_one,
         consolidate_scope,
         options_of,
-        undo_run,
     )
+    from ace_graph.cli.consolidate import undo_run as undo_consolidation
 
     if action is not None:
         if action != "undo":
             raise UsageError(f"{action[:40]!r} is nothing that consolidate does: say undo, or nothing")
-        undo_run(call, undone_run)
+        undo_consolidation(call, undone_run)
         return 0
     check_all(on, everybody=everybody)
-    options = options_of(
-        *(kind, topic, section, below, keep_above),
-        preserve=preserve,
-        memory_types=_types(memory_type),
-        tags=(*(tag or ()), *((agent_label(agent),) if agent else ())),
-    )
-    how = {"dry_run": dry_run, "with_model": with_model}
+    options = options_of(chosen, (*(chosen.tag or ()), *((agent_label(agent),) if agent else ())))
     where = checked_scope(scope, agent)
-    if where is not None:
-        if everybody or run_id is not None or call.name != DEFAULT_NAME:
-            raise UsageError("--scope says which playbooks: leave out --name, --all and --resume")
-        consolidate_scope(call, where, options, batch, **how)
-        return 0
+    if where is not None and (everybody or run_id is not None or call.name != DEFAULT_NAME):
+        raise UsageError("--scope says which playbooks: leave out --name, --all and --resume")
+    work = Work(call.settings(), options, batch, dry_run, with_model, run_id)
     if everybody:
-        return consolidate_all(call, options, batch, run_id, on=on, **how)
-    consolidate_one(call, options, batch, run_id, **how)
+        return consolidate_all(call, work, on)
+    if where is not None:
+        consolidate_scope(call, where, work)
+    else:
+        consolidate_one(call, work)
     return 0
 
 
 @command(commands, *PLAYBOOK, panel=_MANY)
 def rescreen(
     call: Call,
-    everybody: Annotated[
-        bool, typer.Option("--all", help="Every learner and named playbook of the store.")
-    ] = False,
+    everybody: Annotated[bool, "--all", "Every learner and named playbook of the store."] = False,
     dry_run: DryRun = False,
     on: On = None,
 ) -> None:
@@ -1399,7 +1319,15 @@ def rescreen(
     released = sum(len(each.done.released) for each in moved)
     looked = f"{counted(screened, 'learner')} looked at"
     lines.append(f"{looked}: {would}kept back {kept_back}, {would}released {released}")
-    rows = [each.json() for each in changed]
+    rows = [
+        {
+            "learner": each.learner,
+            "version": each.done.version,
+            "quarantined": each.done.kept_back,
+            "released": each.done.released,
+        }
+        for each in changed
+    ]
     call.answer({"learners": screened, "dry_run": dry_run, "changed": rows}, lines)
 
 
@@ -1411,14 +1339,6 @@ class _Screened:
     done: Rescreened
     of_named: bool = False
 
-    def json(self) -> dict[str, object]:
-        return {
-            "learner": self.learner,
-            "version": self.done.version,
-            "quarantined": self.done.kept_back,
-            "released": list(self.done.released),
-        }
-
 
 class _Listed(NamedTuple):
     """A playbook to screen: its key, and whether it is a named one."""
@@ -1428,10 +1348,9 @@ class _Listed(NamedTuple):
 
 
 async def _listed_playbooks(store: Store) -> AsyncIterator[_Listed]:
-    from ace_graph.cli.passes import all_learners
     from ace_graph.learning.cleaning import learner_ids
 
-    async for learner in all_learners(store):
+    async for learner in learner_ids(store):
         yield _Listed(learner, of_named=False)
     async for playbook_id in learner_ids(store.playbooks):
         yield _Listed(playbook_id, of_named=True)
@@ -1465,12 +1384,7 @@ _EMPTY: dict[str, object] = {
 def entry_json(entry: PlaybookEntry) -> dict[str, object]:
     """Return what is stored about a playbook beside its content."""
     return {
-        "playbook_id": entry.playbook_id,
-        "owner": entry.owner,
-        "name": entry.name,
-        "description": entry.description,
-        "scope": entry.scope,
-        "visibility": entry.visibility,
+        **picked(entry, "playbook_id", "owner", "name", "description", "scope", "visibility"),
         "version": entry.version.n,
         "label": str(entry.version.label),
         "created_at": entry.created_at.isoformat(),
@@ -1508,7 +1422,6 @@ def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy)
 def bullet_table(
     bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy, title: str | None = None
 ) -> Table:
-    """Return the bullets as a table."""
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("id", no_wrap=True)
     table.add_column("section")

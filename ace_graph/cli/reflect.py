@@ -15,14 +15,14 @@ import typer
 
 from ace_graph.base.errors import ModelNotConfigured, UsageError
 from ace_graph.cli.command import AUTHOR, LEARNER, Call, command
-from ace_graph.cli.terminal import counted, learning_summary, print_aside, print_json, print_notice, printable
+from ace_graph.cli.terminal import counted, learning_summary, picked, print_aside, print_notice, printable
 from ace_graph.cli.trajectory import as_utc
 
 if TYPE_CHECKING:
     from ace_graph.agent.resources import Resources
     from ace_graph.base.settings import Settings
-    from ace_graph.learning.batch_reflection import BatchReflection, FoundPattern, NotEnough
-    from ace_graph.learning.curate_reflections import BulletText, CuratedReflections
+    from ace_graph.learning.batch_reflection import BatchReflection
+    from ace_graph.learning.curate_reflections import CuratedReflections
     from ace_graph.learning.worker import PendingOutcome
     from ace_graph.memory.evidence import Verdict
     from ace_graph.memory.stores.base import Store
@@ -37,24 +37,15 @@ commands = typer.Typer()
 @command(commands, *LEARNER)
 def reflect(
     call: Call,
-    trajectory_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="A trajectory, or the id of pending work.")
-    ] = None,
+    trajectory_id: Annotated[str | None, "ID", "A trajectory, or the id of pending work."] = None,
     batch: Annotated[bool, "Find what many runs have in common, instead of reflecting on one."] = False,
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="NAME", help="--batch: who did them.")
-    ] = None,
-    type_: Annotated[
-        str | None, typer.Option("--type", metavar="TYPE", help="--batch: what kind of task they are.")
-    ] = None,
+    agent: Annotated[str | None, "--agent NAME", "--batch: who did them."] = None,
+    type_: Annotated[str | None, "--type TYPE", "--batch: what kind of task they are."] = None,
     since: Annotated[
-        datetime | None,
-        typer.Option(
-            metavar="TIME", help="--batch: completed on this day or later, or from a time on, in UTC."
-        ),
+        datetime | None, "--since TIME", "--batch: completed on this day or later, or from a time on, in UTC."
     ] = None,
     minimum: Annotated[
-        int, typer.Option("--min", metavar="N", help="--batch: how many runs there must be, at least 2.")
+        int, "--min N", "--batch: how many runs there must be, at least 2."
     ] = _MIN_TRAJECTORIES,
 ) -> int:
     """Learn from one trajectory now; or, with --batch, find what many runs have in common.
@@ -76,19 +67,18 @@ def reflect(
         return _reflect_on(call, trajectory_id)
     from ace_graph.learning.batch_reflection import batch_reflect
 
-    async def job(store: Store) -> BatchReflection | NotEnough:
-        return await batch_reflect(
+    common = call.on_store(
+        lambda store: batch_reflect(
             *(store, call.learner),
             agent=agent,
             since=as_utc(since),
             task_type=type_,
             min_trajectories=minimum,
         )
-
-    common = call.on_store(job)
+    )
     if common.status == "not_enough":
         few = f"Not enough: {counted(common.found, 'completed run')}, {common.needed} are needed."
-        call.answer({"status": common.status, "found": common.found, "needed": common.needed}, few)
+        call.answer(picked(common, "status", "found", "needed"), few)
     else:
         _answer_batch(call, common)
     return 0
@@ -104,17 +94,10 @@ def _reflect_on(call: Call, trajectory_id: str) -> int:
     done = _with_model(
         call, settings, lambda resources, store: reflect_on(call.learner, trajectory_id, resources, store)
     )
-    if call.as_json:
-        print_json(
-            {
-                "trajectory_id": trajectory_id,
-                "status": done.status,
-                "learning": dict(done.learning) if done.learning else None,
-                "error": done.error,
-            }
-        )
-    elif done.learning is not None:
-        print(learning_summary(done.learning))
+    call.answer(
+        {"trajectory_id": trajectory_id, **picked(done, "status", "learning", "error")},
+        [learning_summary(done.learning)] if done.learning is not None else (),
+    )
     if done.status != "done":
         print_notice(f"not learned: {printable(done.error or 'a worker is at it')}")
     return int(done.status != "done")
@@ -122,26 +105,20 @@ def _reflect_on(call: Call, trajectory_id: str) -> int:
 
 def _answer_batch(call: Call, common: BatchReflection) -> None:
     """Print what the runs have in common, with the ids that `playbook curate` takes."""
-
-    def pattern_json(found: FoundPattern) -> dict[str, object]:
-        pattern = found.pattern
-        return {
-            "memory_id": found.memory_id,
-            "text": pattern.text,
-            "polarity": pattern.polarity,
-            "frequency": pattern.frequency,
-            "confidence": round(pattern.confidence, 3),
-            "trajectory_ids": list(pattern.trajectory_ids),
+    rows = [
+        {
+            "memory_id": each.memory_id,
+            **picked(each.pattern, "text", "polarity", "frequency"),
+            "confidence": round(each.pattern.confidence, 3),
+            "trajectory_ids": each.pattern.trajectory_ids,
         }
-
+        for each in common.patterns
+    ]
     call.answer(
         {
-            "status": common.status,
-            "found": common.found,
-            "trajectory_id": common.trajectory_id,
-            "patterns": [pattern_json(each) for each in common.patterns],
-            "unreflected": list(common.unreflected),
-            "left_out": common.left_out,
+            **picked(common, "status", "found", "trajectory_id"),
+            "patterns": rows,
+            **picked(common, "unreflected", "left_out"),
         },
         [
             f"{each.memory_id}  {each.pattern.frequency} of {common.found}  {each.pattern.polarity}: "
@@ -243,7 +220,9 @@ def curate_reflections(call: Call, reflection_ids: list[str]) -> None:
         done = call.on_store(by_rules, settings)
     version = f"version {done.version.n} ({done.version.label})"
     nothing = {"unchanged": ": nothing new", "repeated": ": these reflections were curated before"}
-    call.answer(_curated_json(done), [*_curated_lines(done), version + nothing.get(done.status, "")])
+    changes = (("+", done.added), ("~", done.updated), ("-", done.removed))
+    lines = [f"{sign} [{each.id}] {each.text}" for sign, bullets in changes for each in bullets]
+    call.answer(_curated_json(done), [*lines, version + nothing.get(done.status, "")])
     if not call.as_json:
         for refusal in done.refused:
             print_aside(f"refused: {refusal.id}: {refusal.why}")
@@ -254,11 +233,6 @@ def curate_reflections(call: Call, reflection_ids: list[str]) -> None:
             print_aside(done.problem)
 
 
-def _curated_lines(done: CuratedReflections) -> list[str]:
-    changes = (("+", done.added), ("~", done.updated), ("-", done.removed))
-    return [f"{sign} [{each.id}] {each.text}" for sign, bullets in changes for each in bullets]
-
-
 def _show_progress(done: int, whole: int) -> None:
     """Show how many lessons are decided on: one line that is overwritten, on a terminal only."""
     if sys.stderr.isatty():
@@ -267,16 +241,12 @@ def _show_progress(done: int, whole: int) -> None:
 
 
 def _curated_json(done: CuratedReflections) -> dict[str, object]:
-    def listed(bullets: tuple[BulletText, ...]) -> list[dict[str, str]]:
-        return [each._asdict() for each in bullets]
-
+    bullets = {"added": done.added, "updated": done.updated, "removed": done.removed}
     return {
         "status": done.status,
         "version": done.version.n,
         "label": str(done.version.label),
-        "added": listed(done.added),
-        "updated": listed(done.updated),
-        "removed": listed(done.removed),
+        **{name: [each._asdict() for each in listed] for name, listed in bullets.items()},
         "refused": [each.model_dump(mode="json") for each in done.refused],
         "problem": done.problem,
         "outdated": [each._asdict() for each in done.outdated],

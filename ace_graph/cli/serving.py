@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from ace_graph.base.errors import ConfigurationError, UsageError, how_to_install
-from ace_graph.cli.command import DEFAULT_LEARNER, Base, Call, command
+from ace_graph.cli.command import DEFAULT_LEARNER, Base, Bounds, Call, command
 
 commands = typer.Typer()
 
@@ -35,11 +35,9 @@ def _check_installed(names: tuple[str, ...], extra: str, what: str) -> None:
 def serve(
     call: Call,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The address to listen on; any but 127.0.0.1 needs tokens.")
+        str, "--host ADDRESS", "The address to listen on; any but 127.0.0.1 needs tokens."
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one and prints it.")
-    ] = 8000,
+    port: Annotated[int, "The port; 0 takes a free one and prints it.", Bounds(0, 65_535)] = 8000,
     base: Base = None,
 ) -> int:
     """Serve the agent over HTTP: JSON and server-sent events, learning after the answer.
@@ -67,8 +65,8 @@ def serve(
 def mcp(
     call: Call,
     http: Annotated[bool, "Streamable HTTP at /mcp instead of stdio."] = False,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="--http: the address.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="--http: the port; 0: a free one.")] = 8001,
+    host: Annotated[str, "--host ADDRESS", "--http: the address."] = "127.0.0.1",
+    port: Annotated[int, "--http: the port; 0: a free one.", Bounds(0, 65_535)] = 8001,
 ) -> None:
     """Serve the memory to an MCP client, which starts this command and speaks with it over stdio.
 
@@ -94,9 +92,7 @@ def mcp(
 @command(commands, "learner")
 def token(
     call: Call,
-    expires: Annotated[
-        str, typer.Option("--expires", metavar="TIME", help="How long it holds: 15m, 12h, 30d.")
-    ] = "1d",
+    expires: Annotated[str, "--expires TIME", "How long it holds: 15m, 12h, 30d."] = "1d",
     operator: Annotated[bool, "Its holder may also name other learners (X-ACE-Learner)."] = False,
 ) -> None:
     """Print a bearer token for the web backend, the page and MCP over HTTP, signed with ACE_JWT_SECRET.
@@ -109,7 +105,6 @@ def token(
     Whoever has it is that learner until it expires; only another ACE_JWT_SECRET ends it before. --operator
     sets the claim that ACE_JWT_OPERATOR_CLAIM names.
     """
-    # A length of time such as 90s, 15m, 12h, 30d. Raises UsageError for anything else
     number, unit = expires.strip()[:-1], expires.strip()[-1:]
     known = unit in _UNITS and number.isascii() and number.isdigit() and len(number) <= _DIGITS
     lasts = timedelta(**{_UNITS[unit]: int(number)}) if known else timedelta()

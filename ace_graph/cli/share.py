@@ -9,11 +9,11 @@ import typer
 
 from ace_graph import playbooks
 from ace_graph.base.errors import ChangeRefused
-from ace_graph.cli.command import DEFAULT_LEARNER, LEARNER, STORE, Call, CommandGroup, command
+from ace_graph.cli.command import DEFAULT_LEARNER, LEARNER, STORE, Bounds, Call, CommandGroup, command
 from ace_graph.cli.playbook import entry_json
-from ace_graph.cli.terminal import counted, print_aside, print_line
+from ace_graph.cli.terminal import counted, picked, print_aside, print_line
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.sharing import Grant, Granted
+from ace_graph.memory.sharing import Granted
 
 if TYPE_CHECKING:
     from ace_graph.memory.sharing import Proposal
@@ -25,23 +25,21 @@ team = typer.Typer(
 )
 
 _GRANTS, _PROPOSALS = "Grants", "Proposals"
-Playbook = Annotated[str, typer.Argument(metavar="PLAYBOOK", help="A name; owner/name for another's.")]
-TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="The team.")]
-Members = Annotated[list[str], typer.Argument(metavar="USER...", help="Ids of learners.")]
-ProposalId = Annotated[str, typer.Argument(metavar="ID", help="A proposal: share proposals lists them.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Lines a page.")]
-After = Annotated[str, typer.Option("--after", metavar="NAME", help="Begin after this one: the next page.")]
+Playbook = Annotated[str, "PLAYBOOK", "A name; owner/name for another's."]
+TeamName = Annotated[str, "TEAM", "The team."]
+Members = Annotated[list[str], "USER...", "Ids of learners."]
+ProposalId = Annotated[str, "ID", "A proposal: share proposals lists them."]
+Limit = Annotated[int, "--limit -n", "Lines a page.", Bounds(1, 10_000)]
+After = Annotated[str, "--after NAME", "Begin after this one: the next page."]
 
 
 @command(commands, "store", panel=_GRANTS)
 def grant(
     call: Call,
     playbook: Playbook,
-    to: Annotated[str, typer.Option("--to", metavar="SUBJECT", help="user:NAME, team:NAME or agent:NAME.")],
-    relation: Annotated[Granted, typer.Option("--as", help="The relation, as listed above.")] = "viewer",
-    learner: Annotated[
-        str, typer.Option("--learner", "-l", metavar="ID", help="Who acts.")
-    ] = DEFAULT_LEARNER,
+    to: Annotated[str, "--to SUBJECT", "user:NAME, team:NAME or agent:NAME."],
+    relation: Annotated[Granted, "--as", "The relation, as listed above."] = "viewer",
+    learner: Annotated[str, "--learner -l ID", "Who acts."] = DEFAULT_LEARNER,
 ) -> None:
     """Share a playbook. It takes the place of the grant that the user or team had.
 
@@ -64,9 +62,7 @@ def grant(
 def revoke(
     call: Call,
     playbook: Playbook,
-    subject: Annotated[
-        str, typer.Option("--from", metavar="SUBJECT", help="user:NAME, team:NAME or agent:NAME.")
-    ],
+    subject: Annotated[str, "--from SUBJECT", "user:NAME, team:NAME or agent:NAME."],
 ) -> None:
     """Revoke a grant; it ends with the next load.
 
@@ -92,9 +88,7 @@ def leave(call: Call, playbook: Playbook) -> None:
 @command(commands, *LEARNER, panel=_GRANTS, name="list")
 def list_(
     call: Call,
-    playbook: Annotated[
-        str | None, typer.Argument(metavar="PLAYBOOK", help="Without one: what is shared with you.")
-    ] = None,
+    playbook: Annotated[str | None, "PLAYBOOK", "Without one: what is shared with you."] = None,
     limit: Limit = 100,
     after: After = "",
 ) -> None:
@@ -107,25 +101,13 @@ def list_(
     if playbook is None:
         _list_shared_with(call, limit, after)
         return
-
-    async def job(store: Store) -> tuple[Grant, ...]:
-        return await playbooks.grants(store, playbook, owner=call.learner, limit=limit + 1, after=after)
-
-    grants = call.on_store(job)
+    grants = call.on_store(
+        lambda store: playbooks.grants(store, playbook, owner=call.learner, limit=limit + 1, after=after)
+    )
     following = _following([str(each.subject) for each in grants], limit)
+    rows = [{"subject": str(each.subject), **picked(each, "relation", "by", "at")} for each in grants[:limit]]
     call.answer(
-        {
-            "grants": [
-                {
-                    "subject": str(each.subject),
-                    "relation": each.relation,
-                    "by": each.by,
-                    "at": each.at.isoformat(),
-                }
-                for each in grants[:limit]
-            ],
-            "next": following,
-        },
+        {"grants": rows, "next": following},
         [
             f"{each.subject}  {each.relation}  {each.at:%Y-%m-%d %H:%M}  by {each.by or 'a forgotten user'}"
             for each in grants[:limit]
@@ -135,10 +117,9 @@ def list_(
 
 
 def _list_shared_with(call: Call, limit: int, after: str) -> None:
-    async def job(store: Store) -> tuple[playbooks.SharedEntry, ...]:
-        return await playbooks.shared_with(store, call.learner, limit=limit + 1, after=after)
-
-    shared = call.on_store(job)
+    shared = call.on_store(
+        lambda store: playbooks.shared_with(store, call.learner, limit=limit + 1, after=after)
+    )
     following = _following([each.entry.playbook_id for each in shared], limit)
     rows = [{**entry_json(each.entry), "right": each.right.name.lower()} for each in shared[:limit]]
     call.answer(
@@ -153,7 +134,6 @@ def _list_shared_with(call: Call, limit: int, after: str) -> None:
 
 
 def _following(names: list[str], limit: int) -> str | None:
-    """The last name of a page where there is another page."""
     return names[limit - 1] if len(names) > limit else None
 
 
@@ -170,10 +150,8 @@ def _say_more(call: Call, page: Sequence[object], following: str | None, nothing
 def propose(
     call: Call,
     playbook: Playbook,
-    bullet_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Bullets of your own memory.")],
-    replaces: Annotated[
-        str | None, typer.Option("--replaces", metavar="ID", help="The playbook's bullet that it corrects.")
-    ] = None,
+    bullet_ids: Annotated[list[str], "ID...", "Bullets of your own memory."],
+    replaces: Annotated[str | None, "--replaces ID", "The playbook's bullet that it corrects."] = None,
 ) -> None:
     """Propose bullets of your memory to a playbook of somebody else.
 
@@ -183,11 +161,9 @@ def propose(
     Who may write accepts it, edited or not, or refuses it, within 30 days. Profile, preferences,
     misconceptions and episodes can't be proposed.
     """
-
-    async def job(store: Store) -> Proposal:
-        return await playbooks.propose(store, playbook, bullet_ids, learner=call.learner, replaces=replaces)
-
-    made = call.on_store(job)
+    made = call.on_store(
+        lambda store: playbooks.propose(store, playbook, bullet_ids, learner=call.learner, replaces=replaces)
+    )
     call.answer(_proposal_json(made), _proposed(playbook, made))
 
 
@@ -195,7 +171,7 @@ def propose(
 def proposals(
     call: Call,
     playbook: Playbook,
-    everything: Annotated[bool, typer.Option("--all", help="Decided ones, too.")] = False,
+    everything: Annotated[bool, "--all", "Decided ones, too."] = False,
 ) -> None:
     """The proposals that wait for a decision; without the right to write, your own."""
 
@@ -248,7 +224,7 @@ def refuse(
     call: Call,
     playbook: Playbook,
     proposal_id: ProposalId,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; its proposer reads it.")] = "",
+    reason: Annotated[str, "--reason TEXT", "Why; its proposer reads it."] = "",
 ) -> None:
     """Refuse a proposal."""
     call.on_store(
@@ -272,7 +248,7 @@ def collect(call: Call, playbook: Playbook) -> None:
 def withdraw(
     call: Call,
     playbook: Playbook,
-    by: Annotated[str, typer.Option("--by", metavar="USER", help="Whose proposals.")],
+    by: Annotated[str, "--by USER", "Whose proposals."],
     dry_run: Annotated[bool, "Only show the bullets."] = False,
 ) -> None:
     """Remove the bullets that a user's proposals added to a playbook, in one version."""
@@ -293,21 +269,11 @@ def _proposed(playbook: str, made: Proposal) -> str:
 
 def _proposal_json(proposal: Proposal) -> dict[str, object]:
     return {
-        "proposal_id": proposal.proposal_id,
-        "by": proposal.by,
-        "texts": list(proposal.texts),
-        "bullets": [
-            {"content": add.content, "context": add.context, "topic": add.topic, "tags": list(add.tags)}
-            for add in proposal.adds
-        ],
-        "replaces": list(proposal.targets),
+        **picked(proposal, "proposal_id", "by", "texts"),
+        "bullets": [picked(add, "content", "context", "topic", "tags") for add in proposal.adds],
+        "replaces": proposal.targets,
         "trust": proposal.trust.name.lower(),
-        "lineage": list(proposal.lineage),
-        "state": proposal.state,
-        "at": proposal.at.isoformat(),
-        "expires": proposal.expires.isoformat(),
-        "reason": proposal.reason,
-        "decided_by": proposal.decided_by,
+        **picked(proposal, "lineage", "state", "at", "expires", "reason", "decided_by"),
     }
 
 
@@ -334,7 +300,7 @@ def remove_from_team(call: Call, name: TeamName, members: Members) -> None:
 @command(team, *STORE, name="list")
 def list_teams(
     call: Call,
-    name: Annotated[str | None, typer.Argument(metavar="TEAM", help="Without one: all teams.")] = None,
+    name: Annotated[str | None, "TEAM", "Without one: all teams."] = None,
     limit: Limit = 100,
     after: After = "",
 ) -> None:

@@ -17,7 +17,7 @@ import typer
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ConfigurationError, StoreUnavailable, StoreUrlError, UsageError
 from ace_graph.cli.command import STORE, Call, CommandGroup, Everybody, command
-from ace_graph.cli.terminal import counted, print_notice, progress_bar
+from ace_graph.cli.terminal import counted, picked, print_notice, progress_bar
 from ace_graph.learning.cleaning import CleaningResult, clean_learners
 from ace_graph.memory.stores.base import DrawsGraph, Store
 from ace_graph.stores import open_store, redacted_url
@@ -33,12 +33,9 @@ _SHOWN = 20
 @command(commands, "as_json")
 def copy(
     call: Call,
-    source: Annotated[str, typer.Argument(metavar="FROM", help="The store to read, as in --store.")],
-    target: Annotated[str, typer.Argument(metavar="TO", help="The store to write.")],
-    learner: Annotated[
-        str | None,
-        typer.Option("--learner", "-l", metavar="ID", help="This learner and their playbooks only."),
-    ] = None,
+    source: Annotated[str, "FROM", "The store to read, as in --store."],
+    target: Annotated[str, "TO", "The store to write."],
+    learner: Annotated[str | None, "--learner -l ID", "This learner and their playbooks only."] = None,
     dry_run: Annotated[bool, "Say what would be copied; write nothing."] = False,
     verify_only: Annotated[bool, "Compare both stores; write nothing."] = False,
 ) -> int:
@@ -99,7 +96,6 @@ def _check_file(url: str) -> None:
 
 
 def _file_of(url: str) -> Path | None:
-    """Return the file of a SQLite store."""
     return Path(url.removeprefix("sqlite:///")).expanduser() if url.startswith("sqlite:///") else None
 
 
@@ -111,13 +107,10 @@ def _bars() -> Generator[Callable[[CopyProgress], None]]:
 
 def _copy_json(result: CopyResult, mode: Mode, *, complete: bool) -> dict[str, object]:
     counts = ("learners", "playbooks", "same", "missing", "outdated", "copied", "memberships", "turns")
-    numbers: dict[str, object] = {
-        name: getattr(result, name) for name in (*counts, "deltas", "pending", "only_in_target")
-    }
     return {
         "mode": mode.replace(" ", "_"),
         "complete": complete,
-        **numbers,
+        **picked(result, *counts, "deltas", "pending", "only_in_target"),
         "changed": [key._asdict() for key in result.changed],
         "problems": _problems_json(result.problems),
     }
@@ -138,7 +131,7 @@ def _print_copy(result: CopyResult, mode: Mode, target: str) -> None:
             print(f"{result.same} of {number} are the same in {target}: {held}.")
     if result.only_in_target:
         print(f"{target} also has {result.only_in_target} that are not in the source; they stay.")
-    _print_problems(result.problems)
+    _print_problems(_sentences(result.problems))
     if result.problems and mode == "copy" and not result.copied:
         print_notice("nothing was copied")
     if result.changed:
@@ -151,31 +144,32 @@ def _problems_json(problems: Sequence[CopyProblem]) -> list[dict[str, str]]:
     return [{**each.key._asdict(), "why": each.why} for each in problems]
 
 
-def _print_problems(problems: Sequence[CopyProblem]) -> None:
-    for key, why in problems[:_SHOWN]:
-        print_notice(f"{key} {why}")
+def _sentences(problems: Sequence[CopyProblem]) -> list[str]:
+    return [f"{each.key} {each.why}" for each in problems]
+
+
+def _print_problems(problems: Sequence[str]) -> None:
+    for problem in problems[:_SHOWN]:
+        print_notice(problem)
     if len(problems) > _SHOWN:
         print_notice(f"and {len(problems) - _SHOWN} more: --json has them all")
 
 
 def _held(result: CopyResult | CheckResult) -> str:
-    """Say how much was read."""
-    parts = [
-        counted(result.learners, "learner"),
-        counted(result.playbooks, "named playbook"),
-        counted(result.turns, "turn"),
-        counted(result.deltas, "commit") + " of the history",
-        counted(result.pending, "pending item"),
-    ]
+    held = (
+        f"{counted(result.learners, 'learner')}, {counted(result.playbooks, 'named playbook')}, "
+        f"{counted(result.turns, 'turn')}, {counted(result.deltas, 'commit')} of the history, "
+        f"{counted(result.pending, 'pending item')}"
+    )
     if isinstance(result, CopyResult):
-        parts.append(counted(result.memberships, "membership") + " in teams")
-    return ", ".join(parts)
+        held += f", {counted(result.memberships, 'membership')} in teams"
+    return held
 
 
 @command(commands, *STORE)
 def backup(
     call: Call,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file to make; it must not exist.")],
+    file: Annotated[Path, "FILE", "The SQLite file to make; it must not exist."],
 ) -> int:
     """Copy the store into a new SQLite file, and read that again: all learners, playbooks and teams.
 
@@ -222,7 +216,7 @@ def backup(
     if copied.changed:
         count = len(copied.changed)
         print(f"{count} changed meanwhile; the backup has them as they were when each was read.")
-    _print_problems(problems)
+    _print_problems(_sentences(problems))
     return int(bool(problems))
 
 
@@ -259,25 +253,21 @@ def check(call: Call) -> int:
             return await check_all(store, on_step)
 
     result = call.on_store(work, settings)
-    counts = {name: getattr(result, name) for name in ("learners", "playbooks", "turns", "deltas", "pending")}
+    counts = picked(result, "learners", "playbooks", "turns", "deltas", "pending")
     lines = [f"Read {redacted_url(settings.store_url)}: {_held(result)}."]
     if not result.problems:
         lines.append("Nothing is damaged.")
     call.answer({"ok": not result.problems, **counts, "problems": _problems_json(result.problems)}, lines)
     if not call.as_json:
-        _print_problems(result.problems)
+        _print_problems(_sentences(result.problems))
     return int(bool(result.problems))
 
 
 @command(commands, "as_json", name="copy-conversations")
 def copy_conversations(
     call: Call,
-    source: Annotated[
-        str, typer.Argument(metavar="FROM", help="The place to read: a file, or postgresql://...")
-    ],
-    target: Annotated[
-        str, typer.Argument(metavar="TO", help="The place to write; both as in ACE_CONVERSATIONS.")
-    ],
+    source: Annotated[str, "FROM", "The place to read: a file, or postgresql://..."],
+    target: Annotated[str, "TO", "The place to write; both as in ACE_CONVERSATIONS."],
     verify_only: Annotated[bool, "Compare both places; write nothing."] = False,
 ) -> int:
     """Copy the conversations with the web backend from SQLite to PostgreSQL, or back; FROM stays as it is.
@@ -320,18 +310,15 @@ def copy_conversations(
         {
             "mode": "verify" if verify_only else "copy",
             "complete": not result.problems,
-            "conversations": result.conversations,
-            "same": result.same,
-            "copied": result.copied,
+            **picked(result, "conversations", "same", "copied"),
             "problems": [each._asdict() for each in result.problems],
         },
         f"{result.same} of {number} are the same in {place}." if verify_only else told,
     )
     if not call.as_json:
-        for each in result.problems[:_SHOWN]:
-            print_notice(f"conversation {each.conversation_id} of learner {each.learner_id} {each.why}")
-        if len(result.problems) > _SHOWN:
-            print_notice(f"and {len(result.problems) - _SHOWN} more: --json has them all")
+        _print_problems(
+            [f"conversation {name} of learner {learner} {why}" for learner, name, why in result.problems]
+        )
     return int(bool(result.problems))
 
 
@@ -339,9 +326,7 @@ def copy_conversations(
 def clean(
     call: Call,
     dry_run: Annotated[bool, "Count what would be deleted; delete nothing."] = False,
-    learner: Annotated[
-        str | None, typer.Option("--learner", "-l", metavar="ID", help="The memory of this learner only.")
-    ] = None,
+    learner: Annotated[str | None, "--learner -l ID", "The memory of this learner only."] = None,
 ) -> int:
     """Delete what is older than the settings keep; servers and workers do it by themselves.
 
@@ -370,29 +355,20 @@ def clean(
     result = call.on_store(work, settings)
     gone = 0 if learner is not None else asyncio.run(clean_conversations_of(settings, now, dry_run=dry_run))
     cleaned = result.cleaned
-    what = ", ".join(
-        (
-            f"the steps of {counted(cleaned.steps, 'turn')}",
-            counted(cleaned.turns, "record") + " of turns",
-            counted(cleaned.deltas, "old delta"),
-            counted(result.versions, "old version") + " of playbooks",
-            counted(gone, "conversation"),
-        )
-    )
     looked = f"{counted(result.learners, 'learner')} looked at"
-    lines = [f"{'Would delete' if dry_run else 'Deleted'} {what}; {looked}."]
+    lines = [
+        f"{'Would delete' if dry_run else 'Deleted'} the steps of {counted(cleaned.steps, 'turn')}, "
+        f"{counted(cleaned.turns, 'record')} of turns, {counted(cleaned.deltas, 'old delta')}, "
+        f"{counted(result.versions, 'old version')} of playbooks, {counted(gone, 'conversation')}; {looked}."
+    ]
     if cleaned.unreflected:
         turns = counted(cleaned.unreflected, "old turn")
         lines.append(f"Kept the steps of {turns} that nobody has reflected on: they go with the record.")
     call.answer(
         {
             "dry_run": dry_run,
-            "learners": result.learners,
-            "failed": result.failed,
-            "steps": cleaned.steps,
-            "turns": cleaned.turns,
-            "deltas": cleaned.deltas,
-            "unreflected": cleaned.unreflected,
+            **picked(result, "learners", "failed"),
+            **picked(cleaned, "steps", "turns", "deltas", "unreflected"),
             "versions": result.versions,
             "conversations": gone,
         },

@@ -9,18 +9,26 @@ import json
 import re
 import sys
 from contextlib import contextmanager
+from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
+    from typing import Protocol
 
     from rich.console import Console
     from rich.progress import TaskID
 
-    from ace_graph.agent.state import Judged, Learning
+    from ace_graph.agent.state import Learning
     from ace_graph.memory.playbook import Playbook
     from ace_graph.memory.turn import LearnedInto
+
+    class ShowProgress(Protocol):
+        """Shows how far a phase is."""
+
+        def __call__(self, phase: str, done: int, of: int, remark: str = "") -> None: ...
+
 
 PLAIN_WIDTH = 110
 """Columns of a table that goes to a file or a pipe."""
@@ -37,7 +45,6 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def console(*, error: bool = False) -> Console:
-    """Return a console on the current stdout or stderr."""
     from rich.console import Console
 
     stream = sys.stderr if error else sys.stdout
@@ -60,9 +67,14 @@ def print_notice(text: str) -> None:
     print(f"ace-graph: {printable(text)}", file=sys.stderr, flush=True)
 
 
-def print_json(value: Mapping[str, object]) -> None:
-    """Print one JSON object, and nothing else, on stdout."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+def print_json(value: object) -> None:
+    """Print one JSON value, and nothing else, on stdout; moments in it in the form of ISO 8601."""
+    print(json.dumps(value, default=datetime.isoformat, ensure_ascii=False, indent=2))
+
+
+def picked(source: object, *names: str) -> dict[str, object]:
+    """Return these attributes by their names."""
+    return {name: getattr(source, name) for name in names}
 
 
 def counted(number: int, what: str) -> str:
@@ -71,18 +83,28 @@ def counted(number: int, what: str) -> str:
 
 
 @contextmanager
-def progress_bar() -> Generator[Callable[[str, int, int], None]]:
-    """Yield what shows on a terminal how far a phase of long work is: its name, the steps done, and all."""
+def progress_bar(*, lines: int = 0) -> Generator[ShowProgress]:
+    """Yield what shows how far a phase of long work is: its name, the steps done, all, and a remark.
+
+    It is a bar on a terminal; elsewhere `lines` lines a phase, one after the other.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(error=True), disable=not sys.stderr.isatty()) as bar:
+    name, remarks = TextColumn("{task.description}"), TextColumn("{task.fields[remark]}")
+    columns = (name, BarColumn(), MofNCompleteColumn(), remarks, TimeRemainingColumn())
+    terminal = sys.stderr.isatty()
+    with Progress(*columns, console=console(error=True), disable=not terminal) as bar:
         tasks: dict[str, TaskID] = {}
+        told: dict[str, int] = {}
 
-        def show(phase: str, done: int, of: int) -> None:
+        def show(phase: str, done: int, of: int, remark: str = "") -> None:
             if phase not in tasks:
-                tasks[phase] = bar.add_task(phase, total=of)
-            bar.update(tasks[phase], completed=done)
+                tasks[phase] = bar.add_task(phase, total=of, remark=remark)
+            bar.update(tasks[phase], completed=done, remark=remark)
+            part = done * lines // of if of else lines
+            if not terminal and part > told.get(phase, 0):
+                told[phase] = part
+                print_notice(f"{phase}: {done} of {of}{', ' if remark else ''}{remark}")
 
         yield show
 
@@ -97,8 +119,6 @@ def tolerant_streams() -> None:
 
 _MAX_TEXT = 70
 _MAX_REMOVED = 8
-
-
 _WAYS: Mapping[str, str] = {"success": "for", "failure": "against"}
 
 
@@ -108,8 +128,11 @@ def learning_summary(learning: Learning, playbook: Playbook | None = None) -> st
         return f"not saved: {printable(learning['error'] or '')}"
     if learning["skipped"] is not None:
         return f"not learned: {printable(learning['skipped'])}"
-    judged = learning["feedback"]
-    parts = [_verdict_text(judged)] if judged else list[str]()
+    parts = list[str]()
+    if judged := learning["feedback"]:
+        checked = judged["verdict"] == "unknown"
+        word = f"your word on the answer before: {judged['verdict']}"
+        parts.append("the answer before was checked, and stands" if checked else word)
     kept_back = learning["quarantined"]
     parts += [f"+ {_with_content(name, playbook)}" for name in learning["added"] if name not in kept_back]
     parts += [f"again {_with_content(name, playbook)}" for name in learning["updated"]]
@@ -136,12 +159,6 @@ def into_text(into: LearnedInto | None) -> list[str]:
     if into["kept"]:
         return [*parts, f"{counted(into['kept'], 'lesson')} kept in your own memory, not in {name}: {why}"]
     return parts or [f"nothing new for {name}: {why}"]
-
-
-def _verdict_text(judged: Judged) -> str:
-    if judged["verdict"] == "unknown":
-        return "the answer before was checked, and stands"
-    return f"your word on the answer before: {judged['verdict']}"
 
 
 def _votes_text(learning: Learning, playbook: Playbook | None) -> list[str]:

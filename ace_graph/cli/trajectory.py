@@ -14,8 +14,8 @@ import typer
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError
-from ace_graph.cli.command import LEARNER, Call, CommandGroup, command
-from ace_graph.cli.terminal import counted, into_text, print_aside, print_line, printable
+from ace_graph.cli.command import LEARNER, Bounds, Call, CommandGroup, command
+from ace_graph.cli.terminal import counted, into_text, print_aside, print_json, print_line, printable
 from ace_graph.learning.trajectories import (
     Completion,
     ListedTrajectory,
@@ -38,17 +38,15 @@ commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 
 _LOOK, _RECORD = "Look and judge", "Record"
 _TASK = 60
-Id = Annotated[str, typer.Argument(metavar="ID", help="The trajectory.")]
-Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who did it.")]
-Type = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="What kind of task it is.")]
-Values = Annotated[str | None, typer.Option(metavar="JSON", help="A JSON object of your own values.")]
+_VALUES = "A JSON object of your own values."
+Id = Annotated[str, "ID", "The trajectory."]
+Agent = Annotated[str | None, "--agent NAME", "Who did it."]
+Type = Annotated[str | None, "--type TYPE", "What kind of task it is."]
 Since = Annotated[
-    datetime | None,
-    typer.Option(metavar="TIME", help="Completed on this day or later, or from a time on, in UTC."),
+    datetime | None, "--since TIME", "Completed on this day or later, or from a time on, in UTC."
 ]
 Until = Annotated[
-    datetime | None,
-    typer.Option(metavar="TIME", help="Completed on this day or earlier, or up to a time, in UTC."),
+    datetime | None, "--until TIME", "Completed on this day or earlier, or up to a time, in UTC."
 ]
 
 
@@ -58,13 +56,11 @@ def list_(
     failed: Annotated[bool, "Only what failed, or could not be learned from."] = False,
     agent: Agent = None,
     type_: Type = None,
-    status: Annotated[
-        str | None, typer.Option(metavar="STATUS", help="in_progress, success, failure or partial.")
-    ] = None,
+    status: Annotated[str | None, "--status STATUS", "in_progress, success, failure or partial."] = None,
     since: Since = None,
     until: Until = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 50,
-    skip: Annotated[int, typer.Option(min=0, help="Skip this many, the newest ones.")] = 0,
+    limit: Annotated[int, "--limit -n", "At most so many.", Bounds(1)] = 50,
+    skip: Annotated[int, "Skip this many, the newest ones.", Bounds(0)] = 0,
 ) -> None:
     """List trajectories, the newest first; those of the graph's own turns are among them.
 
@@ -87,7 +83,7 @@ def list_(
         lambda store: list_trajectories(store, call.learner, wanted, failed=failed, limit=limit, skip=skip)
     )
     if call.as_json:
-        print(json.dumps([_row_json(row) for row in rows], ensure_ascii=False, indent=2))
+        print_json([_row_json(row) for row in rows])
         return
     for row in rows:
         turn, why = row.turn, f": {row.item.error}" if row.item and row.item.error else ""
@@ -148,12 +144,8 @@ def _lines(row: ListedTrajectory) -> Iterator[str]:
         yield f"  feedback ({feedback.kind}): {feedback.verdict} {feedback.text}"
     for reflection in turn.reflections:
         mark = " (by rules)" if reflection.fallback else ""
-        findings = (
-            *reflection.successes,
-            *reflection.failures,
-            *reflection.observations,
-            *reflection.recommendations,
-        )
+        good, bad = reflection.successes, reflection.failures
+        findings = (*good, *bad, *reflection.observations, *reflection.recommendations)
         yield f"  reflection {reflection.reflection_id}{mark}: {'; '.join(findings) or 'nothing to learn'}"
         for number, lesson in enumerate(reflection.lessons, 1):
             yield f"    #{number} {lesson.polarity}: {lesson.content}"
@@ -166,8 +158,8 @@ def _lines(row: ListedTrajectory) -> Iterator[str]:
 def feedback(
     call: Call,
     trajectory_id: Id,
-    verdict: Annotated[str, typer.Argument(metavar="good|bad", help="What it was worth.")],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="Why; the right answer.")] = "",
+    verdict: Annotated[str, "good|bad", "What it was worth."],
+    text: Annotated[str, "TEXT", "Why; the right answer."] = "",
 ) -> None:
     """Judge a trajectory: votes on the bullets that it followed, and a reason to learn from it again.
 
@@ -182,13 +174,11 @@ def feedback(
 @command(commands, *LEARNER, panel=_RECORD)
 def start(
     call: Call,
-    task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
+    task: Annotated[str, "TASK", "What is to be done."],
     agent: Agent = None,
     type_: Type = None,
-    parent: Annotated[
-        str | None, typer.Option(metavar="ID", help="The trajectory that this one is a part of.")
-    ] = None,
-    id_: Annotated[str | None, typer.Option("--id", metavar="ID", help="An id of your own.")] = None,
+    parent: Annotated[str | None, "--parent ID", "The trajectory that this one is a part of."] = None,
+    id_: Annotated[str | None, "--id ID", "An id of your own."] = None,
 ) -> None:
     """Begin a trajectory and print its id.
 
@@ -213,9 +203,9 @@ def start(
 def log(
     call: Call,
     id_: Id,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="decision, action or observation.")],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What was decided, done or seen.")],
-    metadata: Values = None,
+    kind: Annotated[str, "KIND", "decision, action or observation."],
+    text: Annotated[str, "TEXT", "What was decided, done or seen."],
+    metadata: Annotated[str | None, "--metadata JSON", _VALUES] = None,
 ) -> None:
     """Add a step."""
     values = _json_object(metadata, "--metadata")
@@ -228,22 +218,19 @@ def log(
 def complete(
     call: Call,
     id_: Id,
-    status: Annotated[str, typer.Argument(metavar="STATUS", help="success, failure or partial.")],
+    status: Annotated[str, "STATUS", "success, failure or partial."],
     score: Annotated[float | None, "From 0 to 1."] = None,
-    error: Annotated[str | None, typer.Option(metavar="TEXT", help="What went wrong.")] = None,
-    answer: Annotated[str, typer.Option(metavar="TEXT", help="What came of it.")] = "",
-    metrics: Values = None,
-    input_tokens: Annotated[int, typer.Option(min=0, help="Tokens that the model read.")] = 0,
-    output_tokens: Annotated[int, typer.Option(min=0, help="Tokens that the model wrote.")] = 0,
-    cost: Annotated[
-        float | None, typer.Option(min=0, help="What it cost, else by the price of --model.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that was asked.")] = None,
+    error: Annotated[str | None, "--error TEXT", "What went wrong."] = None,
+    answer: Annotated[str, "--answer TEXT", "What came of it."] = "",
+    metrics: Annotated[str | None, "--metrics JSON", _VALUES] = None,
+    input_tokens: Annotated[int, "Tokens that the model read.", Bounds(0)] = 0,
+    output_tokens: Annotated[int, "Tokens that the model wrote.", Bounds(0)] = 0,
+    cost: Annotated[float | None, "What it cost, else by the price of --model.", Bounds(0)] = None,
+    model: Annotated[str | None, "--model NAME", "The model that was asked."] = None,
     cited: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="A bullet that was followed; may be given several times."),
+        list[str] | None, "--cited ID", "A bullet that was followed; may be given several times."
     ] = None,
-    learn: Annotated[bool, typer.Option(help="Leave work for a worker.")] = True,
+    learn: Annotated[bool, "--learn/--no-learn", "Leave work for a worker."] = True,
 ) -> None:
     """End a trajectory. Its first outcome stays.
 
@@ -298,9 +285,7 @@ def delete(call: Call, id_: Id) -> None:
 
 
 @command(commands, *LEARNER, panel=_RECORD)
-def trim(
-    call: Call, days: Annotated[float, typer.Option(min=0, help="Older than so many days.")] = 30
-) -> None:
+def trim(call: Call, days: Annotated[float, "Older than so many days.", Bounds(0)] = 30) -> None:
     """Drop old steps of what was reflected on; outcomes and evidence stay."""
     from ace_graph.learning.cleaning import trim_trajectories
 

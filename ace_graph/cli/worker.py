@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ace_graph.base.errors import UsageError
-from ace_graph.cli.command import Call, On, command
+from ace_graph.cli.command import Bounds, Call, On, command
 from ace_graph.cli.terminal import print_notice
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ commands = typer.Typer()
 def worker(
     call: Call,
     once: Annotated[bool, "End when nothing is pending or leased, dead letters aside."] = False,
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="Turns at the same time, each of another learner.")
-    ] = 4,
+    concurrency: Annotated[int, "Turns at the same time, each of another learner.", Bounds(1)] = 4,
     on: On = None,
 ) -> None:
     """Learn from the turns that ACE_LEARNING=background left; any number of workers may run.

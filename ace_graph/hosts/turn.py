@@ -84,7 +84,6 @@ class Answered:
 
 
 def new_turn(question: HumanMessage, run: Run) -> Turn:
-    """Return the turn that begins with this question."""
     return {
         "turn_id": run.new_turn_id(),
         "learner_id": run.learner_id,
@@ -230,5 +229,4 @@ def _state(messages: Sequence[BaseMessage], turn: Turn, plan: Plan) -> ACEState:
 
 
 def new_question(text: str) -> HumanMessage:
-    """Return a question as a message with an id."""
     return HumanMessage(text, id=uuid4().hex)

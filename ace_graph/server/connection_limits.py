@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
+from starlette.types import ASGIApp
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
@@ -64,6 +65,22 @@ def bounded_protocol(limits: SocketLimits) -> type[H11Protocol]:
     return Bounded
 
 
+def uvicorn_config(app: ASGIApp, turns: int, **more: Any) -> Config:  # Any: what uvicorn's Config takes
+    """Return how uvicorn serves an application of ours, with room for `turns` calls of a model."""
+    limits = socket_limits(turns)
+    return Config(
+        app,
+        http=bounded_protocol(limits),
+        ws="none",
+        backlog=limits.backlog,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        **more,
+    )
+
+
 class _OpenConnections:
     """The open connections of one server, and the idle ones among them, the longest idle first."""
 
@@ -85,7 +102,6 @@ class _OpenConnections:
         return True
 
     def release(self, gone: _BoundedProtocol) -> None:
-        """Count a connection as closed."""
         self.open.discard(gone)
         self.idle.pop(gone, None)
 
@@ -124,23 +140,19 @@ class _BoundedProtocol(H11Protocol):
             transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Read more of the request."""
         super().data_received(data)
         self._update_idle()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
         super().on_response_complete()
         self._update_idle()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Count the connection as closed."""
         self._stop_timer()
         self.admission.release(self)
         super().connection_lost(exc)
 
     def close_idle(self) -> None:
-        """Close an idle connection."""
         self._stop_timer()
         self.admission.release(self)
         self.transport.close()

@@ -42,7 +42,6 @@ class RequestIds(logging.Filter):
     """Adds the request id to log records."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Add `request_id`; keep the record."""
         found = REQUEST_ID.get()
         if found is not None:
             record.request_id = found
@@ -265,7 +264,6 @@ def _headers(dependant: Dependant) -> set[str]:
 
 
 def error_response(error: RequestRefused) -> JSONResponse:
-    """Return the response for an error."""
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"

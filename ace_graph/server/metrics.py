@@ -21,59 +21,41 @@ class Metrics:
     """The metrics of one server, in a registry of its own."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self.registry = registry = CollectorRegistry()
         self._requests = Counter(
-            "ace_http_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
+            "ace_http_requests", "Requests answered.", ("method", "route", "status"), registry=registry
         )
+        time = "Time until a response had ended."
         self._request_seconds = Histogram(
-            "ace_http_request_seconds",
-            "Time until a response had ended.",
-            ("route",),
-            buckets=_SECONDS,
-            registry=self.registry,
+            "ace_http_request_seconds", time, ("route",), buckets=_SECONDS, registry=registry
         )
-        self._under_way = Gauge("ace_turns_under_way", "Turns being worked on.", registry=self.registry)
+        self._under_way = Gauge("ace_turns_under_way", "Turns being worked on.", registry=registry)
         self._turns = Counter(
-            "ace_turns", "Turns that ended, by how.", ("mode", "outcome"), registry=self.registry
+            "ace_turns", "Turns that ended, by how.", ("mode", "outcome"), registry=registry
         )
         self._turn_seconds = Histogram(
-            "ace_turn_seconds", "Time that turns took.", buckets=_SECONDS, registry=self.registry
+            "ace_turn_seconds", "Time that turns took.", buckets=_SECONDS, registry=registry
         )
         self._tokens = Counter(
-            "ace_model_tokens", "Tokens of the model.", ("role", "direction"), registry=self.registry
+            "ace_model_tokens", "Tokens of the model.", ("role", "direction"), registry=registry
         )
-        self._pending = Gauge(
-            "ace_learning_pending", "Turns whose lessons wait to be worked out.", registry=self.registry
-        )
-        self._dead = Gauge(
-            "ace_learning_dead", "Turns whose lessons failed for good.", registry=self.registry
-        )
-
-        self._stored = Gauge(
-            "ace_stored",
-            "Rows that the memory and the conversations hold.",
-            ("what",),
-            registry=self.registry,
-        )
-        self._stored_bytes = Gauge(
-            "ace_stored_bytes",
-            "Bytes that they take, where it can be told.",
-            ("where",),
-            registry=self.registry,
-        )
+        waiting = "Turns whose lessons wait to be worked out."
+        self._pending = Gauge("ace_learning_pending", waiting, registry=registry)
+        self._dead = Gauge("ace_learning_dead", "Turns whose lessons failed for good.", registry=registry)
+        rows = "Rows that the memory and the conversations hold."
+        self._stored = Gauge("ace_stored", rows, ("what",), registry=registry)
+        taken = "Bytes that they take, where it can be told."
+        self._stored_bytes = Gauge("ace_stored_bytes", taken, ("where",), registry=registry)
         self._measured_at: float | None = None
 
     def request_answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
         self._requests.labels(method, route, str(status)).inc()
         self._request_seconds.labels(route).observe(seconds)
 
     def turn_began(self) -> None:
-        """Count a turn that begins."""
         self._under_way.inc()
 
     def turn_ended(self, outcome: str, seconds: float, out: ACEOutput | None) -> None:
-        """Count a turn that has ended, and what it cost."""
         self._under_way.dec()
         plan = out.get("plan") if out else None
         self._turns.labels(plan["mode"] if plan else "none", outcome).inc()
@@ -83,7 +65,6 @@ class Metrics:
             self._tokens.labels(role, "output").inc(cost["output_tokens"])
 
     def set_pending(self, pending: int, dead: int) -> None:
-        """Set how many turns wait to be learned from."""
         self._pending.set(pending)
         self._dead.set(dead)
 
@@ -95,21 +76,14 @@ class Metrics:
         return True
 
     def set_stored(self, sizes: StoreSizes, conversations: int, conversation_bytes: int) -> None:
-        """Set how much is stored."""
-        rows = {
-            "learners": sizes.learners,
-            "turns": sizes.turns,
-            "deltas": sizes.deltas,
-            "conversations": conversations,
-        }
-        for what, count in rows.items():
-            self._stored.labels(what).set(count)
+        for what in ("learners", "turns", "deltas"):
+            self._stored.labels(what).set(getattr(sizes, what))
+        self._stored.labels("conversations").set(conversations)
         if sizes.bytes is not None:
             self._stored_bytes.labels("memory").set(sizes.bytes)
         self._stored_bytes.labels("conversations").set(conversation_bytes)
 
     def render(self) -> bytes:
-        """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry)
 
 
@@ -134,7 +108,6 @@ def exported_spans(environ: Mapping[str, str] = os.environ) -> Generator[None]:
     if not wanted or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         yield
         return
-    console = kind == "console"
     try:
         from opentelemetry import trace
         from opentelemetry.sdk.resources import Resource
@@ -142,7 +115,7 @@ def exported_spans(environ: Mapping[str, str] = os.environ) -> Generator[None]:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 
         exporter: SpanExporter
-        if console:
+        if kind == "console":
             exporter = ConsoleSpanExporter()
         else:
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -157,12 +130,11 @@ def exported_spans(environ: Mapping[str, str] = os.environ) -> Generator[None]:
     provider = TracerProvider(resource=Resource.create(named))
     provider.add_span_processor(BatchSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
-    stop = provider.shutdown
     logger.info("[ACE Server] spans are exported to %s", "the console" if kind == "console" else "OTLP")
     try:
         yield
     finally:
-        stop()
+        provider.shutdown()
 
 
 @contextmanager

@@ -16,13 +16,13 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ace_graph.base.clock import Clock
-from ace_graph.base.errors import RequestRefused
+from ace_graph.base.errors import ConfigurationError, RequestRefused
 from ace_graph.base.off_loop import working_for
+from ace_graph.base.settings import Settings
 from ace_graph.base.telemetry import audit_operator
 from ace_graph.server.auth import Act, Authenticator, Identity
 from ace_graph.server.errors import REQUEST_ID, error_location, error_response, http_error_for, request_id_of
 from ace_graph.server.metrics import Metrics, continued_trace
-from ace_graph.server.origin import from_elsewhere
 from ace_graph.server.rate_limit import TokenBucket, cost_of
 
 # Limits the size of a request's body, and the time that it may take to arrive.
@@ -87,7 +87,6 @@ class BoundedBody:
 
 
 def body_too_large(max_bytes: int) -> RequestRefused:
-    """Return the error for a body beyond the limit."""
     return RequestRefused(413, "too_large", f"the body is too large: at most {max_bytes} bytes")
 
 
@@ -123,6 +122,51 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_open(settings: Settings) -> bool:
+    """Whether a server with these settings asks for no token (development mode)."""
+    return settings.jwt_secret is None and settings.jwks is None
+
+
+def check_address(settings: Settings, host: str, server: str) -> None:
+    """Raise ConfigurationError where others could reach a server that asks for no token."""
+    if is_open(settings) and not is_loopback(host):
+        raise ConfigurationError(
+            f"without ACE_JWT_SECRET or ACE_JWKS the {server} listens on 127.0.0.1 only, not on {host}: "
+            "set one of them"
+        )
+
+
+# Which requests come from a page of another site: by Origin and Sec-Fetch-Site.
+
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def from_elsewhere(scope: Scope, headers: Headers) -> bool:
+    """Whether a browser says that another website sends this: another scheme, host or port.
+
+    What is no browser says nothing, and is not from elsewhere. A proxy with TLS names the scheme.
+    """
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    if origin is None:
+        return site not in (None, "same-origin", "none")
+    theirs = _origin(origin)
+    forwarded = headers.get("x-forwarded-proto", "").partition(",")[0].strip()
+    scheme = forwarded or str(scope["scheme"])
+    if theirs is not None and site == "same-origin":
+        scheme = theirs[0]  # the browser has compared it, and knows it where a proxy does not say it
+    return theirs is None or theirs != _origin(f"{scheme}://{headers.get('host', '')}")
+
+
+def _origin(url: str) -> tuple[str, str, int | None] | None:
+    """Return scheme, host and port; None where there are none."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme)
+    except ValueError:  # brackets that do not close, or a port that is no number
+        return None
+
+
 class AccessControl:
     """The ASGI middleware that finds the learner of a request and applies the limits."""
 
@@ -144,7 +188,6 @@ class AccessControl:
         self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on one request, or answer with an error."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -315,22 +358,32 @@ class AccessLogMiddleware:
         self._observer = observer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         token = REQUEST_ID.set(request_id_of(Headers(scope=scope).get(HEADER)))
-        began, sent = self._clock.monotonic(), _Sent(send)
+        began, status = self._clock.monotonic(), 0
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = int(message["status"])
+                headers = MutableHeaders(scope=message)
+                headers[HEADER] = REQUEST_ID.get() or ""
+                headers.setdefault("cache-control", "no-store")
+                headers["x-content-type-options"] = "nosniff"
+            await send(message)
+
         try:
             with continued_trace(Headers(scope=scope).get("traceparent")):
-                await self._app(scope, receive, sent)
+                await self._app(scope, receive, send_with_headers)
         except Exception as error:
             logger.error("[ACE Server] unexpected %s", error_location(error))  # noqa: TRY400  its text may hold content
-            if sent.status is not None:  # the connection must end, and the server below logs what is raised
+            if status:  # the connection must end, and the server below logs what is raised
                 raise RuntimeError("the response broke off") from None
-            await error_response(http_error_for(error))(scope, receive, sent)
+            await error_response(http_error_for(error))(scope, receive, send_with_headers)
         finally:
-            self._record(scope, sent.status or 499, self._clock.monotonic() - began)
+            self._record(scope, status or 499, self._clock.monotonic() - began)
             REQUEST_ID.reset(token)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
@@ -339,23 +392,6 @@ class AccessLogMiddleware:
         self._observer.request_answered(method, route, status, seconds)
         level = logging.DEBUG if route in _QUIET and status < 400 else logging.INFO
         logger.log(level, "[ACE Server] %s %s %d %.0f ms", method, route, status, seconds * 1000)
-
-
-class _Sent:
-    """Passes messages on, adds headers, and keeps the status."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.status: int | None = None
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = int(message["status"])
-            headers = MutableHeaders(scope=message)
-            headers[HEADER] = REQUEST_ID.get() or ""
-            headers.setdefault("cache-control", "no-store")
-            headers["x-content-type-options"] = "nosniff"
-        await self._send(message)
 
 
 def _route(scope: MutableMapping[str, Any]) -> str:  # Any: ASGI's own scope

@@ -21,13 +21,8 @@ from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import GRAPH_AGENT, TurnRecord
-from ace_graph.server.conversations.repository import (
-    Conversation,
-)
-from ace_graph.server.schemas import (
-    Learned,
-    learned_from,
-)
+from ace_graph.server.conversations.repository import Conversation
+from ace_graph.server.schemas import Learned, learned_from
 
 MAX_TURNS = 1_000
 """The most records that are read for a conversation, the newest of its time; older answers have none."""

@@ -42,17 +42,17 @@ PLAYBOOK_NAME = r"[^/\x00-\x20\x7f]([^/\x00-\x1f\x7f]*[^/\x00-\x20\x7f])?"
 PLAYBOOK_REF = rf"^([^\x00-\x1f\x7f]+/)?{PLAYBOOK_NAME}$"
 CONVERSATION_ID = r"^[A-Za-z0-9][A-Za-z0-9._:@=+\-]{0,127}$"
 
-_MOST_VERSION = 2_147_483_647
+MOST_VERSION = 2_147_483_647
 _VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-_USER = frozenset({"user", "human"})
-_ASSISTANT = frozenset({"assistant", "ai"})
+_MESSAGES: Mapping[str, type[HumanMessage | AIMessage]] = {
+    **dict.fromkeys(("user", "human"), HumanMessage),
+    **dict.fromkeys(("assistant", "ai"), AIMessage),
+}
 
 
 def _replace_unstorable(text: object) -> object:
     """Return text without what databases and UTF-8 can't hold: lone surrogates and NUL."""
-    if not isinstance(text, str):
-        return text
-    return without_surrogates(text).replace("\x00", " ")
+    return without_surrogates(text).replace("\x00", " ") if isinstance(text, str) else text
 
 
 def not_blank(text: str) -> str:
@@ -73,7 +73,7 @@ def _check_version(value: object) -> int | str:
     """Return a version's number or label. A JSON number such as 2.0 is refused: it could mean either."""
     if isinstance(value, str) and _VERSION.fullmatch(value):
         return version_from(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_VERSION:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_VERSION:
         raise ValueError('must be the number of a version such as 2, or its label as text such as "2.0"')
     return value
 
@@ -84,7 +84,7 @@ VersionName = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "integer", "minimum": 0, "maximum": _MOST_VERSION},
+                {"type": "integer", "minimum": 0, "maximum": MOST_VERSION},
                 {"type": "string", "pattern": f"^{_VERSION.pattern}$"},
             ]
         }
@@ -93,6 +93,11 @@ VersionName = Annotated[
 """A version by its number, or as text by its label such as "2.0"."""
 Text = Annotated[str, BeforeValidator(_replace_unstorable)]
 """Text that every store can hold."""
+
+Label = Annotated[Text, Field(min_length=1, max_length=128)]
+BulletName = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
+NewKind = Literal["fact", "preference", "experience", "strategy", "anti_pattern", "observation"]
+"""The kinds of memories that can be added."""
 
 WholeNumber = Annotated[int, BeforeValidator(_check_number)]
 """A number in a body as JSON Schema has it: 2 and 2.0, and no text."""
@@ -258,13 +263,8 @@ class ChatRequest(RequestBody):
 
 def history_messages(request: ChatRequest) -> list[AnyMessage]:
     """Return the earlier messages of user and assistant, in order."""
-    messages: list[AnyMessage] = []
-    for message in request.conversation_history:
-        if message.role in _USER:
-            messages.append(HumanMessage(message.content))
-        elif message.role in _ASSISTANT:
-            messages.append(AIMessage(message.content))
-    return messages
+    told = (message for message in request.conversation_history if message.role in _MESSAGES)
+    return [_MESSAGES[message.role](message.content) for message in told]
 
 
 NOT_SAVED = "what this turn learned could not be stored yet; the server tries again"

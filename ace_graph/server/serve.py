@@ -21,14 +21,14 @@ import uvicorn
 from fastapi import FastAPI
 
 from ace_graph.agent.models import choose_model
-from ace_graph.base.errors import AceError, ConfigurationError
+from ace_graph.base.errors import AceError
 from ace_graph.base.settings import Settings
 from ace_graph.server.app import create_app
-from ace_graph.server.connection_limits import bound_sockets, bounded_protocol, socket_limits
+from ace_graph.server.connection_limits import bound_sockets, uvicorn_config
 from ace_graph.server.conversations.open import conversations_location
 from ace_graph.server.errors import RequestIds
 from ace_graph.server.metrics import exported_spans
-from ace_graph.server.middleware import is_loopback
+from ace_graph.server.middleware import check_address, is_open
 from ace_graph.server.services import Overrides, Services
 from ace_graph.stores import redacted_url
 
@@ -49,12 +49,7 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
     memory refuses the login.
     """
     choice = choose_model(settings)
-    development = settings.jwt_secret is None and settings.jwks is None
-    if development and not is_loopback(host):
-        raise ConfigurationError(
-            f"without ACE_JWT_SECRET or ACE_JWKS the server listens on 127.0.0.1 only, not on {host}: "
-            "set one of them"
-        )
+    check_address(settings, host, "server")
     app = create_app(settings, Overrides(base_playbook=base), page=settings.server_page)
     web_server = logging.getLogger("uvicorn.error")
     _use_our_handlers(web_server)
@@ -66,12 +61,18 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
     logger.info(
         "[ACE Server] model=%s memory=%s conversations=%s", choice, redacted_url(settings.store_url), kept
     )
-    if development:
+    if is_open(settings):
         logger.warning(
             "[ACE Server] development mode: no token is asked for, everybody is the learner 'local'; "
             "set ACE_JWT_SECRET or ACE_JWKS to serve others"
         )
-    server = _Server(_config(app, settings), app, settings.server_grace, page=settings.server_page)
+    config = uvicorn_config(
+        app,
+        settings.server_turns,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=round(settings.server_grace) + _AFTER_DRAINING,
+    )
+    server = _Server(config, app, settings.server_grace, page=settings.server_page)
     with (
         bound_sockets(host, port) as sockets,
         _ignored_signals(),
@@ -83,22 +84,6 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
     if refusal is not None:
         raise refusal
     return 0 if server.started else 1
-
-
-def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
-    limits = socket_limits(settings.server_turns)
-    return uvicorn.Config(
-        app,
-        http=bounded_protocol(limits),
-        ws="none",
-        backlog=limits.backlog,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=round(settings.server_grace) + _AFTER_DRAINING,
-    )
 
 
 def _startup_error(app: FastAPI) -> AceError | None:
@@ -127,7 +112,6 @@ class _Server(uvicorn.Server):
         self._grace = grace
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and log the addresses."""
         await super().startup(sockets)
         if self.started:
             # What is loaded by now stays: collecting it again would stop all answers for 0.2 s each time.

@@ -92,45 +92,40 @@ class LiveTurn:
         self._changed = asyncio.Event()
         self._end = asyncio.Event()
         conversation = {} if conversation_id is None else {"conversationId": conversation_id}
-        self._append("start", {"streamId": run_id, **conversation})
+        self.publish("start", {"streamId": run_id, **conversation})
 
     @property
     def ended(self) -> bool:
-        """Whether no more events will come."""
         return self.reply is not None or self.error is not None
 
     def publish(self, name: EventName, data: Mapping[str, object]) -> None:
         """Add an event and wake the listeners."""
-        self._append(name, data)
-        self._notify()
+        self._events.append(Event(self._first_number + len(self._events), name, data))
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
     def choose_mode(self, mode: str) -> None:
         """Tell the mode. The nodes tell this and the next two while they run; no stream is asked for it."""
         self.publish("mode", {"mode": mode})
 
     def inject_bullets(self, bullets: Sequence[Mapping[str, object]]) -> None:
-        """Tell which bullets are in the prompt."""
         self.publish("bullets", {"bullets": bullets})
 
     def write_text(self, text: str) -> None:
-        """Tell a piece of the answer."""
         self.publish("token", {"text": text})
         self.has_text = True
 
     def complete(self, reply: ChatReply) -> None:
         """End with the reply: by now everything is stored."""
-        self._append("result", reply.model_dump(mode="json", by_alias=True, exclude_none=True))
-        self._append("done", {})
         self.reply = reply
+        self.publish("result", reply.model_dump(mode="json", by_alias=True, exclude_none=True))
+        self.publish("done", {})
         self._end.set()
-        self._notify()
 
     def fail(self, error: RequestRefused) -> None:
-        """End without a reply."""
-        self._append("error", {"error": str(error), "code": error.code, "status": error.status})
         self.error = error
+        self.publish("error", {"error": str(error), "code": error.code, "status": error.status})
         self._end.set()
-        self._notify()
 
     async def outcome(self) -> ChatReply:
         """Wait for the end and return the reply. Raises the error of a turn that failed."""
@@ -159,13 +154,6 @@ class LiveTurn:
             if not changed.is_set():
                 yield None
 
-    def _append(self, name: EventName, data: Mapping[str, object]) -> None:
-        self._events.append(Event(self._first_number + len(self._events), name, data))
-
-    def _notify(self) -> None:
-        changed, self._changed = self._changed, asyncio.Event()
-        changed.set()
-
 
 INTERRUPT = "__interrupt__"
 """A key beside the values of the state when a node was interrupted."""
@@ -192,7 +180,6 @@ class TurnWork:
 
     @property
     def asked(self) -> ChatRequest:
-        """What the client sent."""
         return self.request or ChatRequest.model_validate_json(self.turn.request_json)
 
 
@@ -260,14 +247,6 @@ async def trim_history(graph: ACEGraph, turn: AcceptedTurn, output: ACEOutput, m
         (i for i in range(len(messages) // 2, len(messages)) if isinstance(messages[i], HumanMessage)), 0
     )
     await _remove(graph, turn, messages[:half])
-
-
-def unsaved_of(turn: AcceptedTurn, output: ACEOutput) -> UnsavedTurn | None:
-    """Return what the turn learned and could not store, if anything."""
-    learning = output.get("learning")
-    if learning is None or learning["unsaved"] is None:
-        return None
-    return UnsavedTurn(learning["turn_id"], turn.learner_id, learning["unsaved"])
 
 
 async def _remove(graph: ACEGraph, turn: AcceptedTurn, messages: list[AnyMessage]) -> None:
@@ -343,12 +322,10 @@ class RunningTurns:
 
     @property
     def run_ids(self) -> frozenset[str]:
-        """The runs that this server works on."""
         return frozenset(self._live)
 
     @property
     def under_way(self) -> int:
-        """How many turns this server works on."""
         return len(self._tasks)
 
     async def begin(
@@ -550,8 +527,10 @@ class RunningTurns:
         """
         try:
             await trim_history(self.graph, turn, output, self.settings.conversation_messages)
-            ours = await self.conversations.finish(turn, unsaved_of(turn, output), answered=True)
-            learned = output.get("learning")
+            learned, unsaved = output.get("learning"), None
+            if learned is not None and learned["unsaved"] is not None:
+                unsaved = UnsavedTurn(learned["turn_id"], turn.learner_id, learned["unsaved"])
+            ours = await self.conversations.finish(turn, unsaved, answered=True)
             forgotten = not ours and learned and await self._undo_if_forgotten(turn, learned["turn_id"])
         except Exception as error:
             # The lease expires, and the server that claims the turn finds that it has ended.
@@ -664,9 +643,7 @@ async def _recover_forever(
     while True:
         try:
             if not turns.draining:
-                busy = (
-                    turns.run_ids
-                )  # read once: a turn that is released here meanwhile is for another server
+                busy = turns.run_ids  # read once: a turn released here meanwhile is for another server
                 for ended in await conversations.give_up(busy):
                     logger.error("[ACE Server] a turn is given up: run=%s: %s", ended.run_id, ended.reason)
                 for turn in await conversations.claim_orphans(busy):

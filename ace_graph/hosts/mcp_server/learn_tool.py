@@ -18,7 +18,6 @@ from ace_graph.hosts.mcp_server.schema import (
     LearnReply,
     Outcome,
     PlaybookName,
-    Text,
 )
 from ace_graph.learning.curator import for_review
 from ace_graph.learning.statements.explicit import read_statements
@@ -36,6 +35,7 @@ from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.turn import StepKind
+from ace_graph.server.schemas import Text
 
 # A conversation as messages with roles, or as text: who said what.
 #

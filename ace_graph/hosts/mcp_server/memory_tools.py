@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -28,7 +28,6 @@ from ace_graph.hosts.mcp_server.schema import (
     Remembered,
     SearchWords,
     Statement,
-    Text,
 )
 from ace_graph.learning.curator import judge_bullets
 from ace_graph.learning.trajectory_feedback import give_feedback
@@ -41,10 +40,10 @@ from ace_graph.memory.views import Kind as MemoryKind
 from ace_graph.memory.views import fields_of
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.memories import OF_OTHERS, agent_label, memories, search_memories, shown_name
+from ace_graph.server.schemas import NewKind, Text
 
 RECALL = "recall"
 """The mode of the trajectory that a recall is kept as."""
-NewKind = Literal["fact", "preference", "experience", "strategy", "anti_pattern", "observation"]
 Question = Annotated[
     Text, Field(min_length=1, max_length=100_000, description="What is to be done or answered.")
 ]
@@ -194,12 +193,11 @@ class MemoryTools:
             given = await give_feedback(
                 self._memory.store, learner, trajectory_id, verdict, text, by=AUTHOR, clock=self._memory.clock
             )
-            report, pending, version = given.commit.report, given.pending_id, given.commit.version.n
-        elif recall_id is not None and bullet_ids and trajectory_id is None:
+            credited, version = sorted(set(given.commit.report.tagged)), given.commit.version.n
+            return FeedbackKept(credited=credited, pending=given.pending_id, version=version)
+        if recall_id is not None and bullet_ids and trajectory_id is None:
             return await self._judge(call, verdict, recall_id, bullet_ids, text)
-        else:
-            raise UsageError("name either recall_id with bullet_ids, or trajectory_id")
-        return FeedbackKept(credited=sorted(set(report.tagged)), pending=pending, version=version)
+        raise UsageError("name either recall_id with bullet_ids, or trajectory_id")
 
     async def _judge(
         self, call: Call, verdict: Verdict, recall_id: str, bullet_ids: tuple[str, ...], text: str

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.base.text import without_surrogates
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Moment
 from ace_graph.memory.catalogue import MAX_NAME_CHARS, Scope
 from ace_graph.memory.stores.base import StoredVersion
 from ace_graph.memory.turn import LearnedInto
 from ace_graph.memory.views import BulletKind, kind_of
 from ace_graph.memory.views import Kind as MemoryKind
+from ace_graph.server.schemas import Text
 
 
 class _Reply(BaseModel):
@@ -32,7 +32,6 @@ class BulletRow(_Reply):
 
     @classmethod
     def of(cls, bullet: Bullet) -> Self:
-        """Return the row of a bullet."""
         return cls(
             id=bullet.id,
             content=bullet.content,
@@ -159,7 +158,6 @@ class VersionRow(_Reply):
 
     @classmethod
     def of(cls, stored: StoredVersion) -> Self:
-        """Return the row of a version."""
         return cls(
             version=stored.n,
             label=str(stored.label),
@@ -180,12 +178,6 @@ class VersionPage(_Reply):
 # The arguments of the tools: types with their bounds, as the schema of each tool shows them.
 
 
-def _storable(value: object) -> object:
-    """Without what a store can't hold: NUL, and halves of characters."""
-    return without_surrogates(value).replace("\x00", " ") if isinstance(value, str) else value
-
-
-Text = Annotated[str, BeforeValidator(_storable)]
 Id = Annotated[Text, Field(min_length=1, max_length=128)]
 BulletId = Annotated[Text, Field(min_length=1, max_length=128, description="Such as les-00042.")]
 Statement = Annotated[

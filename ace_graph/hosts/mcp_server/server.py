@@ -19,7 +19,6 @@ from ace_graph.hosts.mcp_server.access import MemoryAccess
 from ace_graph.hosts.mcp_server.learn_tool import LearnTool
 from ace_graph.hosts.mcp_server.memory_tools import MemoryTools
 from ace_graph.hosts.mcp_server.playbook_tools import PLAYBOOK_URI, Documents, PlaybookTools, playbook_uri
-from ace_graph.hosts.mcp_server.schema import PlaybookRow
 from ace_graph.server.auth import Act
 from ace_graph.server.errors import error_location, http_error_for, validation_message
 
@@ -84,7 +83,15 @@ class MemoryServer(FastMCP[None]):
                 others = await pages(self.get_context(), cursor=own.next_cursor, limit=100)
         except AceError as error:
             raise ResourceError(sentence(error)) from error
-        return [_resource(row) for row in (*own.playbooks, *others.playbooks)]
+        return [
+            Resource(
+                uri=AnyUrl(playbook_uri(row.name)),
+                name=row.name,
+                description=row.description or None,
+                mimeType="text/markdown",
+            )
+            for row in (*own.playbooks, *others.playbooks)
+        ]
 
     async def read_resource(self, uri: AnyUrl | str) -> Iterable[ReadResourceContents]:
         """Read a playbook. Raises ResourceError."""
@@ -131,15 +138,6 @@ def _causes(error: BaseException) -> Iterable[BaseException]:
     while present is not None:
         yield present
         present = present.__cause__ or present.__context__
-
-
-def _resource(row: PlaybookRow) -> Resource:
-    return Resource(
-        uri=AnyUrl(playbook_uri(row.name)),
-        name=row.name,
-        description=row.description or None,
-        mimeType="text/markdown",
-    )
 
 
 def build_server(memory: MemoryAccess) -> MemoryServer:

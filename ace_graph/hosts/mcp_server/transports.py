@@ -20,16 +20,16 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ace_graph.base.clock import SystemClock
-from ace_graph.base.errors import ConfigurationError, RequestRefused
+from ace_graph.base.errors import RequestRefused
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.base.settings import Settings
 from ace_graph.hosts.mcp_server.access import Call, one_learner, open_memory
 from ace_graph.hosts.mcp_server.server import build_server
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.server.auth import Authenticator, Identity
-from ace_graph.server.connection_limits import bound_sockets, bounded_protocol, socket_limits
+from ace_graph.server.connection_limits import bound_sockets, uvicorn_config
 from ace_graph.server.errors import http_exception_response
-from ace_graph.server.middleware import AccessControl, is_loopback, sender_of
+from ace_graph.server.middleware import AccessControl, check_address, sender_of
 from ace_graph.server.rate_limit import TokenBucket
 
 # `ace-graph mcp`: the memory of one learner over stdio, for the program that started it.
@@ -80,7 +80,7 @@ async def http_app(settings: Settings, store: str | None = None) -> AsyncGenerat
         quiet_protocol_log()
         async with server.session_manager.run():
             yield AccessControl(
-                OnlyPosts(ReadableJson(inner)),
+                _only_posts(_readable_json(inner)),
                 authenticator=authenticator,
                 rate=rate,
                 max_bytes=settings.server_body_bytes,
@@ -88,37 +88,31 @@ async def http_app(settings: Settings, store: str | None = None) -> AsyncGenerat
             )
 
 
-class OnlyPosts:
-    """ASGI middleware that answers 405 for other methods than POST.
+def _only_posts(app: ASGIApp) -> ASGIApp:
+    """Answer 405 for other methods than POST.
 
     Nothing is pushed to a client, so a stream for that, which a GET asks for, would stay open for nothing.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a POST, and refuse others."""
+    async def pass_on(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] != "POST":
             refused = HTTPException(405, headers={"Allow": "POST"})
             await http_exception_response(refused)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return pass_on
 
 
-class ReadableJson:
-    """ASGI middleware that answers 400 for a body that can't be read; the protocol would answer 500.
+def _readable_json(app: ASGIApp) -> ASGIApp:
+    """Answer 400 for a body that can't be read; the protocol would answer 500.
 
-    It reads the body first. What is only not JSON is left to the protocol, which says so in its own form.
+    The body is read first. What is only not JSON is left to the protocol, which says so in its own form.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on one request with its body, or refuse it. Raises RequestRefused."""
+    async def pass_on(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
             return
         try:
             body = await Request(scope, receive).body()
@@ -135,7 +129,9 @@ class ReadableJson:
             message, whole = whole, None
             return await receive() if message is None else message
 
-        await self._app(scope, replay, send)
+        await app(scope, replay, send)
+
+    return pass_on
 
 
 def _is_readable(body: bytes) -> bool:
@@ -159,33 +155,16 @@ async def serve_http(settings: Settings, host: str, port: int, store: str | None
     Raises ConfigurationError without keys for tokens on an address that others reach, or for a port that is
     in use; StoreError.
     """
-    if settings.jwt_secret is None and settings.jwks is None and not is_loopback(host):
-        raise ConfigurationError(
-            f"without ACE_JWT_SECRET or ACE_JWKS the MCP server listens on 127.0.0.1 only, not on {host}: "
-            "set one of them"
-        )
-    limits = socket_limits(settings.server_turns)
+    check_address(settings, host, "MCP server")
     with bound_sockets(host, port) as sockets:
         async with http_app(settings, store) as app:
-            config = uvicorn.Config(
-                app,
-                http=bounded_protocol(limits),
-                ws="none",
-                lifespan="off",
-                backlog=limits.backlog,
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-            )
-            await _Server(config).serve(sockets)
+            await _Server(uvicorn_config(app, settings.server_turns, lifespan="off")).serve(sockets)
 
 
 class _Server(uvicorn.Server):
     """A uvicorn that logs its address."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and log the address."""
         await super().startup(sockets)
         for each in self.servers if self.started else ():
             for bound in each.sockets:

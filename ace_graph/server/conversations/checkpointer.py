@@ -55,11 +55,9 @@ class TurnCheckpointer(BaseCheckpointSaver[str]):
         )
 
     def get_next_version(self, current: str | None, channel: None) -> str:
-        """Return the version after `current`."""
         return self._saver.get_next_version(current, channel)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the newest checkpoint."""
         if config.get("configurable", {}).get(NO_CHECKPOINT):
             return None
         with self._translated():
@@ -73,7 +71,6 @@ class TurnCheckpointer(BaseCheckpointSaver[str]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Yield the checkpoints, the newest first."""
         with self._translated():
             async for found in self._saver.alist(config, filter=filter, before=before, limit=limit):
                 yield found
@@ -104,7 +101,6 @@ class TurnCheckpointer(BaseCheckpointSaver[str]):
         """Write nothing: a node's output is in the checkpoint after it."""
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Delete a conversation's checkpoints."""
         with self._translated():
             await self._saver.adelete_thread(thread_id)
 

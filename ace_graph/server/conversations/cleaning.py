@@ -45,20 +45,16 @@ class ConversationLimits:
 
     @property
     def any(self) -> bool:
-        """Whether a limit is set."""
         return self.days is not None or self.kept is not None
 
     @classmethod
     def of(cls, settings: Settings) -> ConversationLimits:
-        """Return the limits of these settings."""
         return cls(settings.conversation_days or None, settings.conversations_kept or None)
 
 
 def conversation_cleaning(
     database: ConversationDatabase, limits: ConversationLimits, clock: Clock
 ) -> PeriodicJob:
-    """Return the periodic job of cleaning the conversations."""
-
     async def clean() -> None:
         now = clock.now()
         if await begin_cleaning(database, now, INTERVAL_SECONDS):
@@ -136,6 +132,5 @@ async def begin_cleaning(database: ConversationDatabase, now: datetime, every: f
 
 
 async def count_conversations(database: ConversationDatabase) -> int:
-    """Return how many conversations there are."""
     ((count,),) = await database.execute("SELECT count(*) FROM ace_conversations", ())
     return int(str(count))

@@ -53,13 +53,8 @@ def conversations_location(settings: Settings) -> Path | str | None:
 @asynccontextmanager
 async def open_conversations(settings: Settings, clock: Clock) -> AsyncGenerator[Conversations]:
     """Yield the conversations. Raises ConfigurationError, StoreUnavailable."""
-    database = await _open_database(settings)
-    try:
-        conversations = Conversations(database, clock, new_owner())
-        await conversations.set_up()
-        yield conversations
-    finally:
-        await database.close()
+    async with _opened(settings, clock) as database:
+        yield Conversations(database, clock, new_owner())
 
 
 @asynccontextmanager
@@ -103,9 +98,16 @@ async def open_database(
     named = settings.model_copy(update={"conversations": place})
     if exists and not _exist(named):
         raise ConfigurationError(f"there is no file {conversations_location(named)}: check the path")
-    database = await _open_database(named)
+    async with _opened(named, SystemClock()) as database:
+        yield database
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, clock: Clock) -> AsyncGenerator[ConversationDatabase]:
+    """Yield the database of the settings, with its tables."""
+    database = await _open_database(settings)
     try:
-        await make_schema(database, SystemClock().now().isoformat())
+        await make_schema(database, clock.now().isoformat())
         yield database
     finally:
         await database.close()

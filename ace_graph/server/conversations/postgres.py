@@ -129,7 +129,6 @@ class PostgresConversations(ConversationDatabase):
         self.saver = saver
 
     async def transaction(self, work: Work[R]) -> R:
-        """Run `work` on one connection."""
         with self.translated():
             try:
                 async with self._pool.connection() as connection, connection.transaction():
@@ -149,7 +148,6 @@ class PostgresConversations(ConversationDatabase):
         return await self.transaction(locked)
 
     def _why(self, error: Exception) -> str | None:
-        """Return what an error of psycopg or its pool means."""
         if isinstance(error, PoolTimeout):
             return (
                 f"PostgreSQL at {self._address.place} gave no connection within {self._pool.timeout:g} s: "
@@ -161,5 +159,4 @@ class PostgresConversations(ConversationDatabase):
         """Do nothing: PostgreSQL's vacuum overwrites deleted rows in its own time."""
 
     async def close(self) -> None:
-        """Close the pool."""
         await self._pool.close()

@@ -17,9 +17,8 @@ import platform
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
-from typing import Literal, LiteralString, cast
+from typing import Final, Literal, LiteralString, NamedTuple, cast
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage
@@ -75,6 +74,10 @@ LEASE_SECONDS = 10.0
 MAX_CLAIMS = 1
 """A turn that its first server and one more did not survive is given up."""
 _GIVEN_UP_RETENTION = timedelta(days=30)
+_SELECT: Final = (
+    "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations WHERE learner_id = ?"
+)
+_END: Final = "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id"
 _GIVEN_UP_REASON = "two servers stopped, or did not get on, while they worked on this message"
 
 
@@ -108,8 +111,7 @@ class AcceptedTurn:
     title: str = ""
 
 
-@dataclass(frozen=True)
-class UnsavedTurn:
+class UnsavedTurn(NamedTuple):
     """What a turn learned and could not store (`learning.unsaved`)."""
 
     turn_id: str
@@ -117,8 +119,7 @@ class UnsavedTurn:
     text: str
 
 
-@dataclass(frozen=True)
-class GivenUpTurn:
+class GivenUpTurn(NamedTuple):
     """A turn that no server tries again, and why."""
 
     run_id: str
@@ -129,21 +130,16 @@ class GivenUpTurn:
 
 
 class Conversations:
-    """All conversations of one database, for the server `owner`."""
+    """All conversations of one database, which holds LangGraph's checkpoints too, for the server `owner`."""
 
     def __init__(self, database: ConversationDatabase, clock: Clock, owner: str) -> None:
-        self._database = database
+        self.database = database
         self._clock = clock
         self._owner = owner
 
-    @property
-    def database(self) -> ConversationDatabase:
-        """The database, which holds LangGraph's checkpoints too."""
-        return self._database
-
     async def set_up(self) -> None:
         """Make the tables where there are none. Raises OtherSchema, StoreUnavailable."""
-        await make_schema(self._database, self._clock.now().isoformat())
+        await make_schema(self.database, self._clock.now().isoformat())
 
     async def accept(self, turn: AcceptedTurn) -> AcceptedTurn:
         """Store a turn, and its conversation if it is new; return it with `thread_id` and `known` set.
@@ -178,12 +174,12 @@ class Conversations:
                 raise RequestRefused(409, "busy", sentence, retry_after=1)
             return str(rows[0][0]), bool(new)
 
-        thread, is_new = await self._database.transaction(work)
+        thread, is_new = await self.database.transaction(work)
         return replace(turn, thread_id=thread, known="nothing" if is_new else "conversation")
 
     async def renew(self, turn: AcceptedTurn) -> bool:
         """Extend the lease; False when the turn was taken over, or its learner forgotten."""
-        kept = await self._database.execute(
+        kept = await self.database.execute(
             "UPDATE ace_runs SET lease_until = ? WHERE thread_id = ? AND run_id = ? AND owner = ? "
             "RETURNING run_id",
             (self._lease_end(), turn.thread_id, turn.run_id, self._owner),
@@ -192,7 +188,7 @@ class Conversations:
 
     async def is_ours(self, run_id: str) -> bool:
         """Whether this server still has the turn: no other claimed it, and its learner was not forgotten."""
-        found = await self._database.execute(
+        found = await self.database.execute(
             "SELECT 1 FROM ace_runs WHERE run_id = ? AND owner = ?", (run_id, self._owner)
         )
         return bool(found)
@@ -207,45 +203,42 @@ class Conversations:
         """
 
         async def work(execute: Execute) -> bool:
-            ended = await execute(
-                "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
-                (turn.thread_id, turn.run_id, self._owner),
-            )
+            ended = await execute(_END, (turn.thread_id, turn.run_id, self._owner))
             if ended and unsaved is not None:
                 await execute(
                     "INSERT INTO ace_unsaved (turn_id, learner_id, unsaved_json) VALUES (?, ?, ?) "
                     "ON CONFLICT (turn_id) DO NOTHING",
-                    (unsaved.turn_id, unsaved.learner_id, unsaved.text),
+                    unsaved,
                 )
-            known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-            if not known:
-                await self._database.delete_thread(turn.thread_id, execute)
-            elif ended and answered:
-                for statement, values in self._database.prunings(turn.thread_id, turn.run_id):
+            kept = await self._is_kept(turn, execute)
+            if kept and ended and answered:
+                for statement, values in self.database.prunings(turn.thread_id, turn.run_id):
                     await execute(statement, values)
             return bool(ended)
 
-        return await self._database.transaction(work)
+        return await self.database.transaction(work)
 
     async def abandon(self, turn: AcceptedTurn) -> None:
         """End a turn that failed, and delete the conversation that it began: nothing was said in it."""
 
         async def work(execute: Execute) -> None:
-            ended = await execute(
-                "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
-                (turn.thread_id, turn.run_id, self._owner),
-            )
+            ended = await execute(_END, (turn.thread_id, turn.run_id, self._owner))
             if ended and turn.known == "nothing":
                 await execute("DELETE FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-            known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-            if not known:
-                await self._database.delete_thread(turn.thread_id, execute)
+            await self._is_kept(turn, execute)
 
-        await self._database.transaction(work)
+        await self.database.transaction(work)
+
+    async def _is_kept(self, turn: AcceptedTurn, execute: Execute) -> bool:
+        """Whether the turn's conversation is still there; the checkpoints of one that is not are deleted."""
+        kept = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+        if not kept:
+            await self.database.delete_thread(turn.thread_id, execute)
+        return bool(kept)
 
     async def release(self, turn: AcceptedTurn) -> None:
         """End the lease now, so that another server can claim the turn."""
-        await self._database.execute(
+        await self.database.execute(
             "UPDATE ace_runs SET lease_until = 0, tries = tries - 1 "
             "WHERE thread_id = ? AND run_id = ? AND owner = ?",
             (turn.thread_id, turn.run_id, self._owner),
@@ -270,7 +263,7 @@ class Conversations:
                     taken += [turn] if mine else []
             return taken
 
-        return await self._database.transaction(work)
+        return await self.database.transaction(work)
 
     async def give_up(self, busy: Collection[str] = ()) -> list[GivenUpTurn]:
         """End the turns that two servers did not survive; return them with the reason.
@@ -288,15 +281,13 @@ class Conversations:
                         "AND lease_until = ? RETURNING run_id",
                         (*row[:2], *row[4:6]),
                     )
-                    ended = GivenUpTurn(
-                        turn.run_id, turn.conversation_id, turn.learner_id, _GIVEN_UP_REASON, now.isoformat()
-                    )
-                    given_up += [ended] if mine else []
+                    ids = (turn.run_id, turn.conversation_id, turn.learner_id)
+                    given_up += [GivenUpTurn(*ids, _GIVEN_UP_REASON, now.isoformat())] if mine else []
             for each in given_up:
                 await execute(
                     "INSERT INTO ace_given_up (run_id, conversation_id, learner_id, reason, at) "
                     "VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
-                    (each.run_id, each.conversation_id, each.learner_id, each.reason, each.at),
+                    each,
                 )
             if given_up:
                 await execute(
@@ -304,11 +295,11 @@ class Conversations:
                 )
             return given_up
 
-        return await self._database.transaction(work)
+        return await self.database.transaction(work)
 
     async def given_up(self, learner_id: str) -> list[GivenUpTurn]:
         """Return a learner's turns that were given up, the oldest first."""
-        rows = await self._database.execute(
+        rows = await self.database.execute(
             "SELECT run_id, conversation_id, learner_id, reason, at FROM ace_given_up "
             "WHERE learner_id = ? ORDER BY at, run_id",
             (learner_id,),
@@ -322,30 +313,26 @@ class Conversations:
             "conversation_id FROM ace_runs ORDER BY lease_until LIMIT 200",
             (),
         )
-        return [(row, _accepted(row)) for row in rows if row[1] not in busy and self._is_orphan(row)]
-
-    def _is_orphan(self, row: Row) -> bool:
-        owner, until = str(row[4]), float(cast("float", row[5]))
-        return until < self._clock.now().timestamp() or is_gone(owner, self._owner)
+        now = self._clock.now().timestamp()
+        orphans = [
+            row for row in rows if float(cast("float", row[5])) < now or is_gone(str(row[4]), self._owner)
+        ]
+        return [(row, _accepted(row)) for row in orphans if row[1] not in busy]
 
     async def unsaved(self, most: int = 16) -> list[UnsavedTurn]:
         """Return what turns could not store, the oldest first."""
-        rows = await self._database.execute(
+        rows = await self.database.execute(
             "SELECT turn_id, learner_id, unsaved_json FROM ace_unsaved LIMIT ?", (most,)
         )
-        return [UnsavedTurn(str(row[0]), str(row[1]), str(row[2])) for row in rows]
+        return [UnsavedTurn(*map(str, row)) for row in rows]
 
     async def saved(self, turn_id: str) -> None:
         """Delete what a turn could not store: it is stored now, or never will be."""
-        await self._database.execute("DELETE FROM ace_unsaved WHERE turn_id = ?", (turn_id,))
+        await self.database.execute("DELETE FROM ace_unsaved WHERE turn_id = ?", (turn_id,))
 
     async def of(self, learner_id: str) -> list[Conversation]:
         """Return a learner's conversations, the oldest first."""
-        rows = await self._database.execute(
-            "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations "
-            "WHERE learner_id = ? ORDER BY created_at, id",
-            (learner_id,),
-        )
+        rows = await self.database.execute(f"{_SELECT} ORDER BY created_at, id", (learner_id,))
         return [Conversation(*map(str, row)) for row in rows]
 
     async def forget(self, learner_id: str) -> int:
@@ -353,19 +340,20 @@ class Conversations:
 
         Turns under way lose their lease first, so that none of them is claimed again.
         """
-        gone = await self._database.transaction(partial(self._forget, learner_id))
-        await self._database.scrub()
-        return gone
 
-    async def _forget(self, learner_id: str, execute: Execute) -> int:
-        for statement in _DELETE_WORK:
-            await execute(statement, (learner_id,))
-        gone = await execute(
-            "DELETE FROM ace_conversations WHERE learner_id = ? RETURNING thread_id", (learner_id,)
-        )
-        for row in gone:
-            await self._database.delete_thread(str(row[0]), execute)
-        return len(gone)
+        async def delete(execute: Execute) -> int:
+            for statement in _DELETE_WORK:
+                await execute(statement, (learner_id,))
+            gone = await execute(
+                "DELETE FROM ace_conversations WHERE learner_id = ? RETURNING thread_id", (learner_id,)
+            )
+            for row in gone:
+                await self.database.delete_thread(str(row[0]), execute)
+            return len(gone)
+
+        gone = await self.database.transaction(delete)
+        await self.database.scrub()
+        return gone
 
     def _lease_end(self) -> float:
         return self._clock.now().timestamp() + LEASE_SECONDS
@@ -426,8 +414,7 @@ async def list_conversations(
     """
     used_at, last_id = after or ("9999", "")
     rows = await database.execute(
-        "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations WHERE learner_id = ? "
-        "AND (used_at < ? OR (used_at = ? AND id > ?)) ORDER BY used_at DESC, id LIMIT ?",
+        f"{_SELECT} AND (used_at < ? OR (used_at = ? AND id > ?)) ORDER BY used_at DESC, id LIMIT ?",
         (learner_id, used_at, used_at, last_id, limit),
     )
     return [Conversation(*map(str, row)) for row in rows]
@@ -437,11 +424,7 @@ async def find_conversation(
     database: ConversationDatabase, learner_id: str, conversation_id: str
 ) -> Conversation | None:
     """Return a learner's conversation. Raises StoreUnavailable."""
-    rows = await database.execute(
-        "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations "
-        "WHERE learner_id = ? AND id = ?",
-        (learner_id, conversation_id),
-    )
+    rows = await database.execute(f"{_SELECT} AND id = ?", (learner_id, conversation_id))
     return Conversation(*map(str, rows[0])) if rows else None
 
 

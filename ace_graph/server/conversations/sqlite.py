@@ -43,7 +43,6 @@ class ThreadSaver(SqliteSaver):
         self._run = run
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return a checkpoint: the newest, or the one that `config` names."""
         return await self._run(partial(self.get_tuple, config))
 
     async def alist(
@@ -54,7 +53,6 @@ class ThreadSaver(SqliteSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Yield the checkpoints, the newest first."""
         listed = partial(self.list, config, filter=filter, before=before, limit=limit)
         for found in await self._run(lambda: list(listed())):
             yield found
@@ -70,7 +68,6 @@ class ThreadSaver(SqliteSaver):
         return await self._run(partial(self.put, config, checkpoint, metadata, new_versions))
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Delete all checkpoints of a thread."""
         await self._run(partial(self.delete_thread, thread_id))
 
 
@@ -143,11 +140,9 @@ class SQLiteConversations(ConversationDatabase):
             return await self._run(partial(_transact, self._connection, work))
 
     def _why(self, error: Exception) -> str | None:
-        """Return what an error of SQLite says."""
         return str(error) if isinstance(error, sqlite3.Error) else None
 
     def _messages_in(self, kept: Any) -> list[AnyMessage]:  # Any: of a checkpoint
-        """Return the messages of a whole checkpoint."""
         return cast("list[AnyMessage]", kept["channel_values"].get("messages", []))
 
     async def scrub(self) -> None:
@@ -165,8 +160,6 @@ class SQLiteConversations(ConversationDatabase):
 
 
 def _transact(connection: sqlite3.Connection, work: Work[R]) -> R:
-    """Run `work` in a transaction, in the connection's thread."""
-
     async def execute(statement: LiteralString, values: Sequence[object]) -> list[Row]:
         return connection.execute(statement, tuple(values)).fetchall()
 

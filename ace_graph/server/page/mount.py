@@ -55,17 +55,9 @@ from ace_graph.server.services import Overrides, Services, open_services
 # What a browser may do with the page: nothing from elsewhere, no inline script or style, no frame.
 
 
-_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS: Mapping[str, str] = {
     "content-security-policy": _POLICY,
@@ -77,27 +69,23 @@ _HEADERS: Mapping[str, str] = {
 }
 
 
-class SecurityHeaders:
-    """The ASGI middleware that sends these headers with every response of the page.
+def _with_security_headers(app: ASGIApp) -> ASGIApp:
+    """Send these headers with every response of the page.
 
     What is not marked as cacheable is kept by no cache: it shows a learner's memory.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on one request."""
-
+    async def pass_on(scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers[name] = value
+                headers.update(_HEADERS)
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
-        await self._app(scope, receive, with_headers)
+        await app(scope, receive, with_headers)
+
+    return pass_on
 
 
 # What every view has around it: the start, signing in and out, language and theme, static files.
@@ -148,9 +136,9 @@ async def log_in(request: Request) -> Response:
     target = local_path(target, prefix_of(request))
     carried = [field for field in carried_fields(form.multi_items()) if field[0] not in _OWN_FIELDS]
     token = token.strip()[: MAX_TOKEN_CHARS + 1].removeprefix("Bearer ").strip()
-    if len(token) > MAX_TOKEN_CHARS:
-        return _login(request, 401, problem=_TOO_LONG, target=target, typed_by=typed_by, carried=carried)
     try:
+        if len(token) > MAX_TOKEN_CHARS:
+            raise RequestRefused(401, "invalid_token", _TOO_LONG)  # noqa: TRY301  it is answered below
         identity = await page.authenticator.identity(f"Bearer {token}")
     except RequestRefused as error:
         return _login(request, 401, problem=str(error), target=target, typed_by=typed_by, carried=carried)
@@ -239,8 +227,8 @@ def page_app(
         token_header=settings.page_token_header,
         services=services,
     )
-    page.add_middleware(_Unexpected)
-    page.add_middleware(SecurityHeaders)
+    page.add_middleware(_with_page_for_unexpected)
+    page.add_middleware(_with_security_headers)
     for kind in (AceError, HTTPException, RequestValidationError, ValidationError):
         page.add_exception_handler(kind, _error_page)
     page.add_exception_handler(LoginNeeded, _login_page)
@@ -261,17 +249,13 @@ def serve_page(host: FastAPI, page: ASGIApp, prefix: str, *, also_at: Sequence[s
         host.add_route(path, to_the_page, include_in_schema=False)
 
 
-class _Unexpected:
-    """The ASGI middleware that shows a page for an unexpected error, and logs where it was raised.
+def _with_page_for_unexpected(app: ASGIApp) -> ASGIApp:
+    """Show a page for an unexpected error, and log where it was raised.
 
     Its text may hold what somebody typed, and reaches no log.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on one request."""
+    async def pass_on(scope: Scope, receive: Receive, send: Send) -> None:
         began = False
 
         async def noticed(message: Message) -> None:
@@ -280,13 +264,15 @@ class _Unexpected:
             await send(message)
 
         try:
-            await self._app(scope, receive, noticed)
+            await app(scope, receive, noticed)
         except Exception as error:
             if began:
                 raise
             logger.error("[ACE Server] unexpected %s", error_location(error))  # noqa: TRY400  its text may hold content
             response = _sentence_page(Request(scope), error, [])  # the body is gone by now
             await response(scope, receive, send)
+
+    return pass_on
 
 
 async def _error_page(request: Request, error: Exception) -> Response:
@@ -296,7 +282,6 @@ async def _error_page(request: Request, error: Exception) -> Response:
 
 
 def _sentence_page(request: Request, error: Exception, typed: Sequence[tuple[str, str]]) -> Response:
-    """One sentence that says what happened, and a way back."""
     if isinstance(error, RequestValidationError | ValidationError):
         status, sentence = 422, validation_message(error.errors())
     elif isinstance(error, HTTPException):

@@ -35,20 +35,9 @@ STATIC_FILES = {
     "keys.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
-_PARTS = (
-    "base",
-    "bullet",
-    "bullet_rows",
-    "carried",
-    "charts",
-    "chat",
-    "conflict",
-    "diff",
-    "error",
-    "figures",
-    "history",
-)
-TEMPLATES = tuple(f"{name}.html" for name in (*_PARTS, "kinds", "login", "playbook", "review", "run", "runs"))
+_SHARED = ("base", "bullet_rows", "charts", "diff", "kinds")
+_VIEWS = ("bullet", "chat", "figures", "history", "playbook", "review", "run", "runs")
+TEMPLATES = tuple(f"{name}.html" for name in (*_SHARED, *_VIEWS, "carried", "conflict", "error", "login"))
 CATALOGUES = {"de": "de/LC_MESSAGES/page.mo"}
 """The compiled texts of each language but English, whose texts are in the templates."""
 
@@ -109,7 +98,6 @@ class Look:
 
     @classmethod
     def of(cls, request: Request) -> Look:
-        """Return the look of a request."""
         language = request.cookies.get("ace_language", "")
         theme = request.cookies.get("ace_theme", "")
         return cls(
@@ -164,7 +152,7 @@ def _environment(loader: BaseLoader, language: str) -> Environment:
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_gettext_translations(_catalogue(language), newstyle=True)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # of the extension
-    environment.filters["day"] = _day
+    environment.filters["day"] = lambda day: f"{day:%Y-%m-%d}" if day else ""
     environment.filters["moment"] = _moment
     environment.policies["ext.i18n.trimmed"] = True
     return environment
@@ -175,10 +163,6 @@ def _catalogue(language: str) -> gettext.NullTranslations:
         return gettext.NullTranslations()
     with (folder("locale") / CATALOGUES[language]).open("rb") as file:
         return gettext.GNUTranslations(file)
-
-
-def _day(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d}" if moment else ""
 
 
 def _moment(moment: datetime | None) -> str:

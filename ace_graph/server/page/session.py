@@ -26,8 +26,7 @@ from ace_graph.base.off_loop import working_for
 from ace_graph.memory.rights import Right
 from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.server.auth import Authenticator, Identity
-from ace_graph.server.middleware import about_learner, announced_bytes, check_act
-from ace_graph.server.origin import from_elsewhere
+from ace_graph.server.middleware import about_learner, announced_bytes, check_act, from_elsewhere
 from ace_graph.server.page.render import Renderer
 from ace_graph.server.rate_limit import TokenBucket, cost_of
 from ace_graph.server.routes.edit import Edit, playbook_of
@@ -61,6 +60,9 @@ class PageContext:
     services: Callable[[], Services]
 
 
+MakeChange = Callable[[], Awaitable[object]]
+
+
 @dataclass(frozen=True)
 class Visitor:
     """Who sends a request to the page, and how it is answered."""
@@ -71,7 +73,6 @@ class Visitor:
 
     @property
     def learner(self) -> str:
-        """Whose memory is shown."""
         return self.identity.learner
 
     def show(self, template: str, *, status: int = 200, **values: object) -> Response:
@@ -96,9 +97,7 @@ class Visitor:
         """Return a playbook. Raises PlaybookNotFound where the visitor may not read it."""
         return Opened(self, playbook_id, await playbook_of(self.services.store, playbook_id, self.identity))
 
-    async def after_change(
-        self, back: str, done: Done, edit: Edit, change: Callable[[], Awaitable[object]]
-    ) -> Response:
+    async def after_change(self, back: str, done: Done, edit: Edit, change: MakeChange) -> Response:
         """Make the change and go back to the view, which says what was done and offers to undo it.
 
         Where the playbook was changed by somebody else in between, the view says so, and nothing is done.
@@ -108,9 +107,7 @@ class Visitor:
         except PlaybookChanged:
             return self.lead_to(back, said="stale")
 
-    async def changed(
-        self, back: str, done: Done, edit: Edit, change: Callable[[], Awaitable[object]]
-    ) -> Response:
+    async def changed(self, back: str, done: Done, edit: Edit, change: MakeChange) -> Response:
         """Do the same, but raise PlaybookChanged where somebody else changed the playbook in between."""
         known = await edit.playbook.load()
         await change()
@@ -152,7 +149,6 @@ class Opened:
 
 
 def page_of(request: Request) -> PageContext:
-    """Return what the page of this request works with."""
     return cast("PageContext", request.app.state.page)
 
 
@@ -286,7 +282,6 @@ def start_session(request: Request, response: Response, token: str, *, now: floa
 
 
 def drop_cookie(request: Request, response: Response, name: str) -> None:
-    """Make the browser forget a cookie."""
     response.delete_cookie(name, path=f"{prefix_of(request)}/", httponly=True, samesite="strict")
 
 
@@ -333,5 +328,4 @@ class Flash(PageForm):
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a version to go back to."""
         return self.before is not None and bool(self.after) and self.said != "undone"

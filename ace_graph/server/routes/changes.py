@@ -20,7 +20,7 @@ from ace_graph.playbooks.watch import EVERY_SECONDS, versions_after
 from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Place, checked_place, declare_playbook_id
-from ace_graph.server.routes.playbook import version_reply
+from ace_graph.server.routes.playbook import VersionReply
 from ace_graph.server.services import Learner, Services, ServicesDep
 from ace_graph.server.sse import (
     PING,
@@ -96,7 +96,7 @@ async def _stream(
         yield b": connected\n\n"
         while not services.turns.draining and services.clock.monotonic() < began + _MAX_SECONDS:
             for version in await versions_after(playbook, seen):
-                shown = version_reply(version).model_dump(mode="json", by_alias=True)
+                shown = VersionReply.about(version).model_dump(mode="json", by_alias=True)
                 yield encode_event("version", shown, version.n)
                 seen, quiet_since = version.n, services.clock.monotonic()
             if services.clock.monotonic() >= quiet_since + PING_SECONDS:

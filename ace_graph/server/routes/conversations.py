@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self, get_args
 from uuid import uuid4
 
@@ -188,7 +188,6 @@ class ConversationEntryReply(Body):
 
     @classmethod
     def about(cls, found: Conversation) -> Self:
-        """Return the reply for a conversation."""
         return cls.of(found, conversation_id=found.id, used_at=found.used_at or found.created_at)
 
 
@@ -223,7 +222,6 @@ class MessageReply(Body):
 
     @classmethod
     def about(cls, message: ShownMessage, receipt: Receipt | None) -> Self:
-        """Return the reply for a message."""
         given = None if receipt is None else ReceiptReply.of(receipt.turn, learned=receipt.learned)
         turn_id = None if receipt is None else receipt.turn.turn_id
         return cls.of(message, message_id=message.id, turn_id=turn_id, receipt=given)
@@ -241,17 +239,12 @@ async def list_all(
     learner: Learner, services: ServicesDep, query: Annotated[ConversationPageQuery, Query()]
 ) -> ConversationsReply:
     """Return the learner's conversations, those used last first."""
-    after: tuple[str, str] | None = None
-    if query.after is not None:
-        used_at, _, last_id = query.after.partition(" ")
-        after = used_at, last_id
-    database = services.conversations.database
-    found = await list_conversations(database, learner, query.limit + 1, after)
+    used_at, _, last_id = (query.after or "").partition(" ")
+    after = (used_at, last_id) if query.after is not None else None
+    found = await list_conversations(services.conversations.database, learner, query.limit + 1, after)
     page = found[: query.limit]
     following = f"{page[-1].used_at} {page[-1].id}" if len(found) > len(page) else None
-    return ConversationsReply(
-        conversations=[ConversationEntryReply.about(conversation) for conversation in page], next=following
-    )
+    return ConversationsReply(conversations=[*map(ConversationEntryReply.about, page)], next=following)
 
 
 @routes.get("/{conversation_id}")
@@ -302,16 +295,15 @@ async def rename(
     if_match: IfMatch = None,
 ) -> ConversationEntryReply:
     """Give a conversation another title. With `If-Match`, only if it still has the one that was read."""
-    found = await _found(services, learner, conversation_id)
-    while not (
-        _matches(if_match, found.title)
-        and await rename_conversation(services.conversations.database, learner, found, body.title)
-    ):
-        if not _matches(if_match, found.title):
-            raise RequestRefused(412, "changed", "the conversation was renamed meanwhile: read it again")
+    while True:
         found = await _found(services, learner, conversation_id)
+        asked = {"*"} if if_match is None else {etag.strip() for etag in if_match.split(",")}
+        if asked.isdisjoint({"*", _etag(found.title)}):
+            raise RequestRefused(412, "changed", "the conversation was renamed meanwhile: read it again")
+        if await rename_conversation(services.conversations.database, learner, found, body.title):
+            break
     response.headers["ETag"] = _etag(body.title)
-    return ConversationEntryReply.about(found).model_copy(update={"title": body.title})
+    return ConversationEntryReply.about(replace(found, title=body.title))
 
 
 @routes.delete(
@@ -333,11 +325,6 @@ async def _found(services: Services, learner: str, conversation_id: str) -> Conv
 
 def _unknown() -> RequestRefused:
     return RequestRefused(404, "not_found", "there is no such conversation of yours")
-
-
-def _matches(if_match: str | None, title: str) -> bool:
-    asked = {"*"} if if_match is None else {etag.strip() for etag in if_match.split(",")}
-    return not asked.isdisjoint({"*", _etag(title)})
 
 
 def _etag(title: str) -> str:

@@ -62,7 +62,6 @@ class ChangeReply(Body):
 
 
 def change_reply(done: Commit) -> ChangeReply:
-    """Return what a commit changed."""
     report = done.report
     updated = dict.fromkeys([*report.updated, *report.quarantined, *report.released])
     return ChangeReply.of(report, version=done.version.n, updated=list(updated))
@@ -220,8 +219,12 @@ def tag_version(response: Response, version: Version) -> None:
         response.headers["ETag"] = f'"{version.etag}"'
 
 
+def no_such_bullet() -> RequestRefused:
+    """Return the error for an unknown id."""
+    return RequestRefused(404, "not_found", "there is no such bullet in your playbook")
+
+
 def refused(rejection: Rejection) -> RequestRefused:
-    """Return the error for an operation that can't be applied."""
     if rejection.why in _UNKNOWN_ID:
-        return RequestRefused(404, "not_found", "there is no such bullet in your playbook")
+        return no_such_bullet()
     return RequestRefused(409, "refused", f"this change can't be made: {rejection.why}")

@@ -160,7 +160,6 @@ class LearnerReply(Body):
 
     @classmethod
     def about(cls, listed: ListedLearner) -> Self:
-        """Return the reply for a learner of a list."""
         if listed.stored is not None:
             return cls.of(listed.stored, learner_id=listed.learner_id)
         return cls.model_validate(dict.fromkeys(cls.model_fields) | {"learner_id": listed.learner_id})
@@ -206,7 +205,6 @@ class _ClosingResponse(StreamingResponse):
         self._ended = ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the pieces."""
         try:
             async with aclosing(self._pieces):
                 await super().__call__(scope, receive, send)

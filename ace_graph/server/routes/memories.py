@@ -25,7 +25,6 @@ from ace_graph.memory.catalogue import Scope
 from ace_graph.memory.views import Kind
 from ace_graph.playbooks.memories import (
     OF_OTHERS,
-    MemoryItem,
     agent_label,
     checked_scope,
     destination,
@@ -44,15 +43,13 @@ from ace_graph.server.routes.playbook import (
     ConsolidateBody,
     ConsolidationReply,
     ConsolidationRunReply,
-    NewKind,
     run_or_leave,
 )
-from ace_graph.server.schemas import PLAYBOOK_REF, Body, RequestBody, Text
+from ace_graph.server.schemas import PLAYBOOK_REF, Body, Label, NewKind, RequestBody, Text
 from ace_graph.server.services import Sender, ServicesDep
 
 routes = APIRouter(prefix="/api/memories", tags=["memories"], route_class=KeyedRoute)
 
-Label = Annotated[Text, Field(min_length=1, max_length=128)]
 Agent = Annotated[Text, Field(min_length=1, max_length=200, description="The label of an agent.")]
 ScopeField = Annotated[
     Scope,
@@ -149,10 +146,6 @@ def _check_own(sender: Identity, scope: str | None, playbook: str | None = None)
         sender.check("share")
 
 
-def _listed(found: tuple[MemoryItem, ...]) -> MemoriesReply:
-    return MemoriesReply(memories=[MemoryReply.model_validate(each) for each in found])
-
-
 @routes.get("", responses=error_responses(409), name="list_all")
 async def list_memories(
     sender: Sender, services: ServicesDep, query: Annotated[MemoriesQuery, Query()]
@@ -163,7 +156,7 @@ async def list_memories(
         found = await memories(
             *(services.store, sender.user, query.kind, query.limit), scope=query.scope, agent=query.agent
         )
-    return _listed(found)
+    return MemoriesReply.model_validate({"memories": found})
 
 
 @routes.get("/search", responses=error_responses(409), name="search")
@@ -174,7 +167,7 @@ async def find(sender: Sender, services: ServicesDep, query: Annotated[FindQuery
         found = await search_memories(
             *(services.store, sender.user, query.words, query.limit), scope=query.scope, agent=query.agent
         )
-    return _listed(found)
+    return MemoriesReply.model_validate({"memories": found})
 
 
 @routes.post("", status_code=201, responses=error_responses(404), dependencies=[does("change")])
@@ -184,17 +177,9 @@ async def add(body: RememberBody, sender: Sender, services: ServicesDep, op_id: 
     with refusing_usage_errors():
         place = await destination(services.store, sender.user, body.scope, body.playbook)
         made = await remember(
-            services.store,
-            sender.user,
-            body.content,
-            kind=body.kind,
-            scope=body.scope,
+            *(services.store, sender.user),
+            **body.model_dump(exclude={"playbook"}),
             playbook=place,
-            agent=body.agent,
-            importance=body.importance,
-            context=body.context,
-            topic=body.topic,
-            examples=body.examples,
             source=BulletSource.HTTP,
             author=sender.author,
             op_id=op_id,

@@ -100,15 +100,20 @@ from ace_graph.server.routes.edit import (
     PlaybookId,
     checked_place,
     declare_playbook_id,
+    no_such_bullet,
     refused,
     tag_version,
 )
 from ace_graph.server.routes.learner import LiftReply
 from ace_graph.server.schemas import (
     CAMEL_CASE,
+    MOST_VERSION,
     PLAYBOOK_NAME,
     Body,
     BulletFields,
+    BulletName,
+    Label,
+    NewKind,
     RequestBody,
     Text,
     VersionName,
@@ -127,14 +132,10 @@ named = APIRouter(
 )
 
 
-_MOST_VERSION = 2_147_483_647
 _OF_A_BULLET = (Put, Archived, Revived)
 _WHY: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 BulletId = Annotated[str, Path(min_length=1, max_length=128, examples=["fil-00042"])]
-Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
-Label = Annotated[Text, Field(min_length=1, max_length=128)]
-NewKind = Literal["fact", "preference", "experience", "strategy", "anti_pattern", "observation"]
 TtlDays = Annotated[
     float,
     Field(
@@ -170,7 +171,6 @@ class PlaybookQuery(RequestBody):
     ] = ""
 
     def filter(self) -> BulletFilter:
-        """Return the filter for bullets."""
         every: tuple[BulletStatus, ...] = ("active", "quarantined")
         statuses = every if self.status == "all" else (self.status,)
         kinds = frozenset(self.kind)
@@ -236,7 +236,6 @@ class NewBullet(RequestBody):
     ttl_days: TtlDays = 0
 
     def operation(self) -> Add:
-        """Return the operation that adds it."""
         fields = self.model_dump(exclude={"kind", "ttl_days"})
         given = Add(ref="new", ttl_days=self.ttl_days or None, sources=(BulletSource.HTTP,), **fields)
         if self.kind is None:
@@ -325,16 +324,14 @@ class BulletPatch(Patch):
     ] = None
 
     def operations(self, bullet: Bullet) -> list[Operation]:
-        """Return the operations that make the bullet so."""
         wanted: list[Operation] = []
         if self.content is not None and self.content != bullet.content:
             wanted.append(operations.Update(bullet_id=bullet.id, content=self.content))
         if self.ttl_days is not None and (self.ttl_days or None) != bullet.ttl_days:
             wanted.append(operations.Update(bullet_id=bullet.id, ttl_days=self.ttl_days or "never"))
         if self.pinned is not None and self.pinned != bullet.pinned:
-            wanted.append(
-                operations.Pin(bullet_id=bullet.id) if self.pinned else operations.Unpin(bullet_id=bullet.id)
-            )
+            pinning = operations.Pin if self.pinned else operations.Unpin
+            wanted.append(pinning(bullet_id=bullet.id))
         return wanted
 
 
@@ -424,10 +421,15 @@ async def remove(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
     return await edit.apply("removed over HTTP", operations.Remove(bullet_id=bullet_id))
 
 
+SeveralBullets = Annotated[
+    list[BulletName], Field(min_length=2, max_length=20, description="Two bullets or more.")
+]
+
+
 class MergeBody(RequestBody):
     """Bullets that say the same."""
 
-    ids: Annotated[list[Id], Field(min_length=2, max_length=20, description="Two bullets or more.")]
+    ids: SeveralBullets
     content: (
         Annotated[
             Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="The new text."), Bounded
@@ -439,13 +441,13 @@ class MergeBody(RequestBody):
 class DistinctBody(RequestBody):
     """Bullets that say different things."""
 
-    ids: Annotated[list[Id], Field(min_length=2, max_length=20, description="Two bullets or more.")]
+    ids: SeveralBullets
 
 
 class SupersedeBody(RequestBody):
     """What takes the bullet's place."""
 
-    by: Annotated[Id, Field(description="The bullet that corrects it.")]
+    by: Annotated[BulletName, Field(description="The bullet that corrects it.")]
 
 
 class TagBody(RequestBody):
@@ -522,19 +524,15 @@ async def release(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
 def _bullet(base: Snapshot, bullet_id: str) -> Bullet:
     found = base.playbook.get_bullet(bullet_id)
     if found is None:
-        raise _no_such_bullet()
+        raise no_such_bullet()
     return found
-
-
-def _no_such_bullet() -> RequestRefused:
-    return RequestRefused(404, "not_found", "there is no such bullet in your playbook")
 
 
 class BulletBody(RequestBody):
     """A bullet to add. One that is there already, with the same fields, stays as it is, votes and all."""
 
     content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS), Bounded]
-    id: Id | None = None
+    id: BulletName | None = None
     section: Label | None = None
     memory_type: MemoryType | None = None
     polarity: Polarity | None = None
@@ -623,7 +621,6 @@ class EntryReply(Body):
 
     @classmethod
     def about(cls, entry: PlaybookEntry, **more: object) -> Self:
-        """Return the reply for an entry."""
         return cls.of(entry, version=entry.version.n, label=str(entry.version.label), **more)
 
 
@@ -644,7 +641,6 @@ class WrittenReply(Body):
 
     @classmethod
     def about(cls, playbook_id: str, edit: Edit, done: Commit, refused: Sequence[Rejection] = ()) -> Self:
-        """Return the reply to a change, under the ETag of the version after it."""
         tag_version(edit.response, done.version)
         more = {"version": done.version.n, "label": str(done.version.label), "refused": refused}
         return cls.of(done.report, playbook_id=playbook_id, **more)
@@ -866,10 +862,7 @@ async def screen_again(body: RescreenBody, edit: OwnEdit) -> RescreenReply:
 async def curate(playbook_id: PlaybookId, body: CurateBody, edit: OwnEdit) -> CuratedReply:
     """Take what reflections found into a playbook, in one version. The same ones again change nothing."""
     done = await curate_reflections(
-        edit.services.store,
-        edit.sender.learner,
-        body.reflections,
-        edit.playbook.ref.name,
+        *(edit.services.store, edit.sender.learner, body.reflections, edit.playbook.ref.name),
         resources=edit.services.resources,
         embeddings=edit.services.resources.embeddings,
         author=edit.sender.author,
@@ -896,10 +889,9 @@ class VersionReply(Body):
     reason: str
     readable: bool
 
-
-def version_reply(version: StoredVersion) -> VersionReply:
-    """Return the reply for a version."""
-    return VersionReply.of(version, version=version.n, label=str(version.label))
+    @classmethod
+    def about(cls, stored: StoredVersion) -> Self:
+        return cls.of(stored, version=stored.n, label=str(stored.label))
 
 
 class VersionsReply(Body):
@@ -913,7 +905,7 @@ class HistoryQuery(RequestBody):
 
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     before: (
-        Annotated[int, Field(ge=0, le=_MOST_VERSION, description="`next` of the page before.")] | Absent
+        Annotated[int, Field(ge=0, le=MOST_VERSION, description="`next` of the page before.")] | Absent
     ) = None
 
 
@@ -1004,8 +996,7 @@ class RollbackBody(RequestBody):
 @own.get("/versions", responses=error_responses(404))
 async def versions(playbook: Place) -> VersionsReply:
     """Return all versions, the newest first: number, label, author, time and reason."""
-    found = await playbook.list_versions()
-    return VersionsReply(versions=[version_reply(version) for version in found])
+    return VersionsReply(versions=[*map(VersionReply.about, await playbook.list_versions())])
 
 
 @named.get("/history")
@@ -1017,9 +1008,7 @@ async def history(playbook: Place, query: Annotated[HistoryQuery, Query()]) -> H
     wanted = [entry for entry in changes if query.before is None or entry.n < query.before]
     page = wanted[: query.limit]
     following = page[-1].n if len(wanted) > len(page) else None
-    return HistoryReply(
-        oldest=kept.base_n, versions=[_history_entry(entry) for entry in page], next=following
-    )
+    return HistoryReply(oldest=kept.base_n, versions=[*map(_history_entry, page)], next=following)
 
 
 @named.get("/diff")
@@ -1038,13 +1027,11 @@ async def archive(
     playbook: Place, limit: Annotated[int, Query(ge=1, le=1_000, description="At most so many.")] = 100
 ) -> ArchiveReply:
     """Return the bullets that have left the playbook and are not back: since when, and why."""
-    found = (await playbook.archived_bullets())[:limit]
-    return ArchiveReply(
-        bullets=[
-            ArchivedReply(**gone.bullet.model_dump(), left=LeftReply.of(gone, version=gone.n))
-            for gone in found
-        ]
-    )
+    bullets = [
+        ArchivedReply(**gone.bullet.model_dump(), left=LeftReply.of(gone, version=gone.n))
+        for gone in (await playbook.archived_bullets())[:limit]
+    ]
+    return ArchiveReply(bullets=bullets)
 
 
 @named.post("/rollback", name="rollback")
@@ -1060,8 +1047,6 @@ async def rollback_own(body: RollbackBody, edit: OwnEdit) -> ChangeReply:
 
 
 async def go_back(edit: Edit, version: int | str) -> Commit:
-    """Roll the playbook back to a version."""
-
     async def back(base: Snapshot) -> Commit:
         n = await edit.playbook.version_number(version)
         if n == base.version.n:
@@ -1143,16 +1128,14 @@ async def search(
         ]
     else:
         found = await explain_search(
-            playbook,
-            learner,
-            query.words,
+            *(playbook, learner, query.words),
             now=services.clock.now(),
             meaning=services.resources.meaning,
             bullet_id=query.id,
             memory_types=query.type,
         )
         if query.id is not None and not found.reasons:
-            raise _no_such_bullet()
+            raise no_such_bullet()
         snapshot, words_only = found.snapshot, found.words_only
         bullets = [FoundReply.of(each, why=_WHY.validate_python(each.why)) for each in found.bullets()]
     tag_version(response, snapshot.version)
@@ -1242,18 +1225,15 @@ async def create(
         sender.check("share")
     learner, given = sender.learner, None if body.template is None else template(body.template)
     new_id = str(uuid4()) if op_id is None else operation_id("http", learner, op_id)
+    now = services.clock.now()
     await playbooks.create(
-        services.store,
-        body.name,
-        [*(given.bullets if given else ()), *body.adds(services.clock.now())],
+        *(services.store, body.name, [*(given.bullets if given else ()), *body.adds(now)]),
         owner=learner,
         description=body.description or (given.description if given else ""),
         scope=body.scope,
         visibility=body.visibility,
         user=sender.user,
-        change=Change(
-            author=sender.author, reason="created over HTTP", now=services.clock.now(), op_id=op_id
-        ),
+        change=Change(author=sender.author, reason="created over HTTP", now=now, op_id=op_id),
         new_id=lambda: new_id,
     )
     made = await playbooks.get_playbook(services.store, body.name, learner)
@@ -1314,12 +1294,9 @@ class ConsolidateBody(RequestBody):
     preserve: Annotated[bool, Field(strict=True, description="False: no importance keeps a bullet.")] = True
 
     def work(self, name: str, expected_etag: str | None) -> ConsolidationWork:
-        """Return which bullets of a playbook may be merged."""
         return ConsolidationWork(
             name=name,
-            kind=self.kind,
-            topic=self.topic,
-            section=self.section,
+            **self.model_dump(include={"kind", "topic", "section"}),
             below=_BELOW if self.preserve else 1.0,
             keep_above=self.keep_above if self.preserve else None,
             memory_types=self.type,
@@ -1449,9 +1426,7 @@ async def undo_consolidation(body: UndoBody, edit: OwnEdit) -> UndoneReply:
     etag = await edit.expected_etag()
     try:
         done = await undo(
-            edit.services.store,
-            edit.playbook.ref.name,
-            edit.sender.learner,
+            *(edit.services.store, edit.playbook.ref.name, edit.sender.learner),
             run_id=body.run_id,
             now=edit.services.clock.now(),
             expected_etag=etag,

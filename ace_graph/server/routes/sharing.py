@@ -17,7 +17,7 @@ from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.keyed import KeyedRoute
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Place, PlaybookEdit, checked_place, declare_playbook_id, tag_version
-from ace_graph.server.schemas import Body, RequestBody, Text
+from ace_graph.server.schemas import Body, BulletName, RequestBody, Text
 from ace_graph.server.services import Learner, ServicesDep
 
 routes = APIRouter(
@@ -67,7 +67,6 @@ class GrantReply(Body):
 
     @classmethod
     def about(cls, grant: Grant) -> Self:
-        """Return the reply for a grant."""
         return cls.of(grant, kind=grant.subject.kind, name=grant.subject.name)
 
 
@@ -84,7 +83,7 @@ async def list_grants(playbook: Place, page_query: Annotated[GrantsQuery, Query(
     found = await Sharing(playbook).grants(page_query.limit + 1, page_query.after)
     page = found[: page_query.limit]
     following = str(page[-1].subject) if len(found) > len(page) else None
-    return GrantsReply(grants=[GrantReply.about(grant) for grant in page], next=following)
+    return GrantsReply(grants=[*map(GrantReply.about, page)], next=following)
 
 
 @routes.post("/grants", status_code=201, dependencies=[does("share")])
@@ -108,7 +107,6 @@ async def leave(playbook: Place, services: ServicesDep) -> None:
 
 
 ProposalId = Annotated[str, Path(min_length=1, max_length=128, description="A proposal.")]
-Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
 TrustName = Literal["unproven", "given", "proven"]
 _TRUST: tuple[TrustName, ...] = ("unproven", "given", "proven")
 
@@ -116,8 +114,8 @@ _TRUST: tuple[TrustName, ...] = ("unproven", "given", "proven")
 class ProposeBody(RequestBody):
     """Bullets of the learner's own memory; with `replaces` one bullet, as a correction of the playbook's."""
 
-    bullets: Annotated[list[Id], Field(min_length=1, max_length=MAX_BULLETS)]
-    replaces: Id | None = None
+    bullets: Annotated[list[BulletName], Field(min_length=1, max_length=MAX_BULLETS)]
+    replaces: BulletName | None = None
 
 
 class AcceptBody(RequestBody):
@@ -184,7 +182,6 @@ class ProposalReply(Body):
 
     @classmethod
     def about(cls, proposal: Proposal) -> Self:
-        """Return the reply for a proposal."""
         trust, replaces = _TRUST[proposal.trust], list(proposal.targets)
         return cls.of(proposal, bullets=proposal.adds, replaces=replaces, trust=trust)
 
@@ -216,9 +213,7 @@ class WithdrawnReply(Body):
 @own.get("")
 async def list_own(learner: Learner, services: ServicesDep) -> ProposalsReply:
     """Return what the learner has proposed to any playbook, the newest first, and what became of it."""
-    return ProposalsReply(
-        proposals=[ProposalReply.about(proposal) for proposal in await own_proposals(services.store, learner)]
-    )
+    return ProposalsReply(proposals=[*map(ProposalReply.about, await own_proposals(services.store, learner))])
 
 
 @routes.get("/proposals", responses=error_responses(409))
@@ -228,7 +223,7 @@ async def list_proposals(
     """Return the proposals that can be decided, or with `state` those that were, and all."""
     state = None if query.state == "all" else query.state
     found = await Proposals(playbook).listed(state, services.clock.now())
-    return ProposalsReply(proposals=[ProposalReply.about(proposal) for proposal in found])
+    return ProposalsReply(proposals=[*map(ProposalReply.about, found)])
 
 
 @routes.post("/proposals", status_code=201, dependencies=[does("share")])

@@ -82,10 +82,6 @@ class TrajectoriesQuery(RequestBody):
         | Absent
     ) = None
 
-    def wanted(self) -> TrajectoryFilter:
-        """Return the filter that they make."""
-        return TrajectoryFilter(**self.model_dump(exclude={"limit", "skip", "failed", "learning"}))
-
 
 class StepReply(Step):
     """A step of a turn."""
@@ -160,7 +156,7 @@ async def trajectories(
     found = await list_trajectories(
         services.store,
         learner,
-        query.wanted(),
+        TrajectoryFilter(**query.model_dump(exclude={"limit", "skip", "failed", "learning"})),
         failed=query.failed == "true",
         learning=query.learning,
         limit=query.limit,
@@ -286,14 +282,7 @@ async def start(body: StartBody, learner: Learner, services: ServicesDep, op_id:
     await services.turns.check_daily_tokens(learner)  # of what it will be learned from with
     with refusing_usage_errors():
         made = await start_trajectory(
-            services.store,
-            learner,
-            body.task,
-            agent=body.agent,
-            task_type=body.task_type,
-            parent_id=body.parent_id,
-            trajectory_id=op_id,
-            clock=services.clock.now,
+            *(services.store, learner), **body.model_dump(), trajectory_id=op_id, clock=services.clock.now
         )
     return StartedReply(trajectory_id=made)
 
@@ -318,12 +307,7 @@ async def log(
     """Add a step."""
     with refusing_usage_errors():
         turn = await log_step(
-            services.store,
-            learner,
-            trajectory_id,
-            body.kind,
-            body.text,
-            body.metadata,
+            *(services.store, learner, trajectory_id, body.kind, body.text, body.metadata),
             step_id=op_id,
             clock=services.clock.now,
         )
@@ -335,26 +319,10 @@ async def complete(
     trajectory_id: TrajectoryId, body: CompleteBody, learner: Learner, services: ServicesDep
 ) -> CompletedReply:
     """End a trajectory. Its first outcome stays; a second one is 409."""
-    completion = Completion(
-        score=body.score,
-        error=body.error,
-        answer=body.answer,
-        metrics=body.metrics,
-        input_tokens=body.input_tokens,
-        output_tokens=body.output_tokens,
-        cost=body.cost,
-        duration_ms=body.duration_ms,
-        model=body.model,
-        cited=body.cited,
-        learns=body.learn,
-    )
+    completion = Completion(**body.model_dump(exclude={"status", "learn"}), learns=body.learn)
     with refusing_usage_errors():
         pending = await complete_trajectory(
-            services.store,
-            learner,
-            trajectory_id,
-            body.status,
-            completion,
+            *(services.store, learner, trajectory_id, body.status, completion),
             tracing=services.settings.tracing,
             clock=services.clock.now,
         )
@@ -409,12 +377,8 @@ class ReflectReply(Body):
 async def reflect_on_many(body: ReflectBody, learner: Learner, services: ServicesDep) -> ReflectReply:
     """Find what the recorded turns have in common, by the reflections on them. No model is called."""
     found = await batch_reflect(
-        services.store,
-        learner,
-        agent=body.agent,
-        since=body.since,
-        task_type=body.task_type,
-        min_trajectories=body.min_trajectories,
+        *(services.store, learner),
+        **body.model_dump(),
         embeddings=services.resources.embeddings,
         clock=services.clock.now,
     )
@@ -442,11 +406,7 @@ async def feedback(
     """
     verdict: Verdict = "success" if body.verdict == "good" else "failure"
     given = await give_feedback(
-        services.store,
-        learner,
-        body.turn_id,
-        verdict,
-        body.text,
+        *(services.store, learner, body.turn_id, verdict, body.text),
         by="learner",
         clock=services.clock.now,
         op_id=op_id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, cast
 from uuid import uuid4
@@ -18,18 +18,7 @@ from ace_graph.memory.turn import TurnRecord
 from ace_graph.server.middleware import does
 from ace_graph.server.page.session import Flash, PageForm, PageRoute, Visitor, VisitorDep
 from ace_graph.server.receipts import Receipt
-from ace_graph.server.routes.conversations import (
-    ConversationEntryReply,
-    ConversationPageQuery,
-    MessagesQuery,
-    ReadConversation,
-    TitleBody,
-    delete,
-    list_all,
-    read_conversation,
-    rename,
-    sse_response,
-)
+from ace_graph.server.routes import conversations as api
 from ace_graph.server.schemas import (
     CONVERSATION_ID,
     MAX_MESSAGE_CHARS,
@@ -118,13 +107,13 @@ class FeedbackForm(PageForm):
 @routes.get("")
 async def begin(visitor: VisitorDep, query: Annotated[ConversationQuery, Query()]) -> Response:
     """Show an empty chat beside the conversations."""
-    return await _page(visitor, query, None, [], None)
+    return await _page(visitor, query)
 
 
 @routes.get("/temporary")
 async def begin_temporary(visitor: VisitorDep) -> Response:
     """Show an empty temporary chat."""
-    return _temporary(visitor, [])
+    return await _page(visitor, ConversationQuery(), temporary=True)
 
 
 @routes.post("/temporary", dependencies=[does("converse")])
@@ -134,13 +123,13 @@ async def send_temporary(visitor: VisitorDep, form: Annotated[MessageForm, Form(
     if form.message.strip():
         reply = await (await _begin_turn(visitor, form, temporary=True)).outcome()
         lines += [ChatLine("user", form.message), ChatLine("assistant", reply.answer)]
-    return _temporary(visitor, lines)
+    return await _page(visitor, ConversationQuery(), lines=lines[-MAX_SHOWN_HISTORY:], temporary=True)
 
 
 @routes.post("/temporary/stream", dependencies=[does("converse")])
 async def stream_temporary(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message of a temporary chat as server-sent events."""
-    return sse_response(await _begin_turn(visitor, form, temporary=True))
+    return api.sse_response(await _begin_turn(visitor, form, temporary=True))
 
 
 @routes.post("/send", dependencies=[does("converse")])
@@ -155,7 +144,7 @@ async def send(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Res
 @routes.post("/stream", dependencies=[does("converse")])
 async def stream(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message as server-sent events, as the API does."""
-    return sse_response(await _begin_turn(visitor, form))
+    return api.sse_response(await _begin_turn(visitor, form))
 
 
 @routes.get("/{conversation_id}")
@@ -163,8 +152,8 @@ async def show(
     conversation_id: ConversationName, visitor: VisitorDep, query: Annotated[ConversationQuery, Query()]
 ) -> Response:
     """Show a conversation, with a receipt under each answer."""
-    asked = MessagesQuery(limit=50, before=query.older)
-    found = await read_conversation(visitor.services, visitor.learner, conversation_id, asked)
+    asked = api.MessagesQuery(limit=50, before=query.older)
+    found = await api.read_conversation(visitor.services, visitor.learner, conversation_id, asked)
     known = await _shown_receipts(visitor, found)
     messages = found.page.messages
     lines = [ChatLine(message.role, message.content, known.get(message.id)) for message in messages]
@@ -177,15 +166,15 @@ async def rename_one(
 ) -> Response:
     """Give the conversation another title."""
     if title.strip():
-        body = TitleBody(title=title.strip())
-        await rename(conversation_id, body, visitor.learner, visitor.services, Response())
+        body = api.TitleBody(title=title.strip())
+        await api.rename(conversation_id, body, visitor.learner, visitor.services, Response())
     return visitor.lead_to(f"/chat/{conversation_id}")
 
 
 @routes.post("/{conversation_id}/delete", dependencies=[does("converse")])
 async def delete_one(conversation_id: ConversationName, visitor: VisitorDep) -> Response:
     """Delete the conversation. What was learned in it stays."""
-    await delete(conversation_id, visitor.learner, visitor.services)
+    await api.delete(conversation_id, visitor.learner, visitor.services)
     return visitor.lead_to("/chat", said="deleted")
 
 
@@ -195,11 +184,7 @@ async def judge(
 ) -> Response:
     """Take a verdict on an answer: it credits or blames the bullets that the answer used."""
     await give_feedback(
-        visitor.services.store,
-        visitor.learner,
-        form.turn,
-        form.verdict,
-        form.why,
+        *(visitor.services.store, visitor.learner, form.turn, form.verdict, form.why),
         by="learner",
         clock=visitor.services.clock.now,
         op_id=f"page-{uuid4().hex}",
@@ -215,13 +200,16 @@ async def _begin_turn(visitor: Visitor, form: MessageForm, *, temporary: bool = 
 async def _page(
     visitor: Visitor,
     query: ConversationQuery,
-    conversation: ConversationEntryReply | None,
-    lines: list[ChatLine],
-    older: str | None,
+    conversation: api.ConversationEntryReply | None = None,
+    lines: Sequence[ChatLine] = (),
+    older: str | None = None,
+    *,
+    temporary: bool = False,
 ) -> Response:
-    listed = await list_all(
-        visitor.learner, visitor.services, ConversationPageQuery(limit=30, after=query.used_before)
-    )
+    asked = api.ConversationPageQuery(limit=30, after=query.used_before)
+    listed = api.ConversationsReply(conversations=[], next=None)
+    if not temporary:
+        listed = await api.list_all(visitor.learner, visitor.services, asked)
     return visitor.show(
         "chat.html",
         query=query,
@@ -230,24 +218,11 @@ async def _page(
         next=listed.next,
         lines=lines,
         older=older,
-        temporary=False,
+        temporary=temporary,
     )
 
 
-def _temporary(visitor: Visitor, lines: list[ChatLine]) -> Response:
-    return visitor.show(
-        "chat.html",
-        query=ConversationQuery(),
-        conversation=None,
-        conversations=[],
-        next=None,
-        lines=lines[-MAX_SHOWN_HISTORY:],
-        older=None,
-        temporary=True,
-    )
-
-
-async def _shown_receipts(visitor: Visitor, found: ReadConversation) -> dict[str, ShownReceipt]:
+async def _shown_receipts(visitor: Visitor, found: api.ReadConversation) -> dict[str, ShownReceipt]:
     """What the page shows of a conversation's receipts, by the ids of the answers' messages."""
     if not found.receipts:
         return {}

@@ -10,14 +10,7 @@ from pydantic import Field
 
 from ace_graph.server.middleware import does
 from ace_graph.server.page.session import Flash, OpenedDep, PageForm, PageRoute
-from ace_graph.server.routes.playbook import (
-    DiffQuery,
-    HistoryQuery,
-    archive,
-    differences,
-    go_back,
-    history,
-)
+from ace_graph.server.routes import playbook as api
 from ace_graph.server.schemas import VersionName
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
@@ -39,7 +32,7 @@ class RollbackForm(PageForm):
 @routes.get("/history")
 async def show_history(opened: OpenedDep, query: Annotated[VersionsQuery, Query()]) -> Response:
     """Show the versions, the newest first, and the bullets that have left."""
-    found = await history(opened.handle, HistoryQuery(limit=30, before=query.older))
+    found = await api.history(opened.handle, api.HistoryQuery(limit=30, before=query.older))
     snapshot = await opened.visitor.services.store.load(opened.handle.key)
     return opened.visitor.show(
         "history.html",
@@ -49,14 +42,14 @@ async def show_history(opened: OpenedDep, query: Annotated[VersionsQuery, Query(
         present=snapshot.version.n,
         present_ids=frozenset(snapshot.playbook.entries),
         etag=snapshot.version.etag or "",
-        left=(await archive(opened.handle, 50)).bullets if query.older is None else [],
+        left=(await api.archive(opened.handle, 50)).bullets if query.older is None else [],
     )
 
 
 @routes.get("/diff")
-async def show_difference(opened: OpenedDep, query: Annotated[DiffQuery, Query()]) -> Response:
+async def show_difference(opened: OpenedDep, query: Annotated[api.DiffQuery, Query()]) -> Response:
     """Show what came, went and changed between two versions."""
-    found = await differences(opened.handle, query)
+    found = await api.differences(opened.handle, query)
     return opened.visitor.show("diff.html", playbook_id=opened.playbook_id, asked=query, found=found)
 
 
@@ -64,4 +57,4 @@ async def show_difference(opened: OpenedDep, query: Annotated[DiffQuery, Query()
 async def roll_back(opened: OpenedDep, form: Annotated[RollbackForm, Form()]) -> Response:
     """Go back to an earlier version, as a new one."""
     edit, back = await opened.edit(form.etag, own=True), f"/playbooks/{opened.playbook_id}/history"
-    return await opened.visitor.after_change(back, "back", edit, partial(go_back, edit, form.version))
+    return await opened.visitor.after_change(back, "back", edit, partial(api.go_back, edit, form.version))

@@ -26,25 +26,8 @@ from ace_graph.memory.views import BULLET_KINDS, BulletFilter, BulletKind, Bulle
 from ace_graph.playbooks.worth import Worth, active_bullets, read_worth
 from ace_graph.server.middleware import does
 from ace_graph.server.page.session import Done, Flash, OpenedDep, PageForm, PageRoute, Visitor, VisitorDep
+from ace_graph.server.routes import playbook as api
 from ace_graph.server.routes.edit import ChangeReply
-from ace_graph.server.routes.playbook import (
-    BulletPatch,
-    MergeBody,
-    NewBullet,
-    PageQuery,
-    QuarantineBody,
-    TagBody,
-    add,
-    change,
-    go_back,
-    list_all,
-    merge,
-    quarantine,
-    release,
-    remove,
-    restore,
-    tag,
-)
 from ace_graph.server.schemas import Text
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
@@ -94,7 +77,6 @@ class ListQuery(Flash):
         return BulletFilter(frozenset(wanted), tags, words=self.words, kinds=kinds)
 
     def chosen(self, snapshot: Snapshot) -> list[Bullet]:
-        """Return the bullets of the list, in no order."""
         wanted = self.filter()
         passing = (bullet for bullet in snapshot.playbook.bullets() if wanted.passes(bullet))
         return [bullet for bullet in passing if self.topic in ("", bullet.topic)]
@@ -111,7 +93,6 @@ class ReturnLink(PageForm):
     back: Annotated[Text, Field(max_length=2_000)] = ""
 
     def place(self, playbook_id: str, without_query: str = "") -> str:
-        """Return the view of the page to go back to."""
         if self.back.startswith("/"):
             return self.back
         return f"/playbooks/{playbook_id}" + (f"?{self.back}" if self.back else without_query)
@@ -169,11 +150,11 @@ async def show(opened: OpenedDep, query: Annotated[ListQuery, Query()]) -> Respo
 @routes.post("/add", dependencies=[does("change")])
 async def add_bullet(opened: OpenedDep, form: Annotated[AddForm, Form()]) -> Response:
     """Add a bullet, or strengthen the one that says the same."""
-    new = NewBullet.model_validate(
+    new = api.NewBullet.model_validate(
         {"content": form.content, "kind": form.kind or None, "topic": form.topic.strip() or None}
     )
     edit, back = await opened.edit(), form.place(opened.playbook_id)
-    return await opened.visitor.after_change(back, "added", edit, partial(add, new, edit))
+    return await opened.visitor.after_change(back, "added", edit, partial(api.add, new, edit))
 
 
 @routes.post("/merge", dependencies=[does("change")])
@@ -182,15 +163,15 @@ async def merge_bullets(opened: OpenedDep, form: Annotated[MergeForm, Form()]) -
     back = form.place(opened.playbook_id)
     if len(form.ids) < 2:
         return opened.visitor.lead_to(back, said="few")
-    wanted, edit = MergeBody(ids=form.ids), await opened.edit(form.etag)
-    return await opened.visitor.after_change(back, "merged", edit, partial(merge, wanted, edit))
+    wanted, edit = api.MergeBody(ids=form.ids), await opened.edit(form.etag)
+    return await opened.visitor.after_change(back, "merged", edit, partial(api.merge, wanted, edit))
 
 
 @routes.post("/undo", dependencies=[does("change")])
 async def undo(opened: OpenedDep, form: Annotated[UndoForm, Form()]) -> Response:
     """Go back to the version before the last change, if nobody has changed anything since."""
     edit, back = await opened.edit(form.after, own=True), form.place(opened.playbook_id)
-    return await opened.visitor.after_change(back, "undone", edit, partial(go_back, edit, form.before))
+    return await opened.visitor.after_change(back, "undone", edit, partial(api.go_back, edit, form.before))
 
 
 def _rows(found: Worth, query: ListQuery, now: datetime) -> list[ListedBullet]:
@@ -213,8 +194,8 @@ async def _playbooks(visitor: Visitor) -> Sequence[tuple[str, str]]:
     """The playbooks that the visitor may open, as (id, name); the own memory first."""
     listed = [(DEFAULT, "")]
     for which in ("own", "shared") if visitor.identity.may("share") else ("own",):
-        query = PageQuery.model_validate({"which": which, "limit": 100})
-        found = await list_all(visitor.identity, visitor.services, query)
+        query = api.PageQuery.model_validate({"which": which, "limit": 100})
+        found = await api.list_all(visitor.identity, visitor.services, query)
         listed += [(book.playbook_id, book.name) for book in found.playbooks if book.playbook_id != DEFAULT]
     return listed
 
@@ -260,6 +241,7 @@ _DONE: dict[Action, Done] = {
 _TURNS_READ, _MOST_RUNS = 200, 20
 _MOST_CHANGES = 50
 _EDIT_ATTEMPTS = 5
+_LISTS_OF_IDS = ("added", "reinforced", "updated", "tagged", "removed", "restored", "quarantined", "released")
 WRONG, SWITCHED_OFF = "marked as wrong on the page", "switched off on the page"
 
 
@@ -307,7 +289,10 @@ async def edit_text(opened: OpenedDep, bullet_id: BulletName, form: Annotated[Ed
 
     Other bullets may change meanwhile. Raises PlaybookChanged where they do all the time.
     """
-    patch, back = BulletPatch(content=form.content), form.place(opened.playbook_id, f"/bullets/{bullet_id}")
+    patch, back = (
+        api.BulletPatch(content=form.content),
+        form.place(opened.playbook_id, f"/bullets/{bullet_id}"),
+    )
     for _ in range(_EDIT_ATTEMPTS):
         base = await opened.handle.load()
         present = base.playbook.get_bullet(bullet_id)
@@ -323,7 +308,9 @@ async def edit_text(opened: OpenedDep, bullet_id: BulletName, form: Annotated[Ed
             )
         edit = await opened.edit(base.version.etag or "")
         try:
-            return await opened.visitor.changed(back, "edited", edit, partial(change, bullet_id, patch, edit))
+            return await opened.visitor.changed(
+                back, "edited", edit, partial(api.change, bullet_id, patch, edit)
+            )
         except PlaybookChanged:
             continue
     raise PlaybookChanged("others change this playbook all the time: send your change again")
@@ -338,34 +325,24 @@ async def act(
     wanted: Callable[[], Awaitable[ChangeReply]]
     match action:
         case "pin" | "unpin":
-            wanted = partial(change, bullet_id, BulletPatch(pinned=action == "pin"), edit)
+            wanted = partial(api.change, bullet_id, api.BulletPatch(pinned=action == "pin"), edit)
         case "off" | "wrong":
             why = WRONG if action == "wrong" else SWITCHED_OFF
-            wanted = partial(quarantine, bullet_id, QuarantineBody(why=why), edit)
+            wanted = partial(api.quarantine, bullet_id, api.QuarantineBody(why=why), edit)
         case "on":
-            wanted = partial(release, bullet_id, edit)
+            wanted = partial(api.release, bullet_id, edit)
         case "remove" | "outdated":
-            wanted = partial(remove, bullet_id, edit)
+            wanted = partial(api.remove, bullet_id, edit)
         case "restore":
-            wanted = partial(restore, bullet_id, edit)
+            wanted = partial(api.restore, bullet_id, edit)
         case "useful":
-            wanted = partial(tag, bullet_id, TagBody(tag="helpful"), edit)
+            wanted = partial(api.tag, bullet_id, api.TagBody(tag="helpful"), edit)
     gone = action in ("remove", "outdated")
     back = form.back or f"/playbooks/{opened.playbook_id}" + ("" if gone else f"/bullets/{bullet_id}")
     return await opened.visitor.after_change(back, _DONE[action], edit, wanted)
 
 
 def _touches(report: Report, bullet_id: str) -> bool:
-    """Whether a version changed this bullet."""
-    pairs = (*report.merged, *report.superseded)
-    return bullet_id in {
-        *report.added,
-        *report.reinforced,
-        *report.updated,
-        *report.tagged,
-        *report.removed,
-        *report.restored,
-        *report.quarantined,
-        *report.released,
-        *(name for pair in pairs for name in (pair.kept, pair.gone)),
-    }
+    if any(bullet_id in (pair.kept, pair.gone) for pair in (*report.merged, *report.superseded)):
+        return True
+    return any(bullet_id in getattr(report, name) for name in _LISTS_OF_IDS)

@@ -16,26 +16,8 @@ from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.delta.operations import Operation, Release, Remove
 from ace_graph.server.middleware import does
 from ace_graph.server.page.session import Flash, Opened, OpenedDep, PageForm, PageRoute, Visitor, VisitorDep
-from ace_graph.server.routes.playbook import (
-    ConsolidateBody,
-    ConsolidationReply,
-    DistinctBody,
-    MergeBody,
-    PageQuery,
-    consolidate_playbook,
-    distinct,
-    list_all,
-    merge,
-)
-from ace_graph.server.routes.sharing import (
-    AcceptBody,
-    ProposalReply,
-    ProposalsQuery,
-    RefuseBody,
-    accept,
-    list_proposals,
-    refuse,
-)
+from ace_graph.server.routes import playbook as api
+from ace_graph.server.routes import sharing
 from ace_graph.server.schemas import Text
 
 routes = APIRouter(prefix="/review", route_class=PageRoute)
@@ -116,7 +98,11 @@ async def decide_groups(visitor: VisitorDep, form: Annotated[GroupsForm, Form()]
 
     async def decide(ids: list[str]) -> None:
         edit = await opened.edit(own=not approved)
-        await (merge(MergeBody(ids=ids), edit) if approved else distinct(DistinctBody(ids=ids), edit))
+        await (
+            api.merge(api.MergeBody(ids=ids), edit)
+            if approved
+            else api.distinct(api.DistinctBody(ids=ids), edit)
+        )
 
     failed = list[list[str]]()
 
@@ -151,15 +137,16 @@ async def decide_proposal(
         await _decide_proposal(opened, proposal_id, form)
         return opened.visitor.lead_to(_VIEW, said="refused")
     edit = await opened.edit()
-    take = partial(accept, proposal_id, AcceptBody(), edit)
+    take = partial(sharing.accept, proposal_id, sharing.AcceptBody(), edit)
     return await opened.visitor.after_change(_VIEW, "accepted", edit, take)
 
 
 async def _decide_proposal(opened: Opened, proposal_id: str, form: ProposalForm) -> None:
     if form.decision == "approve":
-        await accept(proposal_id, AcceptBody(), await opened.edit())
+        await sharing.accept(proposal_id, sharing.AcceptBody(), await opened.edit())
     else:
-        await refuse(opened.handle, proposal_id, opened.visitor.services, RefuseBody(reason=form.reason))
+        reason = sharing.RefuseBody(reason=form.reason)
+        await sharing.refuse(opened.handle, proposal_id, opened.visitor.services, reason)
 
 
 async def _not_decided(items: Sequence[Item], decide: Callable[[Item], Awaitable[None]]) -> list[Item]:
@@ -175,17 +162,19 @@ async def _not_decided(items: Sequence[Item], decide: Callable[[Item], Awaitable
     return failed
 
 
-async def _proposals(visitor: Visitor) -> list[tuple[str, ProposalReply]]:
+async def _proposals(visitor: Visitor) -> list[tuple[str, sharing.ProposalReply]]:
     """The proposals that wait, to playbooks that the visitor may write, with the playbook's name."""
     if not visitor.identity.may("share"):
         return []
-    found: list[tuple[str, ProposalReply]] = []
+    found: list[tuple[str, sharing.ProposalReply]] = []
     for which in ("own", "shared"):
-        query = PageQuery.model_validate({"which": which, "limit": 100})
-        for listed in (await list_all(visitor.identity, visitor.services, query)).playbooks:
+        query = api.PageQuery.model_validate({"which": which, "limit": 100})
+        for listed in (await api.list_all(visitor.identity, visitor.services, query)).playbooks:
             if listed.playbook_id != DEFAULT and listed.right in ("write", "own"):
                 opened = await visitor.open(listed.playbook_id)
-                waiting = await list_proposals(opened.handle, visitor.services, ProposalsQuery())
+                waiting = await sharing.list_proposals(
+                    opened.handle, visitor.services, sharing.ProposalsQuery()
+                )
                 found += [(listed.name, proposal) for proposal in waiting.proposals]
     return found
 
@@ -194,10 +183,9 @@ async def _groups(opened: Opened, bullets: dict[str, Bullet]) -> list[ReviewedGr
     """The merges that a consolidation would make now; none where nothing is stored."""
     if not bullets:
         return []
-    plan = await consolidate_playbook(
-        DEFAULT, ConsolidateBody.model_validate({"dryRun": True}), await opened.edit(own=True)
-    )
-    if not isinstance(plan, ConsolidationReply):
+    body = api.ConsolidateBody.model_validate({"dryRun": True})
+    plan = await api.consolidate_playbook(DEFAULT, body, await opened.edit(own=True))
+    if not isinstance(plan, api.ConsolidationReply):
         return []
     return [
         ReviewedGroup(tuple(bullets[name] for name in group.ids if name in bullets), group.text)
