@@ -393,7 +393,7 @@ class _Started:
         try:
             async with asyncio.timeout(self._left):
                 chunk = await anext(self._chunks)
-                return chunk if isinstance(chunk, AIMessageChunk) else _as_chunk(chunk)
+                return chunk if isinstance(chunk, AIMessageChunk) else as_chunk(chunk)
         except StopAsyncIteration:
             return None
         finally:
@@ -414,7 +414,8 @@ async def _start(
     return started
 
 
-def _as_chunk(message: BaseMessage) -> AIMessageChunk:
+def as_chunk(message: BaseMessage) -> AIMessageChunk:
+    """Return a whole message as the one chunk of a stream."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     return AIMessageChunk(
         content=message.content,  # pyright: ignore[reportUnknownMemberType]  # LangChain: list[str | dict]
