@@ -24,6 +24,7 @@ from ace_graph.base.errors import AceError, LearningError, ModelError
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.base.prompts import data_block, preview
 from ace_graph.learning.reflection import Lesson, Reflection, copies, is_platitude, says_nothing
+from ace_graph.learning.statements.english_rules import pattern
 from ace_graph.learning.statements.statement import Statement
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
@@ -33,13 +34,7 @@ _TRACE_CHARS = 6_000
 _FAILED, _ERRORS, _ERROR_CHARS = "tool: Error", 5, 300
 """How a failed call begins in a trace, and how many of them, how long, are shown beside its end."""
 
-_SMALL_TALK = re.compile(
-    r"\W*(?:(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening|night)|bye|goodbye|see you|thanks?"
-    r"|thank you"
-    r"|thx|cheers|ok(?:ay)?|great|cool|nice|perfect|got it|yes|no|sure|please"
-    r"|so much|very much|a lot|then|there|again|for (?:your|the) help)\W*)+",
-    re.IGNORECASE,
-)
+_SMALL_TALK = pattern("small_talk")
 _SMALL_TALK_CHARS = 500
 
 
@@ -104,13 +99,9 @@ def worth_reflecting(run: Run, question: str, evidence: Iterable[Evidence]) -> b
         case "evidence":
             return judged
         case "auto":
-            return judged or not _is_small_talk(question)
-
-
-def _is_small_talk(question: str) -> bool:
-    """Whether nothing but a greeting, thanks or assent is said; longer texts are never small talk."""
-    words = question.strip() or "ok"
-    return len(words) <= _SMALL_TALK_CHARS and _SMALL_TALK.fullmatch(words) is not None
+            words = question.strip()
+            small_talk = len(words) <= _SMALL_TALK_CHARS and _SMALL_TALK.fullmatch(words) is not None
+            return judged or not (small_talk or not words)
 
 
 async def reflect(

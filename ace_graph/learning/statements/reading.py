@@ -22,7 +22,7 @@ from ace_graph.learning.feedback import (
     turn_before,
 )
 from ace_graph.learning.statements import forms
-from ace_graph.learning.statements.english_rules import FILLER
+from ace_graph.learning.statements.english_rules import FILLER, pattern
 from ace_graph.learning.statements.explicit import corrected, read_statements
 from ace_graph.learning.statements.model_facts import confirmed_statements, consent_question
 from ace_graph.learning.statements.sentences import Sentence, sentences, skip
@@ -48,41 +48,12 @@ _LEFT = (
 )
 _MAX_YES_CHARS = 80
 
-_VERBS = ("forget", "delete", "erase", "remove", "wipe", "clear", "drop", "discard", "reset")
-_VERB = rf"(?:{'|'.join(_VERBS)})"
-_ABOUT_ME = r"(?:about|on|of) (?:me|myself)"
-_YOU_KNOW = (
-    r"(?:that )?you(?:'ve| have|'re| are)? (?:ever )?(?:know|knew|known|remember|remembered|remembering|store"
-    r"|stored|storing|save|saved|learn|learned|learnt|keep|kept|keeping|have|got|collected|noted)"
-    rf"(?: {_ABOUT_ME})?"
-)
-_I_SAID = (
-    r"(?:that )?i(?:'ve| have)? (?:ever )?(?:said|told you|told|mentioned|wrote)(?: to you)?(?: so far)?"
-)
-_ALL = r"(?:absolutely )?(?:everything|all|anything|it all|all of it|all of this|all of that)"
-_THINGS = (
-    r"(?:data|memory|memories|information|info|profile|records?|notes|facts|playbook|account|history"
-    r"|personal data|personal information|stored data|saved data)"
-)
-_CLEAR = re.compile(
-    rf"{_VERB}(?: out)? (?:"
-    rf"{_ALL}(?: (?:{_YOU_KNOW}|{_I_SAID}|{_ABOUT_ME}))?"
-    rf"|(?:all |all of )?(?:my|your|the|this) {_THINGS} {_ABOUT_ME}"
-    rf"|(?:all |all of )?(?:my|your) {_THINGS}|all {_THINGS}|all (?:the )?{_THINGS} {_ABOUT_ME}"
-    rf"|what(?:ever)? {_YOU_KNOW}|(?:about )?me|who i am)"
-    r"(?:,? (?:please|now|right now|completely|entirely|permanently|for good|for ever|forever)){0,3}"
-    r"[ .!?]{0,9}",
-    re.IGNORECASE,
-)
+_VERB = pattern("clearing_verb")
+_CLEAR = pattern("clear")
+_YES = pattern("yes")
 _JOINT = re.compile(r",? (?:and|then|also) |, | [-–—] ", re.IGNORECASE)
 """What may part the request from the rest of its sentence. Behind "but" stands an exception from it."""
 _SUBJECT = re.compile(r"(?:i|we|you|they)\b", re.IGNORECASE)
-_SURE = r"(?:yes|yeah|yep|yup|y|sure|do it|go ahead|confirm(?:ed)?|i confirm|i'?m sure|i am sure|please do)"
-_YES = re.compile(
-    rf"{_SURE}\b[ ,.!]{{0,5}}"
-    rf"(?:(?:{_SURE}|please|thanks|thank you|{_VERB} (?:{_ALL}|it)(?: {_ABOUT_ME})?)\b[ ,.!]{{0,5}}){{0,4}}",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -102,7 +73,7 @@ def _clears(sentence: str) -> bool:
     """Whether a part of the sentence asks for it, whose verb belongs to nobody ("I panic and forget all")."""
     if forms.asks_to_clear(sentence):
         return True
-    if not any(map(sentence.casefold().__contains__, _VERBS)):
+    if _VERB.search(sentence) is None:
         return False  # most sentences need not be taken apart
     begin = 0
     for joint in _JOINT.finditer(sentence):

@@ -10,7 +10,7 @@ from itertools import compress
 from typing import Literal, NamedTuple
 
 from ace_graph.base.prompts import NOT_ASKED
-from ace_graph.learning.statements.english_rules import FILLER, rule_of
+from ace_graph.learning.statements.english_rules import FILLER, pattern, rule_of
 from ace_graph.learning.statements.forms import SLOTS, asks_to_take_back, form_of, slots_asked
 from ace_graph.learning.statements.sentences import skip
 from ace_graph.memory.bullet import STATED_BY_A_PERSON, Bullet, BulletSource, MemoryType, content_hash
@@ -90,27 +90,12 @@ def sensitive_statement(words: str, source: str, sensitive: SensitiveFacts) -> S
 _COVERAGE = 0.6
 """Share of a request's words that a bullet must hold to be the one that is meant."""
 
-FORGET = re.compile(
-    r"(?P<verb>forget|don'?t remember|do not remember|stop remembering|delete|erase"
-    r"|remove from memory|remove)"
-    r"(?: that| about| what i said about)? (?=\S)",
-    re.IGNORECASE,
-)
+FORGET = pattern("forget")
 _NO_LONGER = re.compile(r"i (?P<no_longer>no longer|don'?t|do not) (?=\w)", re.IGNORECASE)
 _ANY_MORE = re.compile(r" any ?more$| any longer$", re.IGNORECASE)
 _OWN_WORD = re.compile(r"\b(?:i|i'?m|i'?ve|me|my|mine)\b", re.IGNORECASE)
 _PARTS = re.compile(r",? and |, ", re.IGNORECASE)
-_THAT = re.compile(
-    r"(?:(?:you (?:can|may|should) )?(?:forget|delete|erase|remove|scratch|undo|wipe"
-    r"|(?:don'?t|do not) (?:remember|keep|save|store))(?: about)? "
-    r"(?:(?:it|that|this|that one|that last (?:one|thing)|the last one)(?: again)?"
-    r"|(?:that )?(?:what|everything|all|all that|the (?:last )?(?:things?|message|sentence|statement))"
-    r"(?: that)?(?: i(?:'ve| have)? (?:just )?(?:said|told you|wrote|typed|mentioned)(?: just now)?)"
-    r"|(?:the|my) last (?:thing|message|sentence|statement|remark))(?: from (?:your )?memory)?"
-    r"|take (?:that|it) back)"
-    r"(?:,? (?:please|pls|now|again|thanks|thank you)){0,2}[ .!?]{0,9}",
-    re.IGNORECASE,
-)
+_THAT = pattern("forget_that")
 """A request to forget that names nothing."""
 _MOST_SHOWN = 8
 NOTHING_KNOWN = "nothing that you said is remembered"
