@@ -54,16 +54,14 @@ from ace_graph.learning.statements.statement import (
     FACTS,
     FORGET,
     MAX_STATEMENTS,
-    NOT_KNOWN,
     TAKEN_BACK,
     ForgetRequest,
     Own,
     SensitiveFacts,
     Statement,
     forget_request,
-    is_part,
+    forgotten,
     keep,
-    part_only,
     pointed_at,
     points_back,
     says_more,
@@ -491,11 +489,9 @@ class _Reader:
                 yield TakeBack(clause.words)
                 continue
             request = forget_request(clause.text, clause.masked)
-            forgotten = (
-                list(_forgotten(request, self._own, unsure=clause.unsure)) if request is not None else []
-            )
-            yield from forgotten or self._denied(clause)
-            statement = None if forgotten else self._stated(clause, beside=beside, joined=joined)
+            requested = list(_requested(request, self._own, unsure=clause.unsure)) if request else []
+            yield from requested or self._denied(clause)
+            statement = None if requested else self._stated(clause, beside=beside, joined=joined)
             if statement is not None and (statement.asked or sentence[:2] in self._own_words):
                 beside = beside or (statement.asked and statement.operation is not None)
                 yield statement
@@ -527,7 +523,7 @@ class _Reader:
             return
         bullet, exact = meant
         self._unnamed = self._unnamed or bullet.slot == "name"
-        said = bullet.content.removeprefix(ATTRIBUTION)
+        said = self._own.words(bullet)
         if exact:
             yield Statement("forget", said, Remove(bullet_id=bullet.id))
         else:
@@ -604,19 +600,12 @@ def _is_private(clause: Clause) -> bool:
     )
 
 
-def _forgotten(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[Statement]:
+def _requested(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[Statement]:
     if unsure or request.spares:
         if request.asked:
             yield Statement("forget", request.words, why=NOT_SURE, request=request.words)
         return
-    for words, meant in own.meant(request.words):
-        said = meant.content.removeprefix(ATTRIBUTION) if meant is not None else ""
-        if meant is not None and is_part(words, said, meant.slot):
-            yield part_only(words, said)
-        elif meant is not None:
-            yield Statement("forget", said, Remove(bullet_id=meant.id), request=words)
-        elif request.asked:
-            yield Statement("forget", words, why=NOT_KNOWN, request=words)
+    yield from forgotten(own.meant(request.words), own, told=request.asked)
 
 
 def _stated(clause: Clause, source: str, *, facts: bool, styles: bool) -> Statement | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
@@ -308,6 +308,28 @@ def sparing(add: Add, own: Own) -> Add:
     if known is None or not says_more(known.content.removeprefix(ATTRIBUTION)):
         return add
     return add.model_copy(update={"spares": known.id})
+
+
+def forgotten(
+    meant: Sequence[tuple[str, Bullet | None]],
+    own: Own,
+    *,
+    told: bool,
+    named: Callable[[str], Collection[str]] = lambda _: (),
+) -> Iterator[Statement]:
+    """Yield what becomes of requests to forget, each with the bullet that it means.
+
+    `told`: where none is meant, that is said. `named` returns the slots that a request names beside English.
+    """
+    for request, bullet in meant:
+        said = own.words(bullet) if bullet is not None else ""
+        if bullet is None:
+            if told:
+                yield Statement("forget", request, why=NOT_KNOWN, request=request)
+        elif bullet.slot not in named(request) and is_part(request, said, bullet.slot):
+            yield part_only(request, said)
+        else:
+            yield Statement("forget", said, Remove(bullet_id=bullet.id), request=request)
 
 
 def is_part(request: str, said: str, slot: str | None) -> bool:
