@@ -49,6 +49,11 @@ def pattern(name: str) -> re.Pattern[str]:
     return _compiled(_TABLE[name])
 
 
+def texts(name: str) -> str:
+    """Return the text of this name."""
+    return _text(_TABLE[name])
+
+
 def _rule(name: str) -> StatementRule:
     rule: dict[str, Any] = dict(_TABLE["rules"][name])
     return StatementRule(_compiled(rule.pop("pattern")), **rule)

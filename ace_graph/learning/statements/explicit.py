@@ -37,6 +37,7 @@ from ace_graph.learning.statements.english_rules import (
     StatementRule,
     pattern,
     rule_of,
+    texts,
 )
 from ace_graph.learning.statements.form_statements import form_statements
 from ace_graph.learning.statements.forms import (
@@ -87,23 +88,7 @@ _ALIKE = 0.6
 
 _ANY_MORE = re.compile(r" (?:any ?more|any longer|at all|now)$", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|no|never|\w{2,6}n['’]?t)\b", re.IGNORECASE)
-_BY_ITSELF = frozenset(
-    (
-        "call",
-        "name",
-        "live",
-        "like",
-        "love",
-        "speak",
-        "play",
-        "studi",
-        "prefer",
-        "need",
-        "want",
-        "use",
-        "wear",
-    )
-) | {"year", "old"}
+_BY_ITSELF = frozenset(terms(texts("by_itself"), FIRST))
 """Terms that say nothing of who or what: "I don't like this"."""
 _NEW_NAME = re.compile(r"(?:[Ii](?:'?m| am)|[Ii]t(?:'?s| is)) (?:now )?([^\W\d_a-z][\w'’-]{0,40})(?: now)?")
 
@@ -369,17 +354,17 @@ def corrected(text: str, own: Own, last: str | None) -> str:
     meant = match[match.lastindex] if match.lastindex else rest
     same_place = known[0].slot == "home" and bool(before) and meant.startswith(f"{before[-1]} ")
     value = _VALUE.match(meant.removeprefix(f"{before[-1]} ") if same_place else meant)
-    if value is None or not (same_place or _is_value(value[0], known[0].slot, language)):
+    if value is None:
+        return text
+    stated = value[0].split()[0]
+    if known[0].slot == "name":
+        fits = stated in first_names()
+    else:
+        fits = language == FIRST and stated not in _DAYS_AND_MONTHS
+    if not (same_place or fits):
         return text
     rest = "" if match.lastindex else meant.partition(value[0])[2]
     return f"{' '.join((first, *before, value[0]))}{rest}"
-
-
-def _is_value(value: str, slot: str | None, language: str) -> bool:
-    first = value.split()[0]
-    if slot == "name":
-        return first in first_names()
-    return language == FIRST and first not in _DAYS_AND_MONTHS
 
 
 TOO_LONG = "the sentence is too long to be kept"
@@ -404,18 +389,21 @@ def read_statements(
     unwanted = asks_not_to_keep(text)
     for part in _parts(text):
         for said in islice(reader.read(part), MAX_STATEMENTS):
-            if isinstance(said, TakeBack):
-                taken_back, found = taken_back or said.words, [_taken_back(each) for each in found]
+            if isinstance(said, str):
+                taken_back, found = taken_back or said, [_taken_back(each) for each in found]
             elif said.kind == "forget" or not (part.asks or unwanted):
                 found.append(said)
         if len(found) >= MAX_STATEMENTS:
             break
     others = list(islice(form_statements(text, own, source, sensitive), max(0, MAX_STATEMENTS - len(found))))
-    found += [_taken_back(each) for each in others] if taken_back else others
+    found += map(_taken_back, others) if taken_back else others
     here = unwanted and not points_back(text.strip())  # "I like cats. Don't remember that."
     if taken_back and not here and not any(each.why == TAKEN_BACK for each in found):
         found += pointed_at(taken_back, own, last)
-    found = [_sparing(each, own) for each in found[:MAX_STATEMENTS]]
+    found = [
+        replace(each, operation=sparing(each.operation, own)) if isinstance(each.operation, Add) else each
+        for each in found[:MAX_STATEMENTS]
+    ]
     order = order_in(text) if any(_wish(each) is not None for each in found) else None
     return [_held_back(each, order) for each in found] if order is not None else found
 
@@ -437,22 +425,11 @@ def _held_back(statement: Statement, order: str) -> Statement:
     return replace(statement, operation=wish.model_copy(update=held))
 
 
-class TakeBack(NamedTuple):
-    """A request to forget what was said just before, in its words."""
-
-    words: str
-
-
 def _taken_back(statement: Statement) -> Statement:
     """What becomes of a statement when the same message asks to forget it: nothing of it is kept."""
     if statement.kind != "keep" or (statement.operation is None and statement.after_yes is None):
         return statement
     return replace(statement, operation=None, after_yes=None, why=TAKEN_BACK)
-
-
-def _sparing(statement: Statement, own: Own) -> Statement:
-    operation = statement.operation
-    return replace(statement, operation=sparing(operation, own)) if isinstance(operation, Add) else statement
 
 
 def _parts(text: str) -> Iterator[Sentence]:
@@ -476,17 +453,20 @@ class _Reader:
         self._unnamed = False
         """A name was denied, so that a new one may follow."""
 
-    def read(self, sentence: Sentence) -> Iterator[Statement | TakeBack]:
-        """Yield what the clauses of one sentence say."""
+    def read(self, sentence: Sentence) -> Iterator[Statement | str]:
+        """Yield what the clauses of one sentence say; a text asks to forget what was said just before."""
         if points_back(sentence.masked):
             if not sentence.asks or asks_to_take_back(sentence.masked):
-                yield TakeBack(sentence.text)
+                yield sentence.text
             return
         beside, said = False, list(clauses(sentence))
-        joined = len(said) > 1 and any(_names_value(each) for each in said)
+        rules = ((each, rule_of(each.masked)) for each in said)
+        joined = len(said) > 1 and any(
+            found is not None and found[0].slot is not None and not each.negated for each, found in rules
+        )
         for clause in said:
             if points_back(clause.masked) and not clause.unsure:
-                yield TakeBack(clause.words)
+                yield clause.words
                 continue
             request = forget_request(clause.text, clause.masked)
             requested = list(_requested(request, self._own, unsure=clause.unsure)) if request else []
@@ -548,9 +528,10 @@ class _Reader:
             return statement
         if _is_private(clause):
             return sensitive_statement(clause.words, self._source, self._sensitive)
-        if statement is not None and statement.operation is not None and _tells_of_somebody(clause):
-            return Statement("keep", clause.words, why=NOT_ASKED, asked=False)
-        return statement
+        if statement is None or statement.operation is None or rule_of(clause.masked) is not None:
+            return statement
+        of_somebody = is_sensitive(clause.plain, FIRST)  # "my brother has autism"
+        return Statement("keep", clause.words, why=NOT_ASKED, asked=False) if of_somebody else statement
 
     def _tells_more(self, clause: Clause, beside: bool) -> bool:
         """Whether a clause is kept because of the one that it is joined to."""
@@ -562,24 +543,8 @@ class _Reader:
         return bool(known) and MASK not in clause.masked
 
 
-def _names_value(clause: Clause) -> bool:
-    found = rule_of(clause.masked)
-    return found is not None and found[0].slot is not None and not clause.negated
-
-
 def _has_number(clause: Clause) -> bool:
     return bool(numerals(normalize(clause.text)))
-
-
-def _is_of_learner(clause: Clause) -> bool:
-    """Whether a clause tells something of the learner for sure, and of nobody else."""
-    said = Sentence(clause.text, clause.masked)
-    return doubt(said, Stretch(0, len(clause.masked)), FIRST, sensitive=True) is None
-
-
-def _tells_of_somebody(clause: Clause) -> bool:
-    """Whether a plain fact tells something sensitive of somebody else ("my brother has autism")."""
-    return rule_of(clause.masked) is None and is_sensitive(clause.plain, FIRST)
 
 
 def _is_private(clause: Clause) -> bool:
@@ -587,7 +552,10 @@ def _is_private(clause: Clause) -> bool:
     found = rule_of(clause.masked)
     if found is None:
         tells = BESIDE.pattern.match(clause.masked) is not None and is_sensitive(clause.plain, FIRST)
-        return (tells or states_sensitive(clause.plain, FIRST)) and _is_of_learner(clause)
+        said, whole = Sentence(clause.text, clause.masked), Stretch(0, len(clause.masked))
+        return (tells or states_sensitive(clause.plain, FIRST)) and (
+            doubt(said, whole, FIRST, sensitive=True) is None
+        )
     rule, match = found
     if rule.fact:
         return False
