@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -49,10 +49,6 @@ class CleaningResult:
     versions: int = 0
 
 
-def _ignore(_done: int) -> None:
-    """Nothing to do after a learner."""
-
-
 async def clean_learners(
     store: Store,
     retention: Retention,
@@ -61,7 +57,7 @@ async def clean_learners(
     learner_id: str | None = None,
     dry_run: bool = False,
     sleep: Sleep = asyncio.sleep,
-    on_learner: Callable[[int], None] = _ignore,
+    on_learner: Callable[[int], None] = lambda _: None,
 ) -> CleaningResult:
     """Clean all learners, or one, as `retention` says at `now`; with `dry_run` count what would go.
 
@@ -201,7 +197,21 @@ async def run_jobs(
     to 1.
     """
     draw = chance or Random().random  # noqa: S311  the program's own generator may be seeded, or watched by its tests
-    tasks = [asyncio.create_task(_repeat(job, sleep, draw), name="ace-periodic-job") for job in jobs]
+
+    async def repeat(job: PeriodicJob) -> None:
+        await sleep(FIRST_CHECK_SECONDS * draw())
+        while True:
+            await try_job(job, "cleaning failed", "cleaning")
+            await sleep(CHECK_SECONDS * (0.5 + draw()))
+
+    async with in_background([repeat(job) for job in jobs], "ace-periodic-job"):
+        yield
+
+
+@asynccontextmanager
+async def in_background(works: Iterable[Coroutine[object, object, None]], name: str) -> AsyncGenerator[None]:
+    """Run each work in a task of its own until the block ends."""
+    tasks = [asyncio.create_task(work, name=name) for work in works]
     try:
         yield
     finally:
@@ -210,15 +220,13 @@ async def run_jobs(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _repeat(job: PeriodicJob, sleep: Sleep, chance: Callable[[], float]) -> None:
-    await sleep(FIRST_CHECK_SECONDS * chance())
-    while True:
-        try:
-            await job()
-        except AceError as error:
-            logger.warning("[ACE Memory] cleaning failed, it is tried again: %s", error)
-        except Exception as error:
-            # It must go on whatever happens. Only the class is logged: the text may hold content.
-            logger.error("[ACE Memory] cleaning: unexpected %s", type(error).__name__)  # noqa: TRY400
-            logger.debug("[ACE Memory] where it came from", exc_info=error)
-        await sleep(CHECK_SECONDS * (0.5 + chance()))
+async def try_job(job: PeriodicJob, failed: str, what: str) -> None:
+    """Do the work of a job, and log what it raises: it must go on whatever happens."""
+    try:
+        await job()
+    except AceError as error:
+        logger.warning("[ACE Memory] %s, it is tried again: %s", failed, error)
+    except Exception as error:
+        # Only the class is logged: the text may hold content.
+        logger.error("[ACE Memory] %s: unexpected %s", what, type(error).__name__)  # noqa: TRY400
+        logger.debug("[ACE Memory] where it came from", exc_info=error)
