@@ -14,6 +14,7 @@ from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, CommitContention, CorruptPayload, NewerFormat
 from ace_graph.base.retention import Retention
 from ace_graph.base.settings import Settings
+from ace_graph.learning.reflection import every_turn
 from ace_graph.memory.commit import Amend
 from ace_graph.memory.record_retention import START, Cleaned
 from ace_graph.memory.stores.base import KeyedStore, Store
@@ -130,22 +131,17 @@ async def trim_trajectories(
     """Drop the steps of what was completed more than `days` ago and reflected on. Safe to repeat."""
     old = TrajectoryFilter(until=now - timedelta(days=days))
     gone, kept = list[str](), list[str]()
-    skip = 0
-    while page := await store.find_turns(learner_id, old, limit=_PAGE, skip=skip):
-        skip += len(page)
-        for turn in page:
-            if not turn.steps:
-                continue
-            if not turn.reflections:
-                kept.append(turn.turn_id)
-                continue
-            await store.amend(learner_id, Amend(turn.turn_id, _trimmed))
+
+    def trimmed(turn: TurnRecord) -> TurnRecord:
+        return without_steps(turn, "retention") if turn.steps and turn.reflections else turn
+
+    async for turn in every_turn(store, learner_id, old):
+        if turn.steps and turn.reflections:
+            await store.amend(learner_id, Amend(turn.turn_id, trimmed))
             gone.append(turn.turn_id)
+        elif turn.steps:
+            kept.append(turn.turn_id)
     return Trimmed(tuple(gone), tuple(kept))
-
-
-def _trimmed(turn: TurnRecord) -> TurnRecord:
-    return without_steps(turn, "retention") if turn.steps and turn.reflections else turn
 
 
 # Runs the periodic jobs of a server or a worker, such as cleaning the memory.

@@ -121,24 +121,27 @@ def reply_without_problem(prompt: Prompt, preferences: Preferences) -> tuple[str
         return _quoted([nearest])
     if asked_values:
         return " ".join(reply_text(f"no_{value}") for value in asked_values), ()
-    hint = _hint(question)
-    if hint is not None and idea is None:
-        return hint, ()
-    remark = next((reply_text(name) for name, said in _REMARKS.items() if said.search(question)), None)
+    # How to have something kept that a learner has said in passing
+    said = question.rstrip(_EDGES)
+    tells = not question.endswith("?") and len(said) <= _HINT_CHARS
+    if idea is None and tells and (_IN_PASSING.match(said) or _tells(said)):
+        return f'{_CHANGES["not_kept"]} "{said}" ({NOT_ASKED}).', ()
+    remark = next((reply_text(name) for name, form in _REMARKS.items() if form.search(question)), None)
     cannot = "picture" if prompt.has_picture else "cannot_again" if prompt.earlier_questions else "cannot"
     return remark or idea or reply_text("stored_nothing" if statement else cannot), ()
 
 
 def _asked_values(question: str) -> list[str]:
     """The values of the learner that the message asks for ("Where do I live?"), in any language."""
-    found = dict[str, None]()
-    for language in languages("statements"):
-        for part in _parts(question, language):
-            for value, pattern in _asked(language):
-                match = pattern.search(part)
-                if match is not None and _ends_there(part, match, language):
-                    found[value] = None
-    return list(found)
+    return list(
+        dict.fromkeys(
+            value
+            for language in languages("statements")
+            for part in _parts(question, language)
+            for value, pattern in _asked(language)
+            if (match := pattern.search(part)) is not None and _ends_there(part, match, language)
+        )
+    )
 
 
 def _parts(question: str, language: str) -> list[str]:
@@ -195,14 +198,6 @@ def _states(item: Item, value: str) -> bool:
 @cache
 def _likes(language: str) -> re.Pattern[str]:
     return form_pattern(phrases(language, "statements", "likes"))
-
-
-def _hint(question: str) -> str | None:
-    """Return how to have something kept that a learner has said in passing, None for other messages."""
-    words = question.rstrip(_EDGES)
-    if question.endswith("?") or len(words) > _HINT_CHARS or not (_IN_PASSING.match(words) or _tells(words)):
-        return None
-    return f'{_CHANGES["not_kept"]} "{words}" ({NOT_ASKED}).'
 
 
 def _tells(words: str) -> bool:
