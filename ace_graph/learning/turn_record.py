@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import cast
 
 from ace_graph.agent.evidence import from_json
-from ace_graph.agent.models import Usage
+from ace_graph.agent.models import Usage, name_of_model
 from ace_graph.agent.reasoning.attempt import ReplayOutcome
 from ace_graph.agent.reasoning.prompt import last_question
 from ace_graph.agent.runtime import Run
@@ -229,8 +229,6 @@ def _described(part: Mapping[str, object]) -> str:
 def model_name(run: Run) -> str | None:
     """Return the name of the run's model; None where no model can be made."""
     try:
-        model = run.resources.model(run.context)
+        return name_of_model(run.resources.model(run.context))
     except AceError:
         return None
-    name = getattr(model, "model_name", None) or getattr(model, "model", None)
-    return name if isinstance(name, str) else type(model).__name__

@@ -16,6 +16,7 @@ from .factory import (
     choose_model as choose_model,
     close_model as close_model,
     make_model as make_model,
+    name_of_model as name_of_model,
 )
 from .local import LocalModel as LocalModel, ModelCall as ModelCall
 from .reply import (

@@ -105,6 +105,12 @@ def make_model(
     raise ConfigurationError(f"ACE_MODEL={choice} can't be used: {problem}")
 
 
+def name_of_model(model: object) -> str:
+    """Return the name that a model gives itself, else that of its class."""
+    name = getattr(model, "model_name", None) or getattr(model, "model", None)
+    return name if isinstance(name, str) else type(model).__name__
+
+
 async def close_model(model: object) -> None:
     """Close the HTTP clients of a model that has any, on the event loop it was used on."""
     close = getattr(model, "aclose", None)
