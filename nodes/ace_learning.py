@@ -145,7 +145,6 @@ async def _keep_lessons(learning: Learning, delta: Delta, base: Snapshot, run: R
 
 
 async def _record_delivery(report: LearnedInto, turn_id: str, learner_id: str, run: Run) -> None:
-    """Note in the turn's record where its lessons went."""
     store = run.resources.store
     if missing_methods(store):
         return

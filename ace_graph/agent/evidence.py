@@ -103,7 +103,6 @@ def _folded(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Return a text on one line, without the marks around it."""
     return " ".join(text.split()).lstrip(_BEFORE).rstrip(_AFTER)
 
 

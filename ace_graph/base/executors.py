@@ -78,7 +78,6 @@ class InProcess:
         *,
         concurrency: int,
     ) -> None:
-        """Work on all items; see `Executor.run`."""
         async with job.opened() as work:
 
             async def work_on_next() -> None:

@@ -167,7 +167,6 @@ def _record(
     patterns: Sequence[RecurringPattern],
     now: datetime,
 ) -> TurnRecord:
-    """Return the trajectory of the batch, with a reflection for each pattern."""
     read = sorted({*(turn.turn_id for turn in runs), *(each.reflection_id for each in reflections)})
     name = operation_id("batch", learner_id, *read, *(pattern.id for pattern in patterns))
     return TurnRecord(

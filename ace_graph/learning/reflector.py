@@ -228,7 +228,6 @@ def _replayed(found: ReflectionResult, evidence: Sequence[Evidence], retry: Retr
 
 
 async def _retry(found: ReflectionResult, answer_again: AnswerAgain, run: Run) -> Retry | None:
-    """Answer again with what was found; None where it failed."""
     try:
         return await answer_again([lesson.content for lesson in found.lessons])
     except AceError as error:

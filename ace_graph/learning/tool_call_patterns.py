@@ -174,7 +174,6 @@ def _step_test(name: str) -> Test:
 
 
 def _matcher(rule: _Rule) -> Matcher:
-    """Return whether steps are the sequence that a rule of the file describes."""
     if rule.before is not None:
         first, then = map(_step_test, rule.before)
 

@@ -350,7 +350,6 @@ async def listed_trajectory(store: Store, learner_id: str, trajectory_id: str) -
 async def _turns(
     store: Store, learner_id: str, wanted: TrajectoryFilter, names: Iterable[str]
 ) -> list[TurnRecord]:
-    """Return the turns of these ids that are wanted."""
     found = [await store.find_turns(learner_id, replace(wanted, turn_id=name), limit=1) for name in names]
     return [turn for turns in found for turn in turns]
 

@@ -191,8 +191,6 @@ class OfflineAdapter:
 
 
 class _Running:
-    """One run, phase by phase."""
-
     def __init__(
         self,
         adapter: OfflineAdapter,

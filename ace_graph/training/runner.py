@@ -73,7 +73,6 @@ class AdaptationStore:
 
     @property
     def playbook(self) -> Playbook:
-        """The playbook as it is now."""
         return self._snapshot.playbook
 
     def take_commit(self) -> Committed | None:
@@ -86,31 +85,25 @@ class AdaptationStore:
         self._write(committed.delta, committed.record)
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
-        """Return the newest snapshot; see `Store.load`."""
         return self._snapshot
 
     async def commit(
         self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
     ) -> Commit:
-        """Apply `delta`; see `Store.commit`. Steps come one after the other, so `base` is the newest."""
         done = self._write(delta, record)
         self._last = Committed(delta=delta, record=record)
         return done
 
     async def history(self, learner_id: str) -> History:
-        """Return a history that begins now; see `Store.history`."""
         return History(self._snapshot.version.n, self._snapshot.playbook, ())
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
-        """Return nothing; see `Store.turns`."""
         return ()
 
     async def export(self, learner_id: str) -> LearnerExport:
-        """Return the state; see `Store.export`."""
         return LearnerExport(learner_id, self._snapshot, await self.history(learner_id), ())
 
     async def forget(self, learner_id: str) -> bool:
-        """Start again from nothing; see `Store.forget`."""
         there, self._snapshot = not self._snapshot.absent, Snapshot()
         return there
 
@@ -223,8 +216,6 @@ class FrozenAgent:
 
 
 class _Answering:
-    """The graph of a frozen agent."""
-
     def __init__(self, agent: FrozenAgent, options: AdaptationOptions) -> None:
         self._environment = agent.environment
         self._mode = agent.mode or options.mode
@@ -243,7 +234,6 @@ class _Answering:
         )
 
     async def step(self, asked: SampleRun) -> Answered:
-        """Answer one sample. Raises EnvironmentFailed."""
         sample, transcripts = asked.sample, asked.transcripts
         # Transcripts are the context of the question: where bullets stand, as data
         given = input_for(sample, self._mode)
@@ -535,7 +525,6 @@ class AdaptationRun:
                 self._journal.mark()
 
     def _finish(self, measured: Accuracy) -> None:
-        """Keep the failures at the end of a phase."""
         try:
             self._keep(self._failures.rest(), measured)
         except ModelOutage:

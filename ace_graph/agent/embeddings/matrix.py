@@ -86,7 +86,6 @@ class Matrix:
         return cls(table, size, few, len(units), frozenset(), units.sum(axis=0, dtype=np.float64))
 
     def __len__(self) -> int:
-        """How many bullets it has."""
         return self.count - len(self.gone)
 
     def changed(self, removed: Collection[str], added: Mapping[str, bytes]) -> Matrix:
@@ -126,7 +125,6 @@ class Matrix:
 
     @cached_property
     def _lengths(self) -> Floats:
-        """The lengths of the rows less the mean."""
         mean, squares = self._mean, self.table.squares[: self.count]
         return np.sqrt(np.maximum(squares - 2 * self._products(mean) + mean @ mean, _TINY))
 

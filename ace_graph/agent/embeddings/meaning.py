@@ -55,7 +55,6 @@ class Rows:
             return found
 
     def put(self, rows: Mapping[str, bytes]) -> None:
-        """Keep these rows."""
         with self._lock:
             for key, row in rows.items():
                 old = self._held.pop(key, None)
@@ -66,7 +65,6 @@ class Rows:
                 self._bytes -= len(dropped) + _BYTES_PER_ROW
 
     def clear(self) -> None:
-        """Drop all rows."""
         with self._lock:
             self._held.clear()
             self._bytes = 0
@@ -265,8 +263,6 @@ class _Place(NamedTuple):
 
 @dataclass
 class _Fill:
-    """The vectors of a playbook while they are made."""
-
     total: int
     done: int = 0
     late: bool = False

@@ -126,8 +126,6 @@ class _Tensor(BaseModel):
 
 
 class _Header(BaseModel):
-    """The beginning of a file of weights."""
-
     tensor: _Tensor = Field(alias="embedding.weight")
 
 

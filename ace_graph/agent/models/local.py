@@ -61,13 +61,11 @@ class _JsonOutput(Runnable[LanguageModelInput, Parsed | BaseModel | JsonSchema])
     def invoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Parsed | BaseModel | JsonSchema:
-        """Return what the reply holds."""
         return self._read(self._model.invoke(input, config, **self._arguments, **kwargs))
 
     async def ainvoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Parsed | BaseModel | JsonSchema:
-        """Return what the reply holds."""
         return self._read(await self._model.ainvoke(input, config, **self._arguments, **kwargs))
 
     def _read(self, message: AIMessage) -> Parsed | BaseModel | JsonSchema:
@@ -176,25 +174,21 @@ class LocalModel(BaseChatModel):
     def invoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AIMessage:
-        """Return the reply."""
         return super().invoke(input, config, **_caller(config, kwargs))
 
     async def ainvoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AIMessage:
-        """Return the reply."""
         return await super().ainvoke(input, config, **_caller(config, kwargs))
 
     def stream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[AIMessageChunk]:
-        """Yield the reply in pieces."""
         return super().stream(input, config, **_caller(config, kwargs))
 
     def astream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[AIMessageChunk]:
-        """Yield the reply in pieces."""
         return super().astream(input, config, **_caller(config, kwargs))
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **kwargs: Any) -> ChatResult:

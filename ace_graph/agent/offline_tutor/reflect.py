@@ -73,7 +73,6 @@ def _lesson(judged: _Judgement, solution: WorkedSolution | None) -> str | None:
 
 
 def _read(line: str) -> _Judgement | None:
-    """One judgement, from a JSON object with source, verdict and text."""
     found = find_json_object(line) or {}
     verdict, text = found.get("verdict"), found.get("text")
     if verdict not in ("success", "failure") or not isinstance(text, str) or not text:

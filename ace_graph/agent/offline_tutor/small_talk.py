@@ -188,7 +188,6 @@ def patterns() -> Iterator[re.Pattern[str]]:
 
 
 def _states(item: Item, value: str) -> bool:
-    """Whether an item states the value that is asked for."""
     if value != "likes":
         return item.slot == value
     text = item.text.replace("’", "'")

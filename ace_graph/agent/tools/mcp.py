@@ -481,8 +481,6 @@ async def mcp_tools(
 
 
 class _McpTool(BaseTool):
-    """One tool of a server; the model sees its name and description, and its arguments as the server says."""
-
     _server: McpServer = PrivateAttr()
     _name_there: str = PrivateAttr()
 

@@ -247,7 +247,6 @@ def playbook_tools() -> list[BaseTool]:
 
 
 def _read_only(runtime: Runtime) -> Playbook | None:
-    """Return what the run reads beside the learner's memory."""
     memory = _memory(runtime)
     return memory.read_only if memory is not None else None
 

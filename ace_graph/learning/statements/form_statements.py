@@ -144,8 +144,6 @@ def form_statements(text: str, own: Own, source: str, sensitive: SensitiveFacts)
 
 
 class _Clause(NamedTuple):
-    """A clause of a sentence, at `place` in it."""
-
     sentence: Sentence
     place: Stretch
     language: str
@@ -172,8 +170,6 @@ class _Clause(NamedTuple):
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads the sentences of one message."""
-
     own: Own
     source: str
     sensitive: SensitiveFacts
@@ -282,7 +278,6 @@ def _requested_words(request: Form, clause: _Clause, said: Sequence[_Clause]) ->
 
 
 def _is_private(form: Form, clause: str, language: str) -> bool:
-    """Whether what a form states in passing tells something sensitive of the learner."""
     match form.kind:
         case "home" | "age" | "grade":
             return is_sensitive_place(clause, form.value, language)

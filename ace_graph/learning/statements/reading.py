@@ -117,7 +117,6 @@ def _confirms(message: str, before: JudgedExchange, access: Access) -> bool:
 
 
 def _is_request(sentence: Sentence) -> bool:
-    """Whether the whole sentence asks for it."""
     said = sentence.masked
     return forms.asks_to_clear(said) or _CLEAR.fullmatch(said, skip(FILLER, said)) is not None
 
