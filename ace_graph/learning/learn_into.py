@@ -24,8 +24,7 @@ from ace_graph.agent.reasoning.recall import caller_in_run
 from ace_graph.agent.runtime import Run, logger
 from ace_graph.base.errors import AceError, StoreError
 from ace_graph.base.off_loop import run_off_loop
-from ace_graph.learning.statements.forms import is_sensitive
-from ace_graph.learning.statements.speaker import holds_word
+from ace_graph.learning.statements.forms import holds_word, is_sensitive
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue import PlaybookRef
 from ace_graph.memory.commit import operation_id

@@ -35,6 +35,7 @@ BOUNDED = {
 
 MADE_AT_IMPORT = {
     "ace_graph.learning.statements.english_rules:_text(written)",
+    "ace_graph.agent.offline_tutor.small_talk:text",
     "ace_graph.agent.offline_tutor.preferences:f\"\\\\b(?:{'|'.join(alternatives)})\\\\b\"",
 }
 """Put together in a function that runs when its module is imported, and found in the module then."""

@@ -105,7 +105,7 @@ def contradicted(claim: str, own: Own) -> tuple[Bullet, bool] | None:
     said, rule = set(terms(claim)), rule_of(claim)
     slot, telling = rule[0].slot if rule is not None else None, said - _BY_ITSELF
     near: Bullet | None = None
-    for bullet, known in own.bullets():
+    for bullet, known in own.bullets:
         if not telling or _NEGATION.search(bullet.content):
             continue
         if known == said:
@@ -384,7 +384,7 @@ def read_statements(
     turn before, which "forget that" means. `sensitive` is the setting ACE_SENSITIVE_FACTS.
     """
     found, taken_back = list[Statement](), ""
-    own = Own(playbook, ATTRIBUTION)
+    own = Own(playbook)
     reader = _Reader(text, own, source, sensitive)
     unwanted = asks_not_to_keep(text)
     for part in _parts(text):

@@ -21,6 +21,7 @@ from ace_graph.learning.statements.forms import (
     as_sentence,
     asks_to_take_back,
     form_of,
+    holds_word,
     instead,
     is_private_wish,
     is_sensitive,
@@ -44,7 +45,6 @@ from ace_graph.learning.statements.speaker import (
     clauses_of,
     doubt,
     goes_on,
-    holds_word,
     own_sentences,
 )
 from ace_graph.learning.statements.statement import (
@@ -90,7 +90,7 @@ def denied_statement(claim: str, language: str, own: Own) -> Bullet | None:
     stemmer = FIRST if language in SPACELESS else language
     said, slot = frozenset(terms(claim, stemmer)), slot_stated(claim, language)
     value = said - _form_terms(language, slot) if slot is not None else frozenset[str]()
-    for bullet, _ in own.bullets():
+    for bullet, _ in own.bullets:
         content = own.words(bullet)
         if claim_denied(content, language) is not None or not said:
             continue

@@ -223,14 +223,16 @@ def is_private_wish(clause: str, wish: int, language: str) -> bool:
 
     "I prefer large print because of my dyslexia" does, "I prefer examples about the church" does not.
     """
-    rest = clause[wish:]
-    persons = words(language, "persons", "own") | words(language, "persons", "mine")
-    named = (
-        any(each in rest for each in persons)
-        if language in SPACELESS
-        else not persons.isdisjoint(_WORD.findall(rest.casefold()))
-    )
+    named = any(holds_word(clause[wish:], language, role) for role in ("own", "mine"))
     return named and is_sensitive(clause, language)
+
+
+def holds_word(text: str, language: str, name: str, file: str = "persons") -> bool:
+    """Whether a text holds a word that the table `file` has under `name`."""
+    wanted = words(language, file, name)
+    if language in SPACELESS:
+        return any(word in text for word in wanted)
+    return not wanted.isdisjoint(_WORD.findall(text.casefold()))
 
 
 def tells_more(clause: str, language: str) -> bool:
@@ -250,14 +252,8 @@ def states_sensitive(clause: str, language: str, *, shortened: bool = False) -> 
     if match is None:
         return False
     short = len(clause) <= _ABOUT_CHARS if language in SPACELESS else len(clause.split()) <= _ABOUT_WORDS
-    return short and is_sensitive(clause, language) and not _is_about_schoolwork(clause, language)
-
-
-def _is_about_schoolwork(clause: str, language: str) -> bool:
-    topics = words(language, "sensitive", "topics")
-    if language in SPACELESS:
-        return any(word in clause for word in topics)
-    return not topics.isdisjoint(_WORD.findall(clause.casefold()))
+    about_schoolwork = holds_word(clause, language, "topics", "sensitive")
+    return short and is_sensitive(clause, language) and not about_schoolwork
 
 
 def is_yes(message: str) -> bool:

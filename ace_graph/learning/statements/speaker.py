@@ -15,7 +15,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ace_graph.learning.statements.english_rules import FILLER
-from ace_graph.learning.statements.forms import form_of, states_sensitive
+from ace_graph.learning.statements.forms import form_of, holds_word, states_sensitive
 from ace_graph.learning.statements.sentences import MASK, Sentence, sentences, skip
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, phrases, table, words
@@ -167,14 +167,6 @@ def goes_on(masked: str, clause: Stretch, language: str) -> bool:
     return "others" not in before and not before.isdisjoint(("own", "mine"))
 
 
-def holds_word(text: str, language: str, name: str) -> bool:
-    """Whether a text holds a word of the table of persons under `name`."""
-    wanted = words(language, "persons", name)
-    if language in SPACELESS:
-        return any(word in text for word in wanted)
-    return any(word.casefold() in wanted for word in _WORD.findall(text))
-
-
 def _joints(masked: str, language: str) -> Iterator[tuple[int, int]]:
     """The places between statements where a joint stands before a word for the speaker, or a question."""
     if language in SPACELESS:
@@ -282,7 +274,10 @@ def own_sentences(message: str, *, requests: bool = False) -> Iterator[Sentence]
             if not handed_over:
                 own, handed_over = _until_handed_over(sentence, requests=requests)
                 yield own
-            if _begins_with_material(sentence.masked) if requests else _names_material(sentence.masked):
+            language = spoken_language(sentence.masked)
+            if requests and _begins_with_material(sentence.masked, language):
+                return
+            if not requests and holds_word(sentence.masked, language, "material"):
                 return
 
 
@@ -395,18 +390,9 @@ def _before_quotation(line: str) -> tuple[str, str]:
     return (line[: marks[-1]], '"') if len(marks) % 2 else (line, "")
 
 
-def _begins_with_material(masked: str) -> bool:
-    language = spoken_language(masked)
+def _begins_with_material(masked: str, language: str) -> bool:
     named, said = words(language, "persons", "material"), masked[skip(FILLER, masked) :].casefold()
     if language in SPACELESS:
         return said.startswith(tuple(named))
     first = _WORD.search(said)
     return first is not None and first[0] in named
-
-
-def _names_material(masked: str) -> bool:
-    language = spoken_language(masked)
-    named = words(language, "persons", "material")
-    if language in SPACELESS:
-        return any(word in masked for word in named)
-    return not named.isdisjoint(_WORD.findall(masked.casefold()))

@@ -160,7 +160,7 @@ def pointed_at(words: str, own: Own, last: str | None) -> list[Statement]:
         return [
             Statement("forget", own.words(each), Remove(bullet_id=each.id), request=words) for each in meant
         ]
-    known = [own.words(each) for each, _ in own.bullets()]
+    known = [own.words(each) for each, _ in own.bullets]
     if not known:
         named = words.strip().rstrip(_EDGES)
         return [Statement("forget", named, why=NOTHING_KNOWN, request=named)]
@@ -171,19 +171,17 @@ def pointed_at(words: str, own: Own, last: str | None) -> list[Statement]:
 class Own:
     """The learner's own statements in a playbook, as a request names them."""
 
-    def __init__(self, playbook: Playbook, attribution: str) -> None:
+    def __init__(self, playbook: Playbook) -> None:
         self._playbook = playbook
-        self._attribution = attribution
-        self._read: list[tuple[Bullet, set[str]]] | None = None
         self._compared = 0
 
     def says(self, words: str) -> bool:
         """Whether the learner has said exactly this before, case and spacing aside."""
-        return content_hash(f"{self._attribution}{words}") in self._hashes
+        return content_hash(f"{ATTRIBUTION}{words}") in self._hashes
 
     @cached_property
     def _hashes(self) -> frozenset[str]:
-        return frozenset(bullet.content_hash for bullet, _ in self.bullets())
+        return frozenset(bullet.content_hash for bullet, _ in self.bullets)
 
     def may_deny(self) -> bool:
         """Whether one more denial of this message is compared with the statements: the first 20 are."""
@@ -192,11 +190,11 @@ class Own:
 
     def words(self, bullet: Bullet) -> str:
         """Return what the learner said, without who says it."""
-        return bullet.content.removeprefix(self._attribution)
+        return bullet.content.removeprefix(ATTRIBUTION)
 
     def said_in(self, turn_id: str) -> list[Bullet]:
         """Return the statements that a turn has stored, or that were said again in it."""
-        return [each for each, _ in self.bullets() if turn_id in (each.turn_id, *each.examples[-1:])]
+        return [each for each, _ in self.bullets if turn_id in (each.turn_id, *each.examples[-1:])]
 
     def meant(self, words: str) -> list[tuple[str, Bullet | None]]:
         """Return the bullet that is meant, None for none, or one for each part ("my dog and my cat")."""
@@ -209,12 +207,12 @@ class Own:
 
     def in_slot(self, slot: str) -> Bullet | None:
         """Return the statement in a slot, None for none."""
-        return next((bullet for bullet, _ in self.bullets() if bullet.slot == slot), None)
+        return next((bullet for bullet, _ in self.bullets if bullet.slot == slot), None)
 
     def _one(self, words: str) -> Bullet | None:
         """The statement in the slot that is named, or the one that holds most of the words."""
         named = values_named(words) | slots_asked(words)
-        asked, own = set(terms(words)), self.bullets()
+        asked, own = set(terms(words)), self.bullets
         for bullet, _ in own:
             if bullet.slot in named:
                 return bullet
@@ -222,14 +220,13 @@ class Own:
         best = max(shares, key=lambda share: share[0], default=None)
         return best[1] if best is not None and best[0] >= _COVERAGE else None
 
+    @cached_property
     def bullets(self) -> list[tuple[Bullet, set[str]]]:
-        """Return the statements, each with its content terms."""
-        if self._read is None:
-            entries, core = self._playbook.entries, self._playbook.index.core
-            profile = compress(entries.values(), map(core.__contains__, entries))
-            own = (b for b in profile if b.content.startswith(self._attribution))
-            self._read = [(b, set(terms(b.content.removeprefix(self._attribution)))) for b in own]
-        return self._read
+        """The statements, each with its content terms."""
+        entries, core = self._playbook.entries, self._playbook.index.core
+        profile = compress(entries.values(), map(core.__contains__, entries))
+        own = (b for b in profile if b.content.startswith(ATTRIBUTION))
+        return [(b, set(terms(self.words(b)))) for b in own]
 
 
 # Which value of a slot a statement gives, and whether it says more than that.
