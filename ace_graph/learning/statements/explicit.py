@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -385,9 +385,10 @@ def read_statements(
     """
     found, taken_back = list[Statement](), ""
     own = Own(playbook)
-    reader = _Reader(text, own, source, sensitive)
+    parts = [part for each in own_sentences(text, requests=True) for part in question_apart(each)]
+    reader = _Reader(text, parts, own, source, sensitive)
     unwanted = asks_not_to_keep(text)
-    for part in _parts(text):
+    for part in parts:
         for said in islice(reader.read(part), MAX_STATEMENTS):
             if isinstance(said, str):
                 taken_back, found = taken_back or said, [_taken_back(each) for each in found]
@@ -432,23 +433,13 @@ def _taken_back(statement: Statement) -> Statement:
     return replace(statement, operation=None, after_yes=None, why=TAKEN_BACK)
 
 
-def _parts(text: str) -> Iterator[Sentence]:
-    for sentence in own_sentences(text, requests=True):
-        yield from question_apart(sentence)
-
-
-def _introduces(part: Sentence) -> bool:
-    """Whether a sentence says what is kept anyway (a name, a wish, an age): facts beside it are kept, too."""
-    if part.asks:
-        return False
-    return any(rule_of(each.masked) is not None and not each.negated for each in clauses(part))
-
-
 class _Reader:
     """Reads the clauses of one message. Beside a statement that is kept, plain facts are kept as well."""
 
-    def __init__(self, text: str, own: Own, source: str, sensitive: SensitiveFacts) -> None:
-        self._text, self._own, self._source = text, own, source
+    def __init__(
+        self, text: str, parts: Sequence[Sentence], own: Own, source: str, sensitive: SensitiveFacts
+    ) -> None:
+        self._text, self._parts, self._own, self._source = text, parts, own, source
         self._sensitive: SensitiveFacts = sensitive
         self._unnamed = False
         """A name was denied, so that a new one may follow."""
@@ -478,7 +469,9 @@ class _Reader:
 
     @cached_property
     def _introduced(self) -> bool:
-        return any(map(_introduces, _parts(self._text)))
+        """Whether a sentence says what is kept anyway (a name, a wish): facts beside it are kept, too."""
+        said = (clause for part in self._parts if not part.asks for clause in clauses(part))
+        return any(rule_of(each.masked) is not None and not each.negated for each in said)
 
     @cached_property
     def _own_words(self) -> frozenset[tuple[str, str]]:
@@ -509,10 +502,6 @@ class _Reader:
         else:
             yield Statement("forget", said, why=LIKE_IT)
 
-    @cached_property
-    def _asks(self) -> bool:
-        return any(part.asks for part in _parts(self._text))
-
     def _stated(self, clause: Clause, *, beside: bool, joined: bool) -> Statement | None:
         name = new_name(clause.plain) if self._unnamed else None
         if name is not None:  # in words that say that it is one
@@ -537,7 +526,7 @@ class _Reader:
         """Whether a clause is kept because of the one that it is joined to."""
         if clause.negated or not (clause.told or beside):
             return False
-        if not clause.told and self._asks and _has_number(clause):
+        if not clause.told and any(part.asks for part in self._parts) and _has_number(clause):
             return False
         known = BESIDE.pattern.match(clause.masked) or (clause.told and FACT.pattern.match(clause.masked))
         return bool(known) and MASK not in clause.masked

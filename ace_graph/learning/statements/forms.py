@@ -118,7 +118,9 @@ def verb_second(said: str, language: str) -> str | None:
     for line in phrases(language, "statements", "verb_last") if spoken and known else ():
         subjects, verbs = (part.split() for part in line.split(":"))
         if spoken[0].casefold() in subjects:
-            sizes = (1,) if "*" not in subjects else (_noun_end(spoken), 2)
+            # Where the noun of "meine kleine Schwester" ends, by its capital letter
+            nouns = (at for at, word in enumerate(spoken, 1) if at > 1 and word[:1].isupper())
+            sizes = (1,) if "*" not in subjects else (next(nouns, 2), 2)
             ordered = (_verb_second(spoken, size, verbs, language) for size in sizes)
             sentence = next((each for each in ordered if each is not None), None)
             if sentence is not None:
@@ -160,11 +162,6 @@ def _ends_as(word: str, endings: tuple[str, ...]) -> bool:
 
 def _listed(language: str, name: str) -> tuple[str, ...]:
     return tuple(words(language, "statements", name)) if name in table(language, "statements") else ()
-
-
-def _noun_end(spoken: Sequence[str]) -> int:
-    """Return where the noun of "meine kleine Schwester" ends, by its capital letter."""
-    return next((at for at, word in enumerate(spoken, 1) if at > 1 and word[:1].isupper()), 2)
 
 
 def request_at_end(clause: str, language: str) -> tuple[FormKind, str] | None:
@@ -335,21 +332,15 @@ def _clear(language: str) -> re.Pattern[str]:
 
 def _is_nothing(kind: FormKind, value: str, language: str) -> bool:
     """Whether what a form would keep is none: no value of a slot, nothing that somebody likes."""
-    if kind == "named":
-        return not _is_first_name(value.rstrip(_EDGES))
+    if kind == "named":  # a listed first name, alone or before a family name
+        first, *family = value.rstrip(_EDGES).split() or [""]
+        alone = len(family) <= 1 and all(each[0].isupper() for each in family)
+        return first not in first_names() or not alone
     if kind == "liked":
         return _first_word(value) in words(language, "statements", "not_liked")
-    return kind in SLOTS and _is_no_value(value, language)
-
-
-def _is_first_name(value: str) -> bool:
-    """Whether a value is a listed first name, alone or before a family name."""
-    first, *family = value.split() or [""]
-    return first in first_names() and len(family) <= 1 and all(each[0].isupper() for each in family)
-
-
-def _is_no_value(value: str, language: str) -> bool:
-    """Whether a value begins as none does: "ich heiße nicht Sam", "ich wohne in einer Wohnung"."""
+    if kind not in SLOTS:
+        return False
+    # It begins as no value does: "ich heiße nicht Sam", "ich wohne in einer Wohnung".
     never = words(language, "statements", "no_value") if language != FIRST else frozenset[str]()
     if language in SPACELESS and value.startswith(tuple(never)):
         return True

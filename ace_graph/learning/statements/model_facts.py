@@ -168,7 +168,8 @@ def _fact_in(message: _Message, fact: LearnerFact, source: str, sensitive: Sensi
             decided = _decide(sentence, found, fact, source, sensitive)
     if isinstance(decided, str):
         return decided
-    if message.asks and fact.kind not in _NUMBERED and decided.slot is None and _has_number(decided):
+    may_be_of_a_problem = message.asks and fact.kind not in _NUMBERED and decided.slot is None
+    if may_be_of_a_problem and numerals(normalize(decided.content)):
         return IN_A_PROBLEM
     if fact.kind in _WISHES and message.orders:
         return AN_ORDER
@@ -247,10 +248,6 @@ def _covers(known: str, content: str) -> bool:
         " ".join(each.removeprefix(ATTRIBUTION).casefold().split()).strip(_MARKS) for each in (known, content)
     )
     return one in other or other in one
-
-
-def _has_number(add: Add) -> bool:
-    return bool(numerals(normalize(add.content)))
 
 
 def _told(fact: LearnerFact, why: str) -> str:

@@ -33,7 +33,7 @@ from ace_graph.learning.statements import forms
 from ace_graph.learning.statements.english_rules import FILLER, pattern
 from ace_graph.learning.statements.explicit import corrected, read_statements
 from ace_graph.learning.statements.model_facts import confirmed_statements, consent_question
-from ace_graph.learning.statements.sentences import Sentence, sentences, skip
+from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.learning.statements.statement import Own, SensitiveFacts, Statement
 from ace_graph.memory.delta.effect import Put
 from ace_graph.memory.delta.operations import Add, Delta, Remove
@@ -105,14 +105,20 @@ def clearing_of(
     `before` is the exchange before the message; `closed` says why this turn stores nothing, if so.
     """
     if before is not None and snapshot is not None and _confirms(message, before, snapshot.access):
-        return Clearing(f"Nothing is forgotten: {closed}.") if closed else _cleared(snapshot)
+        if closed:
+            return Clearing(f"Nothing is forgotten: {closed}.")
+        forgotten = f"I have forgotten {_counted(snapshot)} that I remembered about you."
+        return Clearing(f"{forgotten} {_LEFT}", clears=True)
     if not asks_to_clear(message):
         return None
     if snapshot is None or closed is not None:
         return Clearing(f"Nothing is forgotten: {closed or 'there is no memory in this conversation'}.")
     if not len(snapshot.playbook):
         return Clearing(f"There is nothing to forget: I remember nothing about you. {_LEFT}")
-    alone = all(map(_is_request, sentences(message)))
+    said = (each.masked for each in sentences(message))
+    alone = all(
+        forms.asks_to_clear(each) or _CLEAR.fullmatch(each, skip(FILLER, each)) is not None for each in said
+    )
     unread = "" if alone else " I have done nothing of the rest of your message yet."
     return Clearing(
         f'Answer "yes" and I forget {_counted(snapshot)} that I remember about you; any other answer '
@@ -126,17 +132,6 @@ def _confirms(message: str, before: JudgedExchange, access: Access) -> bool:
         return False
     ours = answer_hash(before.answer) in {turn.answer_hash for turn in access.recent_turns}
     return ours and _ASKED in before.answer and asks_to_clear(before.question)
-
-
-def _is_request(sentence: Sentence) -> bool:
-    said = sentence.masked
-    return forms.asks_to_clear(said) or _CLEAR.fullmatch(said, skip(FILLER, said)) is not None
-
-
-def _cleared(snapshot: Snapshot) -> Clearing:
-    return Clearing(
-        f"I have forgotten {_counted(snapshot)} that I remembered about you. {_LEFT}", clears=True
-    )
 
 
 def _counted(snapshot: Snapshot) -> str:
