@@ -48,9 +48,6 @@ from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.views import kind_of
 from ace_graph.playbooks.handle import PlaybookHandle
 
-# Which bullets a question gets, by words and by meaning, for programs that ask without a turn.
-
-
 MAX_QUERY_CHARS = 4_000
 """Of a longer question the beginning and the end are the search query."""
 
@@ -251,9 +248,6 @@ def _value(bullet: Bullet) -> dict[str, object]:
         "helpful": bullet.helpful,
         "harmful": bullet.harmful,
     }
-
-
-# Why a turn with a question would be shown each bullet of a playbook, or not: one search, explained.
 
 
 _MANY = 100

@@ -22,9 +22,6 @@ from urllib.parse import urlsplit
 
 from ace_graph.base.errors import AceError, ClusterError, ConfigurationError, UsageError, how_to_install
 
-# What a job and an executor are, and the executor that runs everything in this process.
-
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
@@ -91,9 +88,6 @@ class InProcess:
                         group.create_task(work_on_next())
             except BaseExceptionGroup as errors:
                 raise errors.exceptions[0] from None
-
-
-# The executor that `--on` names.
 
 
 _RAY = "ray"

@@ -36,8 +36,6 @@ from ace_graph.memory.trajectory import TrajectoryFilter, with_cost, with_reflec
 from ace_graph.memory.turn import LearnedInto, TurnRecord
 from ace_graph.playbooks.consolidation import consolidate
 
-# A lease on pending work: renewed while the work goes on, and the work stops when the lease is lost.
-
 
 @dataclass(frozen=True)
 class RetryPolicy:

@@ -210,13 +210,7 @@ class StoredReflection:
     def lessons(self) -> tuple[Lesson, ...]:
         """What it teaches, in the order of the reflection. Reflections of 0.1 name no lessons."""
         noted = [
-            Lesson(
-                content=each.content,
-                section=each.section,
-                topic=each.topic,
-                memory_type=each.memory_type,
-                polarity=each.polarity,
-            )
+            Lesson.model_validate(each, from_attributes=True)
             for number, each in enumerate(self.reflection.lessons, 1)
             if self.chosen is None or number in self.chosen
         ]

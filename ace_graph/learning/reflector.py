@@ -24,7 +24,7 @@ from ace_graph.base.errors import AceError, LearningError, ModelError
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.base.prompts import data_block, preview
 from ace_graph.learning.reflection import Lesson, Reflection, copies, is_platitude, says_nothing
-from ace_graph.learning.statements.english_rules import pattern
+from ace_graph.learning.statements.forms import pattern
 from ace_graph.learning.statements.statement import Statement
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot

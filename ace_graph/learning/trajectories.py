@@ -287,9 +287,6 @@ def _explained() -> Generator[None]:
         raise UsageError(f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
 
 
-# Recorded trajectories with how learning from each one stands: a list of them, and a single one.
-
-
 Standing = PendingState | Literal["learned"]
 
 

@@ -407,9 +407,6 @@ async def _not_yet(store: Store, learner: str, now: datetime, terms: RetryPolicy
     return PendingOutcome("retry", retry_after=max(0.0, seconds))
 
 
-# The job of learning from pending items, a few at a time, in any number of processes.
-
-
 @dataclass(frozen=True)
 class LearnJob:
     """Learns from as many pending items as it is told, of any learners, or until none may be had now.

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from ace_graph.agent.embeddings.matrix import Matrix
 
 
-# The vectors that this process knows, each quantised, by the hash of its text.
-
-
 _BYTES_PER_ROW = 150
 """What the key and the table take beside the vector."""
 

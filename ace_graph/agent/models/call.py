@@ -149,9 +149,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         link = link.__cause__
 
 
-# Calls and tokens per role: values that can be added, and their JSON in the state.
-
-
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Calls that were answered, and the tokens they took in and gave out. `Usage()` is neutral to `+`."""

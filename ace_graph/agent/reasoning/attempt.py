@@ -52,11 +52,8 @@ async def cot(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Soluti
 def most_frequent(replies: list[ModelReply]) -> ModelReply:
     """Return the first reply whose answer, spacing and case aside, came most often; empty ones last."""
     keys = [" ".join(reply.parsed.answer.casefold().split()) for reply in replies]
-    counts = Counter(key for key in keys if key)
-    if not counts:
-        return replies[0]
-    winner = max(counts, key=lambda key: (counts[key], -keys.index(key)))
-    return replies[keys.index(winner)]
+    winner = Counter(filter(None, keys)).most_common(1)  # the first one of equals
+    return replies[keys.index(winner[0][0])] if winner else replies[0]
 
 
 # Tree of thoughts: a beam of lines of thought, all expanded thoughts of a step scored in one call.

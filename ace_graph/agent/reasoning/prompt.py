@@ -22,9 +22,6 @@ from ace_graph.base.text import truncate
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.window import select_window, truncate_tool_results, window_metrics
 
-# The input and the output of a way of reasoning: the parts of the prompt, and the answer.
-
-
 NO_ANSWER = "I could not find an answer to this."
 
 

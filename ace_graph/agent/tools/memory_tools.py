@@ -28,9 +28,6 @@ from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.views import BulletFilter, BulletKind
 
-# Bullets as a tool shows them to a model: one short line each, a bounded number of them.
-
-
 MAX_ROWS = 20
 ROW_CHARS = 160
 MAX_WORDS_CHARS = 500

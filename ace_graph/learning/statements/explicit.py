@@ -1,6 +1,6 @@
 """Reads statements: what a learner says about themselves, or asks to be remembered or forgotten.
 
-They are found by rules (english_rules.py), clause by clause, without a model, and stored in the learner's own
+They are found by rules (forms.py), clause by clause, without a model, and stored in the learner's own
 words as core bullets of their profile, one bullet a statement. A link in a statement is the learner's and
 stays; an instruction to the agent or a secret goes to quarantine as usual (memory/screening). Only the
 beginning of a clause counts, so a story about somebody who said "call me Tom" stores nothing. A question, a
@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.learning.calculations import correction_of_sum
-from ace_graph.learning.statements.english_rules import (
+from ace_graph.learning.statements.form_statements import form_statements
+from ace_graph.learning.statements.forms import (
     BESIDE,
     DENIALS,
     FACT,
@@ -35,18 +36,15 @@ from ace_graph.learning.statements.english_rules import (
     STYLE,
     Found,
     StatementRule,
-    pattern,
-    rule_of,
-    texts,
-)
-from ace_graph.learning.statements.form_statements import form_statements
-from ace_graph.learning.statements.forms import (
     asks_to_take_back,
     instead,
     is_private_wish,
     is_sensitive,
     is_sensitive_place,
+    pattern,
+    rule_of,
     states_sensitive,
+    texts,
 )
 from ace_graph.learning.statements.sentences import MASK, Sentence, skip
 from ace_graph.learning.statements.speaker import Stretch, asks_not_to_keep, doubt, order_in, own_sentences

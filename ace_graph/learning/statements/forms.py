@@ -1,18 +1,19 @@
 """The forms in which learners state something about themselves, from the tables of the languages.
 
-A form matches the beginning of a clause, or all of it. English has its forms in english_rules.py; here it has
-those of sensitive statements alone.
+A form matches the beginning of a clause, or all of it. English has rules of its own, at the end of this file,
+and forms for sensitive statements alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 from unicodedata import combining
 
-from ace_graph.memory.bullet import PROFILE_SLOTS
+from ace_graph.memory.bullet import PROFILE_SLOTS, MemoryType
 from ace_graph.memory.languages.forms import any_of, form_pattern
 from ace_graph.memory.languages.tables import (
     FIRST,
@@ -20,6 +21,7 @@ from ace_graph.memory.languages.tables import (
     first_names,
     languages,
     phrases,
+    raw_table,
     table,
     words,
 )
@@ -410,3 +412,91 @@ def _sensitive_phrases(language: str) -> tuple[str, ...]:
     return tuple(sorted(f"{each}-" for each in whole if "-" in each)) + tuple(
         each for each in stems if "-" in each
     )
+
+
+# How a learner says something about themselves in English, by the rules of the table `statement_rules`.
+#
+# A rule matches how a clause begins. `STATEMENTS` are what a learner asks the assistant to keep (a name, a
+# wish, "remember that ..."). `PLAIN_FACTS` are harmless facts that are kept when mentioned in passing, one
+# value each (age, school year, home). `FACT` is kept only beside one of these in the same message, `STYLE`
+# beside one in the same sentence.
+
+
+_ENGLISH = cast("Mapping[str, Any]", raw_table(FIRST, "statement_rules"))  # Any: texts, and tables of rules
+_OTHER = re.compile(r"\{\{(\w+)\}\}")
+
+
+@dataclass(frozen=True)
+class StatementRule:
+    """A clause that begins with `pattern` is kept in `section`, from there to its end.
+
+    With `fact` only what comes after the pattern is kept. Of a `slot` there is one value at a time.
+    """
+
+    pattern: re.Pattern[str]
+    section: str
+    memory_type: MemoryType
+    slot: str | None = None
+    fact: bool = False
+
+
+def _text(written: str | Sequence[str]) -> str:
+    whole = written if isinstance(written, str) else "".join(written)
+    return _OTHER.sub(lambda other: _text(_ENGLISH[other[1]]), whole)
+
+
+def _english(written: str | Sequence[str]) -> re.Pattern[str]:
+    return re.compile(_text(written), re.IGNORECASE)
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    """Return the pattern of this name."""
+    return _english(_ENGLISH[name])
+
+
+def texts(name: str) -> str:
+    """Return the text of this name."""
+    return _text(_ENGLISH[name])
+
+
+def _rule(name: str) -> StatementRule:
+    rule: dict[str, Any] = dict(_ENGLISH["rules"][name])
+    return StatementRule(_english(rule.pop("pattern")), **rule)
+
+
+DENIALS = tuple((_english(denial["pattern"]), str(denial["affirmed"])) for denial in _ENGLISH["denials"])
+"""How a clause begins that denies something, and how one begins that says it."""
+FILLER = pattern("filler")
+"""What may stand before any statement or request."""
+LEAD = pattern("lead")
+"""How every rule here, and every request to forget, begins."""
+NEGATED = pattern("negated")
+STATEMENTS = (
+    *map(
+        _rule, ("name", "persona", "language", "native_language", "misconception", "preference", "remember")
+    ),
+)
+LIKES = _rule("likes")
+"""What somebody likes, and not "I like this one"."""
+NAMED = _rule("named")
+"""A name that is told by its capital letter alone: "I'm Tom"."""
+PLAIN_FACTS = (*map(_rule, ("age", "grade", "home")), NAMED, LIKES)
+FACT = _rule("fact")
+"""A plain clause about the learner. In passing it is not kept: it may be about health, belief, origin."""
+BESIDE = _rule("beside")
+"""What else a learner tells of themselves in a sentence with a name, a home: "and my test is on Friday"."""
+STYLE = _rule("style")
+"""A wish on how to answer, as it stands behind another one: "answer in German and keep it short"."""
+
+
+Found = tuple[StatementRule, re.Match[str]]
+"""A rule, and how a clause begins by it."""
+
+
+def rule_of(clause: str, position: int = 0) -> Found | None:
+    """Return the first rule that the clause at `position` begins with, and the match."""
+    for rule in (*STATEMENTS, *PLAIN_FACTS):
+        match = rule.pattern.match(clause, position)
+        if match is not None and not (rule is NAMED and is_sensitive(match[0], FIRST)):  # "I'm Muslim"
+            return rule, match
+    return None

@@ -30,8 +30,8 @@ from ace_graph.learning.feedback import (
     turn_before,
 )
 from ace_graph.learning.statements import forms
-from ace_graph.learning.statements.english_rules import FILLER, pattern
 from ace_graph.learning.statements.explicit import corrected, read_statements
+from ace_graph.learning.statements.forms import FILLER, pattern
 from ace_graph.learning.statements.model_facts import confirmed_statements, consent_question
 from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.learning.statements.statement import Own, SensitiveFacts, Statement

@@ -14,8 +14,7 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from ace_graph.learning.statements.english_rules import FILLER
-from ace_graph.learning.statements.forms import form_of, holds_word, states_sensitive
+from ace_graph.learning.statements.forms import FILLER, form_of, holds_word, states_sensitive
 from ace_graph.learning.statements.sentences import MASK, Sentence, sentences, skip
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, phrases, table, words

@@ -10,8 +10,15 @@ from itertools import compress
 from typing import Literal, NamedTuple
 
 from ace_graph.base.prompts import NOT_ASKED
-from ace_graph.learning.statements.english_rules import FILLER, pattern, rule_of
-from ace_graph.learning.statements.forms import SLOTS, asks_to_take_back, form_of, slots_asked
+from ace_graph.learning.statements.forms import (
+    FILLER,
+    SLOTS,
+    asks_to_take_back,
+    form_of,
+    pattern,
+    rule_of,
+    slots_asked,
+)
 from ace_graph.learning.statements.sentences import skip
 from ace_graph.memory.bullet import STATED_BY_A_PERSON, Bullet, BulletSource, MemoryType, content_hash
 from ace_graph.memory.classify import infer_topic
