@@ -143,7 +143,7 @@ class _Writer:
             *correction,
             *again,
             *self._cautions(solution),
-            *([] if short else (f"{n}. {step}" for n, step in enumerate(solution.steps, 1))),
+            *(f"{n}. {step}" for n, step in enumerate([] if short else solution.steps, 1)),
             *self._picture(solution, anyway=bool(again)),
             *_compare_with_calculator(None if self._wishes.short else prompt.calculated, solution),
             *self._language,
