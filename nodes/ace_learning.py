@@ -11,6 +11,7 @@ be saved is in `learning.unsaved`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -21,7 +22,6 @@ from ace_graph.agent.runtime import Run, logger
 from ace_graph.agent.state import ACEState, Learning, LearningUpdate
 from ace_graph.base.errors import LearnerForgotten, StoreError
 from ace_graph.base.off_loop import run_off_loop
-from ace_graph.learning.feedback import JudgedTurn
 from ace_graph.learning.learn_into import (
     deliver,
     find_destination,
@@ -39,7 +39,7 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import commit_turn, missing_methods
 from ace_graph.memory.trajectory import with_feedback
-from ace_graph.memory.turn import LearnedInto
+from ace_graph.memory.turn import TurnRecord
 
 
 async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
@@ -113,8 +113,15 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
         learning = failed(turn_id, learner_id, base, whole, record, error, pending)
         return {"mode": mode, "learning": learning, "usage": usage}
     run.resources.cache.put(learner_id, commit.snapshot)
-    if commit.status == "applied" and result.judged is not None:
-        result = await _record_feedback(result, result.judged, learner_id, run)
+    judged = result.judged if commit.status == "applied" else None
+    feedback = judged.as_feedback(run.resources.clock()) if judged is not None else None
+    if judged is not None and feedback is not None:
+        # Its votes are stored already
+        problem = "the feedback counts, but is not in the record of the turn it is about"
+        turn = judged.turn.turn_id
+        lost = await _amend(turn, lambda told: with_feedback(told, feedback), learner_id, run, problem)
+        if lost is not None:
+            result = replace(result, error=result.error or f"{type(lost).__name__}: {lost}")
     if commit.scheduled is not None and not run.resources.settings.consolidates_later(run.learning):
         await consolidate_at_once(learner_id, commit.scheduled, run.resources)
     learning = committed(turn_id, newest, commit, result, run, pending)
@@ -122,7 +129,9 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
         delivery = await deliver(destination, lessons, len(result.lessons), delta.op_id, run)
         learning["learned_into"] = delivery.report
         if undelivered is None:
-            await _record_delivery(delivery.report, turn_id, learner_id, run)
+            noted = {"learned_into": delivery.report}
+            problem = "the turn's record does not say where its lessons went"
+            await _amend(turn_id, lambda told: told.model_copy(update=noted), learner_id, run, problem)
         else:
             rest = only_lessons(result.operations, delivery.left)
             late = delta.model_copy(update={"op_id": undelivered.pending_id, "operations": rest})
@@ -158,33 +167,16 @@ async def _complete(learning: Learning, delta: Delta, item: Pending, base: Snaps
     }
 
 
-async def _record_delivery(report: LearnedInto, turn_id: str, learner_id: str, run: Run) -> None:
-    """Note in the turn's record where its lessons went."""
+async def _amend(
+    turn_id: str, change: Callable[[TurnRecord], TurnRecord], learner_id: str, run: Run, problem: str
+) -> StoreError | None:
+    """Change a turn's record, where the store has them; return the error that was logged as `problem`."""
     store = run.resources.store
     if missing_methods(store):
-        return
-    noted = {"learned_into": report}
+        return None
     try:
-        await store.amend(
-            learner_id, Amend(turn_id, lambda turn: turn.model_copy(update=noted), missing_ok=True)
-        )
-    except StoreError:
-        logger.exception("[ACE Memory] the turn's record does not say where its lessons went")
-
-
-async def _record_feedback(
-    result: LearningResult, judged: JudgedTurn, learner_id: str, run: Run
-) -> LearningResult:
-    """Note what the message said of an earlier answer in that turn's record; its votes are stored already."""
-    store, feedback = run.resources.store, judged.as_feedback(run.resources.clock())
-    if feedback is None or missing_methods(store):
-        return result
-    try:
-        await store.amend(
-            learner_id,
-            Amend(judged.turn.turn_id, lambda turn: with_feedback(turn, feedback), missing_ok=True),
-        )
+        await store.amend(learner_id, Amend(turn_id, change, missing_ok=True))
     except StoreError as error:
-        logger.exception("[ACE Memory] the feedback counts, but is not in the record of the turn it is about")
-        return replace(result, error=result.error or f"{type(error).__name__}: {error}")
-    return result
+        logger.exception("[ACE Memory] %s", problem)
+        return error
+    return None

@@ -7,8 +7,8 @@ from typing import Literal
 from ace_graph.agent.evidence import gather_evidence, to_json
 from ace_graph.agent.reasoning.streaming import push_text
 from ace_graph.agent.runtime import Run, logger
-from ace_graph.agent.state import ACEState, Attempt, CriticUpdate, First, Plan, Result
-from ace_graph.memory.evidence import Verdict, verdict_of
+from ace_graph.agent.state import ACEState, Attempt, CriticUpdate, Plan, Result
+from ace_graph.memory.evidence import verdict_of
 
 
 async def critic(state: ACEState, run: Run) -> CriticUpdate:
@@ -20,7 +20,7 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
     if attempt is None:
         raise RuntimeError("the solver runs before the critic")
     evidence = await gather_evidence(state["turn"]["question"], attempt, run)
-    verdict = verdict_of(evidence)
+    verdict, first = verdict_of(evidence), attempt.get("first")
     result: Result = {
         "answer": attempt["answer"],
         "reasoning": attempt["reasoning"],
@@ -32,7 +32,9 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
         "withheld": attempt.get("arm") == "without",
         "verdict": verdict,
         "evidence": to_json(evidence),
-        "first": _first(attempt, verdict),
+        "first": {"answer": first["answer"], "verdict": first["verdict"]}
+        if first is not None
+        else {"answer": attempt["answer"], "verdict": verdict},
         "problem": attempt["problem"],
     }
     if "words_only" in attempt:
@@ -41,23 +43,13 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
         result["raw"] = attempt["raw"]
     logger.info("[ACE Critic] verdict=%s evidence=%s", verdict, [item.source for item in evidence])
     if wants_revision(result, attempt, state["plan"]):
-        return {"result": result, "messages": _taken_back(state, attempt["answer_id"])}
+        # A fork may have removed the answer from the conversation already
+        there = any(message.id == attempt["answer_id"] for message in state["messages"])
+        removed: dict[str, object] = {"role": "remove", "content": "", "id": attempt["answer_id"]}
+        return {"result": result, "messages": [removed] if there else []}
     if not attempt["streamed"]:
         push_text(attempt["answer"], attempt["answer_id"], run.listener)
     return {"result": result}
-
-
-def _taken_back(state: ACEState, answer_id: str) -> list[dict[str, object]]:
-    """What removes the answer from the conversation; a fork may have removed it already."""
-    there = any(message.id == answer_id for message in state["messages"])
-    return [{"role": "remove", "content": "", "id": answer_id}] if there else []
-
-
-def _first(attempt: Attempt, verdict: Verdict) -> First:
-    first = attempt.get("first")
-    if first is None:
-        return {"answer": attempt["answer"], "verdict": verdict}
-    return {"answer": first["answer"], "verdict": first["verdict"]}
 
 
 def wants_revision(result: Result, attempt: Attempt, plan: Plan) -> bool:

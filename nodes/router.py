@@ -60,7 +60,14 @@ async def router(state: ACEState, run: Run) -> RouterUpdate:
     if question is None or not (question.text.strip() or not isinstance(question.content, str)):
         raise InvalidMessage("there is no question: the last user message must have text or an attachment")
     forced = state.get("mode")
-    mode = _checked(forced) if forced else await _chosen(question.text, run)
+    if forced:
+        mode = _checked(forced)
+    elif run.resources.mode_router is None:
+        names = await run.resources.callers_tool_names()
+        mode = await run_off_loop(len(question.text), choose_mode, question.text, names)
+    else:
+        answer = run.resources.mode_router(question.text)
+        mode = _checked(await answer if inspect.isawaitable(answer) else answer)
     logger.info("[ACE Graph] received: mode=%s question=%s", mode, log_text(run.resources, question.text))
     memory = await load_memory(run)
     if run.learner_id is not None and memory.snapshot is not None and run.listener is None:
@@ -94,27 +101,17 @@ def choose_mode(question: str, tool_names: Iterable[str] = ()) -> Mode:
     `tool_names` are the caller's tools: a question that names what one of them is about goes to react.
     """
     parts = list(pieces(question))
-    if any(_ACT.search(part) for part in parts) or _names_a_tool(parts, tool_names):
-        return "react"
-    return "tot" if any(_EXPLORE.search(part) for part in parts) else "cot"
-
-
-def _names_a_tool(parts: Iterable[str], tool_names: Iterable[str]) -> bool:
     named = {
         word
         for name in tool_names
         for word in re.findall(r"[^\W_]+", name.casefold())
         if word not in _GENERIC_TOOL_WORDS and len(word) > 2
     }
-    return bool(named) and any(not named.isdisjoint(re.findall(r"\w+", part.casefold())) for part in parts)
-
-
-async def _chosen(question: str, run: Run) -> Mode:
-    if run.resources.mode_router is None:
-        names = await run.resources.callers_tool_names()
-        return await run_off_loop(len(question), choose_mode, question, names)
-    answer = run.resources.mode_router(question)
-    return _checked(await answer if inspect.isawaitable(answer) else answer)
+    if any(_ACT.search(part) for part in parts) or (
+        named and any(not named.isdisjoint(re.findall(r"\w+", part.casefold())) for part in parts)
+    ):
+        return "react"
+    return "tot" if any(_EXPLORE.search(part) for part in parts) else "cot"
 
 
 def _checked(mode: str) -> Mode:

@@ -15,7 +15,7 @@ from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Attempt, FirstAnswer, Result, SolverUpdate
 from ace_graph.base.off_loop import off_loop, run_off_loop
 from ace_graph.base.prompts import data_block
-from ace_graph.learning.statements.notice import notice_of
+from ace_graph.learning.statements.reading import notice_of
 
 NOT_RIGHT = "The answer is not right."
 

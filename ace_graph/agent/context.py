@@ -37,7 +37,6 @@ def _checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _checked_name(name: str) -> str:
-    """Raise InvalidPlaybook for a name that can't be one."""
     PlaybookRef.parse(name, None)
     return name
 

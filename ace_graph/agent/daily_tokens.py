@@ -14,7 +14,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from ace_graph.base.errors import DailyTokensUsed
 from ace_graph.memory.stores.base import Store, missing_methods
 from ace_graph.memory.trajectory import TrajectoryFilter
-from ace_graph.memory.turn import TurnRecord
 
 MAX_TURNS = 10_000
 MAX_LEARNERS = 20_000
@@ -37,7 +36,13 @@ class DailyTokens:
         now = self._clock().astimezone(UTC)
         midnight = datetime.combine(now.date(), time(), UTC)
         turns = self._turns_of(learner_id)
-        for record in await self._records(learner_id, midnight):
+        if missing_methods(self._store):
+            every = await self._store.turns(learner_id, MAX_TURNS)
+            records = [turn for turn in every if turn.completed_at and turn.completed_at >= midnight]
+        else:
+            today = TrajectoryFilter(since=midnight)
+            records = list(await self._store.find_turns(learner_id, today, limit=MAX_TURNS))
+        for record in records:
             self._note(turns, record.turn_id, record.input_tokens + record.output_tokens)
         if sum(turns.values()) >= self._limit:
             raise DailyTokensUsed(self._limit, now, midnight + timedelta(days=1))
@@ -61,11 +66,3 @@ class DailyTokens:
     @staticmethod
     def _note(turns: dict[str, int], turn_id: str, tokens: int) -> None:
         turns[turn_id] = max(tokens, turns.get(turn_id, 0))
-
-    async def _records(self, learner_id: str, since: datetime) -> tuple[TurnRecord, ...]:
-        if missing_methods(self._store):
-            turns = await self._store.turns(learner_id, MAX_TURNS)
-            return tuple(
-                turn for turn in turns if turn.completed_at is not None and turn.completed_at >= since
-            )
-        return await self._store.find_turns(learner_id, TrajectoryFilter(since=since), limit=MAX_TURNS)

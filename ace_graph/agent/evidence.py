@@ -9,7 +9,7 @@ import inspect
 import logging
 import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, cast
 
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import Attempt, EvidenceJSON
@@ -35,7 +35,13 @@ async def gather_evidence(question: str, attempt: Attempt, run: Run) -> list[Evi
     found: list[Evidence] = []
     answer = attempt["answer"].removesuffix(attempt.get("asked", ""))
     truth = run.context.ground_truth
-    judged = await _evaluate(question, answer, run)
+    judged: Evidence | None = None
+    if run.resources.evaluator is not None:
+        try:
+            opinion = run.resources.evaluator(question, answer, run.context)
+            judged = await opinion if inspect.isawaitable(opinion) else opinion
+        except Exception:
+            logger.exception("[ACE Critic] the evaluator failed, so it gives no evidence")
     compared = judged is not None and judged.source == "ground_truth"
     if truth is not None and not compared:
         matches = await run_off_loop(len(answer) + len(truth), matches_ground_truth, answer, truth)
@@ -52,18 +58,6 @@ async def gather_evidence(question: str, attempt: Attempt, run: Run) -> list[Evi
     if judged is None:
         return found
     return [judged, *found] if compared else [*found, judged]
-
-
-async def _evaluate(question: str, answer: str, run: Run) -> Evidence | None:
-    evaluator = run.resources.evaluator
-    if evaluator is None:
-        return None
-    try:
-        judged = evaluator(question, answer, run.context)
-        return await judged if inspect.isawaitable(judged) else judged
-    except Exception:
-        logger.exception("[ACE Critic] the evaluator failed, so it gives no evidence")
-        return None
 
 
 def matches_ground_truth(answer: str, truth: str, form: Form = "any") -> bool:
@@ -83,7 +77,9 @@ def matches_ground_truth(answer: str, truth: str, form: Form = "any") -> bool:
     if number is None:
         return given.endswith(true) and given[-len(true) - 1] in " :"
     last = next(reversed(numerals(answer)), None)
-    return last is not None and last.value == number and form in ("any", _form_of(last.written, truth))
+    if last is None or last.value != number:
+        return False
+    return form == "any" or last.written == numerals(truth)[-1].written
 
 
 def quotes_truth(text: str, truth: str) -> bool:
@@ -102,26 +98,17 @@ def _apart(text: str) -> str:
     return "\n" + "".join(f"{part.group()}\n" for part in _PARTS.finditer(text))
 
 
-def _form_of(written: str, truth: str) -> Form:
-    """Return "same" for a number that is written as the truth is, else "any"."""
-    return "same" if written == numerals(truth)[-1].written else "any"
-
-
 def _folded(text: str) -> str:
     return _bare(normal_form("NFKC", text).casefold())
 
 
 def _bare(text: str) -> str:
-    """Return a text on one line, without the marks around it."""
     return " ".join(text.split()).lstrip(_BEFORE).rstrip(_AFTER)
 
 
 def to_json(evidence: Iterable[Evidence]) -> list[EvidenceJSON]:
     """Return the evidence as plain JSON for the state."""
-    return [
-        {"source": e.source, "verdict": e.verdict, "score": e.score, "text": e.text, "by": e.by}
-        for e in evidence
-    ]
+    return [cast("EvidenceJSON", each.model_dump()) for each in evidence]
 
 
 def from_json(items: Iterable[EvidenceJSON]) -> list[Evidence]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -109,8 +109,10 @@ class Resources:
         A pooled HTTP client dies with the loop it was made on, so loops never share one. Raises
         ModelNotConfigured, ModelNotAllowed.
         """
-        if self.injected_model is not None and context.model is None:
-            return _with_temperature(self.injected_model, context.temperature)
+        if (injected := self.injected_model) is not None and context.model is None:
+            if context.temperature is None or "temperature" not in type(injected).model_fields:
+                return injected
+            return injected.model_copy(update={"temperature": context.temperature})
         wanted = (context.model, context.temperature)
         made = self._models.setdefault(asyncio.get_running_loop(), {})
         if wanted not in made:
@@ -135,12 +137,6 @@ class Resources:
         """Return the names of the caller's own tools and of the tools of MCP servers."""
         late = await self.late_tools() if self.late_tools is not None else ()
         return [*self.own_tool_names, *(tool.name for tool in late)]
-
-
-def _with_temperature(model: BaseChatModel, temperature: float | None) -> BaseChatModel:
-    if temperature is None or "temperature" not in type(model).model_fields:
-        return model
-    return model.model_copy(update={"temperature": temperature})
 
 
 def check_learning(learning: LearningMode, resources: Resources) -> None:
@@ -195,12 +191,20 @@ def build_resources(**given: Unpack[ResourceOptions]) -> Resources:
             f"model is a {type(untyped).__name__}: pass a LangChain chat model, or its name as in ACE_MODEL "
             '("openai:gpt-5", "offline")'
         )
-    _check_settings(settings, needs_model=needs_model and model is None)
+    preload(PACKAGES)  # the first turn must not read files on the event loop
+    if needs_model and model is None:
+        choose_model(settings)  # raises now what a missing model would in the first turn
     store = given.get("store")
     opened = open_store(store, settings=settings) if store is None or isinstance(store, str) else store
     own = [made if isinstance(made, BaseTool) else tool(made) for made in given.get("tools", ())]
     base, prompts = given.get("base_playbook"), given.get("prompts_dir")
     every = (calculator, web_search(settings), *memory_tools(opened), *playbook_tools(), *own)
+    late_tools: LateTools | None = None
+    if settings.mcp_config is not None:  # the servers start at first use, and end with the process
+        from ace_graph.agent.tools.mcp import McpTools, read_servers
+
+        servers = read_servers(settings.mcp_config, os.environ)
+        late_tools = McpTools(servers, [made.name for made in every]).ready
     resources = Resources(
         settings=settings,
         store=opened,
@@ -209,7 +213,7 @@ def build_resources(**given: Unpack[ResourceOptions]) -> Resources:
         injected_model=model,
         tools=every,
         own_tool_names=tuple(made.name for made in own),
-        late_tools=_late_tools(settings, [made.name for made in every]),
+        late_tools=late_tools,
         meaning=find_meaning(settings, given.get("embeddings"), opened),
         evaluator=given.get("evaluator"),
         mode_router=given.get("mode_router"),
@@ -225,13 +229,6 @@ def build_resources(**given: Unpack[ResourceOptions]) -> Resources:
     # The resources. Raises ConfigurationError where the store can't do what they are to do
     check_learning(resources.learning, resources)
     return resources
-
-
-def _check_settings(settings: Settings, *, needs_model: bool) -> None:
-    """Read the tables. Raises now what a missing model would in the first turn."""
-    preload(PACKAGES)  # the first turn must not read files on the event loop
-    if needs_model:
-        choose_model(settings)
 
 
 def find_meaning(
@@ -265,15 +262,6 @@ def find_embeddings(settings: Settings) -> Embeddings | None:
     if found is None and settings.embeddings == "static":
         raise ConfigurationError(f"ACE_EMBEDDINGS=static needs the word vectors: {INSTALL}")
     return found
-
-
-def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:
-    """Return what starts the MCP servers of ACE_MCP_CONFIG at first use; they end with the process."""
-    if settings.mcp_config is None:
-        return None
-    from ace_graph.agent.tools.mcp import McpTools, read_servers
-
-    return McpTools(read_servers(settings.mcp_config, os.environ), taken).ready
 
 
 def read_base_playbook(source: Playbook | Path | str) -> Playbook:

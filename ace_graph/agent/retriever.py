@@ -48,9 +48,6 @@ from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.views import kind_of
 from ace_graph.playbooks.handle import PlaybookHandle
 
-# Which bullets a question gets, by words and by meaning, for programs that ask without a turn.
-
-
 MAX_QUERY_CHARS = 4_000
 """Of a longer question the beginning and the end are the search query."""
 
@@ -156,13 +153,12 @@ class PlaybookRetriever(BaseRetriever):
         if most < 1:
             raise UsageError(f"k is {most}: ask for at least one document")
         found = await replace(self._finder, max_bullets=most).find(self.learner_id, query)
-        return [_document(each.bullet) for each in (*found.retrieved, *found.core)][:most]
-
-
-def _document(bullet: Bullet) -> Document:
-    metadata = {**_value(bullet), "updated_at": bullet.updated_at.isoformat()}
-    del metadata["content"]
-    return Document(id=bullet.id, page_content=bullet.advice, metadata=metadata)
+        documents = list[Document]()
+        for each in (*found.retrieved, *found.core)[:most]:
+            metadata = {**_value(each.bullet), "updated_at": each.bullet.updated_at.isoformat()}
+            del metadata["content"]
+            documents.append(Document(id=each.bullet.id, page_content=each.bullet.advice, metadata=metadata))
+        return documents
 
 
 # A learner's bullets as a LangGraph store that can be read, for programs that search a store.
@@ -210,7 +206,10 @@ class PlaybookStoreView(BaseStore):
         match op:
             case GetOp():
                 bullet = held.playbook.get_bullet(op.key) if op.namespace == NAMESPACE else None
-                return None if bullet is None or bullet.status != "active" else _item(bullet)
+                if bullet is None or bullet.status != "active":
+                    return None
+                times = {"created_at": bullet.created_at, "updated_at": bullet.updated_at}
+                return Item(value=_value(bullet), key=bullet.id, namespace=NAMESPACE, **times)
             case SearchOp():
                 return await self._search(op, held)
             case ListNamespacesOp():
@@ -249,19 +248,6 @@ def _value(bullet: Bullet) -> dict[str, object]:
         "helpful": bullet.helpful,
         "harmful": bullet.harmful,
     }
-
-
-def _item(bullet: Bullet) -> Item:
-    return Item(
-        value=_value(bullet),
-        key=bullet.id,
-        namespace=NAMESPACE,
-        created_at=bullet.created_at,
-        updated_at=bullet.updated_at,
-    )
-
-
-# Why a turn with a question would be shown each bullet of a playbook, or not: one search, explained.
 
 
 _MANY = 100

@@ -63,7 +63,7 @@ class Run:
 
         LangGraph repeats a step under the same id, as after a failure; so the turn is learned from once.
         """
-        return self.context.turn_id or self._id_of(self._task())
+        return self.context.turn_id or self.new_try_id()
 
     def new_attempt_id(self, turn: Turn, number: int) -> str:
         """Return the id of the `number`th answer to a turn.

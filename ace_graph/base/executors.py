@@ -12,19 +12,15 @@ import re
 import socket
 import warnings
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import islice
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from ace_graph.base.errors import AceError, ClusterError, ConfigurationError, UsageError, how_to_install
-
-# What a job and an executor are, and the executor that runs everything in this process.
-
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -79,7 +75,6 @@ class InProcess:
         *,
         concurrency: int,
     ) -> None:
-        """Work on all items; see `Executor.run`."""
         async with job.opened() as work:
 
             async def work_on_next() -> None:
@@ -93,9 +88,6 @@ class InProcess:
                         group.create_task(work_on_next())
             except BaseExceptionGroup as errors:
                 raise errors.exceptions[0] from None
-
-
-# The executor that `--on` names.
 
 
 _RAY = "ray"
@@ -127,8 +119,6 @@ def open_executor(on: str | None, store_url: str | None = None) -> Generator[Exe
         )
     if find_spec("ray") is None:
         raise ConfigurationError(f"--on ray needs Ray: {how_to_install('ray')}")
-    from ace_graph.base.executors import connected
-
     with connected(None if on == _RAY else on) as cluster:
         if store_url is not None:
             cluster.check_store(store_url)
@@ -185,32 +175,6 @@ _ENVIRONMENT = {
 }
 
 
-class _Reference(Protocol):
-    """A result that is not there yet."""
-
-    def future(self) -> Future[Chunk]: ...
-
-
-class _RemoteFunction(Protocol):
-    def remote(self, *args: object) -> _Reference: ...
-
-
-class _RayUtil(Protocol):
-    def get_node_ip_address(self) -> str: ...
-
-
-class _Ray(Protocol):
-    """The part of Ray that is used: Ray is optional, and its own types leave much open."""
-
-    @property
-    def util(self) -> _RayUtil: ...
-    def init(self, address: str | None = None, **options: object) -> object: ...
-    def shutdown(self) -> None: ...
-    def put(self, value: object) -> object: ...
-    def remote(self, **options: object) -> Callable[[Callable[..., Chunk]], _RemoteFunction]: ...
-    def nodes(self) -> Sequence[Mapping[str, Any]]: ...  # Any: as Ray describes a node
-
-
 @contextmanager
 def connected(address: str | None) -> Generator[RayCluster]:
     """Connect to the cluster at `ray://HOST:PORT`, or to the one that Ray chooses, for the block.
@@ -219,7 +183,7 @@ def connected(address: str | None) -> Generator[RayCluster]:
     """
     os.environ.update({name: value for name, value in _ENVIRONMENT.items() if name not in os.environ})
     _check_reachable(address or os.environ.get("RAY_ADDRESS", ""))
-    ray = cast("_Ray", import_module("ray"))
+    ray: Any = import_module("ray")  # Any: it is optional, and its own types leave much open
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they say is in the error
@@ -239,7 +203,7 @@ def connected(address: str | None) -> Generator[RayCluster]:
 class RayCluster:
     """Runs jobs on the cluster that this process is connected to."""
 
-    def __init__(self, ray: _Ray) -> None:
+    def __init__(self, ray: Any) -> None:  # Any: as above
         self._ray = ray
         options = {"num_cpus": 1, "max_retries": RETRIES, "scheduling_strategy": "SPREAD"}
         self._work_on_chunk = ray.remote(**options)(work_on_chunk)
@@ -253,14 +217,21 @@ class RayCluster:
         concurrency: int,
     ) -> None:
         """Work on all items; see `Executor.run`. Raises ClusterError where a chunk can't be worked on."""
-        stored = self._stored(job)
+        try:
+            stored = self._ray.put(job)
+        except Exception as error:  # whatever an object raises that is pickled
+            raise UsageError(
+                f"this can't be sent to the nodes of Ray ({_first_line(error)}): a model, an environment or "
+                "a clock of your own must be an object that pickle accepts"
+            ) from error
         running = set[asyncio.Future[Chunk]]()
         try:
             while True:
                 room = self._processors() - len(running)
                 chunks = (tuple(islice(items, concurrency)) for _ in range(room))
                 for chunk in filter(None, chunks):
-                    running.add(self._started(stored, chunk, concurrency))
+                    reference = self._work_on_chunk.remote(stored, chunk, concurrency, installed_version())
+                    running.add(asyncio.wrap_future(reference.future()))
                 if not running:
                     return
                 done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -271,7 +242,7 @@ class RayCluster:
 
     def check_store(self, url: str) -> None:
         """Raise UsageError for a SQLite file that a node on another machine could not open."""
-        others = {name for node in self._alive() if (name := _host(node)) != socket.gethostname()}
+        others = {str(node["NodeManagerHostname"]) for node in self._alive()} - {socket.gethostname()}
         if url.startswith("sqlite:") and others:
             raise UsageError(
                 f"a SQLite file can't be opened on other machines, and the cluster has {min(others)}: "
@@ -282,25 +253,12 @@ class RayCluster:
         nodes = len(self._alive())
         return f"Ray: {nodes} node{'s' if nodes != 1 else ''}, {self._processors()} processors"
 
-    def _alive(self) -> list[Mapping[str, Any]]:
+    def _alive(self) -> list[Mapping[str, Any]]:  # Any: as Ray describes a node
         return [node for node in self._ray.nodes() if node["Alive"]]
 
     def _processors(self) -> int:
         """Return how many chunks can be worked on at once; 1 where the cluster has yet to start nodes."""
         return max(1, int(sum(node["Resources"].get("CPU", 0) for node in self._alive())))
-
-    def _stored(self, job: object) -> object:
-        try:
-            return self._ray.put(job)
-        except Exception as error:  # whatever an object raises that is pickled
-            raise UsageError(
-                f"this can't be sent to the nodes of Ray ({_first_line(error)}): a model, an environment or "
-                "a clock of your own must be an object that pickle accepts"
-            ) from error
-
-    def _started(self, job: object, chunk: Sequence[object], concurrency: int) -> asyncio.Future[Chunk]:
-        reference = self._work_on_chunk.remote(job, chunk, concurrency, installed_version())
-        return asyncio.wrap_future(reference.future())
 
 
 def _take_all(done: set[asyncio.Future[Chunk]], take: Callable[[Result], None]) -> None:
@@ -326,7 +284,7 @@ def _check_reachable(address: str) -> None:
         return
     host = parts.hostname
     if not parts.scheme and host in _THIS_MACHINE:
-        ray = cast("_Ray", import_module("ray"))
+        ray: Any = import_module("ray")  # Any: as above
         host = ray.util.get_node_ip_address()  # Ray replaces such an address of a node by this one
     try:
         socket.create_connection((host, parts.port), _CONNECT_SECONDS).close()
@@ -335,10 +293,6 @@ def _check_reachable(address: str) -> None:
             f"no Ray cluster answers at {address} ({error.strerror or 'no answer'}): check the address, and "
             "that `ray status` shows a cluster there"
         ) from error
-
-
-def _host(node: Mapping[str, Any]) -> str:
-    return str(node["NodeManagerHostname"])
 
 
 def _first_line(error: BaseException) -> str:

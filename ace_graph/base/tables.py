@@ -80,7 +80,6 @@ def pairs(table: str) -> Mapping[str, str]:
 
 @cache
 def _texts(package: str) -> Mapping[str, str]:
-    """Return the texts of a package's data files by their paths, in the order of these."""
     found = dict(_walk(files(package).joinpath("data"), ""))
     return MappingProxyType(dict(sorted(found.items())))
 

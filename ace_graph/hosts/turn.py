@@ -33,7 +33,7 @@ from ace_graph.agent.state import ACEState, Learning, Memory, Plan, Result, Turn
 from ace_graph.base.errors import AceError
 from ace_graph.base.off_loop import off_loop, run_off_loop
 from ace_graph.base.text import truncate
-from ace_graph.learning.statements.notice import Notice, notice_of
+from ace_graph.learning.statements.reading import Notice, notice_of
 from ace_graph.memory.turn import Arm, PlaybookRead
 from ace_graph.nodes.ace_learning import learn_from_turn
 from ace_graph.nodes.critic import critic

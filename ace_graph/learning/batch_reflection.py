@@ -11,7 +11,7 @@ trajectory of its own, so that it is listed, exported, forgotten and cleaned as 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -21,6 +21,7 @@ from ace_graph.base.errors import UsageError
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.base.settings import Settings
 from ace_graph.learning.recurring_patterns import RecurringPattern, extract_patterns
+from ace_graph.learning.reflection import every_turn
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.similarity.vectors import vectors_of
@@ -42,7 +43,6 @@ MAX_RUNS = 1_000
 """Of more runs the newest are read."""
 MAX_PATTERNS = 50
 """Of more patterns the most frequent are stored and returned."""
-_PAGE = 200
 _RUNS_NAMED = 64
 
 
@@ -114,6 +114,7 @@ async def batch_reflect(
     names = {turn.turn_id for turn in runs}
     found = {each.reflection_id: each for turn in runs for each in turn.reflections if each.turn_id in names}
     reflections = tuple(found.values())
+    reflected = {each.turn_id for each in reflections}
     lines = (line.content for each in reflections for line in each.lessons)
     vectors = await vectors_of(lines, chosen_embeddings(embeddings))
     size = sum(len(line.content) for each in reflections for line in each.lessons)
@@ -134,7 +135,7 @@ async def batch_reflect(
         patterns=tuple(
             FoundPattern(_memory_id(record.turn_id, each), each) for each in patterns[:MAX_PATTERNS]
         ),
-        unreflected=_unreflected(runs, reflections),
+        unreflected=tuple(turn.turn_id for turn in runs if turn.turn_id not in reflected),
         left_out=max(0, len(patterns) - MAX_PATTERNS),
     )
 
@@ -142,21 +143,12 @@ async def batch_reflect(
 async def _completed_runs(store: Store, learner_id: str, wanted: TrajectoryFilter) -> tuple[TurnRecord, ...]:
     """Return the completed trajectories that match, the newest first, batch reflections aside."""
     runs: dict[str, TurnRecord] = {}
-    skip = 0
-    while len(runs) < MAX_RUNS:
-        page = await store.find_turns(learner_id, wanted, limit=_PAGE, skip=skip)
-        for turn in page:
-            if turn.status != "in_progress" and turn.task_type != BATCH_TYPE:
-                runs.setdefault(turn.turn_id, turn)
-        if len(page) < _PAGE:
+    async for turn in every_turn(store, learner_id, wanted):
+        if turn.status != "in_progress" and turn.task_type != BATCH_TYPE:
+            runs.setdefault(turn.turn_id, turn)
+        if len(runs) == MAX_RUNS:
             break
-        skip += len(page)
-    return tuple(runs.values())[:MAX_RUNS]
-
-
-def _unreflected(runs: Iterable[TurnRecord], reflections: Iterable[TurnReflection]) -> tuple[str, ...]:
-    known = {each.turn_id for each in reflections}
-    return tuple(turn.turn_id for turn in runs if turn.turn_id not in known)
+    return tuple(runs.values())
 
 
 def chosen_embeddings(embeddings: ChosenEmbeddings) -> Embeddings | None:
@@ -175,7 +167,6 @@ def _record(
     patterns: Sequence[RecurringPattern],
     now: datetime,
 ) -> TurnRecord:
-    """Return the trajectory of the batch, with a reflection for each pattern."""
     read = sorted({*(turn.turn_id for turn in runs), *(each.reflection_id for each in reflections)})
     name = operation_id("batch", learner_id, *read, *(pattern.id for pattern in patterns))
     return TurnRecord(
@@ -191,7 +182,22 @@ def _record(
             "reflections": len(reflections),
             "examples": [turn.turn_id for turn in runs[:_RUNS_NAMED]],
         },
-        reflections=tuple(_as_reflection(name, pattern, now) for pattern in patterns),
+        reflections=tuple(
+            TurnReflection(
+                turn_id=name,
+                reflection_id=_memory_id(name, pattern),
+                at=now,
+                by="rules",
+                successes=(pattern.text,) if pattern.polarity == "strategy" else (),
+                failures=(pattern.text,) if pattern.polarity == "anti_pattern" else (),
+                observations=(pattern.text,) if pattern.polarity == "observation" else (),
+                lessons=(pattern.lesson,),
+                trajectory_ids=pattern.trajectory_ids[-_RUNS_NAMED:],
+                frequency=pattern.frequency,
+                confidence=pattern.confidence,
+            )
+            for pattern in patterns
+        ),
         started_at=now,
         completed_at=now,
     )
@@ -199,20 +205,3 @@ def _record(
 
 def _memory_id(name: str, pattern: RecurringPattern) -> str:
     return operation_id(name, pattern.id, "reflection")
-
-
-def _as_reflection(name: str, pattern: RecurringPattern, now: datetime) -> TurnReflection:
-    text = (pattern.text,)
-    return TurnReflection(
-        turn_id=name,
-        reflection_id=_memory_id(name, pattern),
-        at=now,
-        by="rules",
-        successes=text if pattern.polarity == "strategy" else (),
-        failures=text if pattern.polarity == "anti_pattern" else (),
-        observations=text if pattern.polarity == "observation" else (),
-        lessons=(pattern.lesson,),
-        trajectory_ids=pattern.trajectory_ids[-_RUNS_NAMED:],
-        frequency=pattern.frequency,
-        confidence=pattern.confidence,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -14,6 +14,7 @@ from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, CommitContention, CorruptPayload, NewerFormat
 from ace_graph.base.retention import Retention
 from ace_graph.base.settings import Settings
+from ace_graph.learning.reflection import every_turn
 from ace_graph.memory.commit import Amend
 from ace_graph.memory.record_retention import START, Cleaned
 from ace_graph.memory.stores.base import KeyedStore, Store
@@ -49,10 +50,6 @@ class CleaningResult:
     versions: int = 0
 
 
-def _ignore(_done: int) -> None:
-    """Nothing to do after a learner."""
-
-
 async def clean_learners(
     store: Store,
     retention: Retention,
@@ -61,7 +58,7 @@ async def clean_learners(
     learner_id: str | None = None,
     dry_run: bool = False,
     sleep: Sleep = asyncio.sleep,
-    on_learner: Callable[[int], None] = _ignore,
+    on_learner: Callable[[int], None] = lambda _: None,
 ) -> CleaningResult:
     """Clean all learners, or one, as `retention` says at `now`; with `dry_run` count what would go.
 
@@ -134,22 +131,17 @@ async def trim_trajectories(
     """Drop the steps of what was completed more than `days` ago and reflected on. Safe to repeat."""
     old = TrajectoryFilter(until=now - timedelta(days=days))
     gone, kept = list[str](), list[str]()
-    skip = 0
-    while page := await store.find_turns(learner_id, old, limit=_PAGE, skip=skip):
-        skip += len(page)
-        for turn in page:
-            if not turn.steps:
-                continue
-            if not turn.reflections:
-                kept.append(turn.turn_id)
-                continue
-            await store.amend(learner_id, Amend(turn.turn_id, _trimmed))
+
+    def trimmed(turn: TurnRecord) -> TurnRecord:
+        return without_steps(turn, "retention") if turn.steps and turn.reflections else turn
+
+    async for turn in every_turn(store, learner_id, old):
+        if turn.steps and turn.reflections:
+            await store.amend(learner_id, Amend(turn.turn_id, trimmed))
             gone.append(turn.turn_id)
+        elif turn.steps:
+            kept.append(turn.turn_id)
     return Trimmed(tuple(gone), tuple(kept))
-
-
-def _trimmed(turn: TurnRecord) -> TurnRecord:
-    return without_steps(turn, "retention") if turn.steps and turn.reflections else turn
 
 
 # Runs the periodic jobs of a server or a worker, such as cleaning the memory.
@@ -201,7 +193,21 @@ async def run_jobs(
     to 1.
     """
     draw = chance or Random().random  # noqa: S311  the program's own generator may be seeded, or watched by its tests
-    tasks = [asyncio.create_task(_repeat(job, sleep, draw), name="ace-periodic-job") for job in jobs]
+
+    async def repeat(job: PeriodicJob) -> None:
+        await sleep(FIRST_CHECK_SECONDS * draw())
+        while True:
+            await try_job(job, "cleaning failed", "cleaning")
+            await sleep(CHECK_SECONDS * (0.5 + draw()))
+
+    async with in_background([repeat(job) for job in jobs], "ace-periodic-job"):
+        yield
+
+
+@asynccontextmanager
+async def in_background(works: Iterable[Coroutine[object, object, None]], name: str) -> AsyncGenerator[None]:
+    """Run each work in a task of its own until the block ends."""
+    tasks = [asyncio.create_task(work, name=name) for work in works]
     try:
         yield
     finally:
@@ -210,15 +216,13 @@ async def run_jobs(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _repeat(job: PeriodicJob, sleep: Sleep, chance: Callable[[], float]) -> None:
-    await sleep(FIRST_CHECK_SECONDS * chance())
-    while True:
-        try:
-            await job()
-        except AceError as error:
-            logger.warning("[ACE Memory] cleaning failed, it is tried again: %s", error)
-        except Exception as error:
-            # It must go on whatever happens. Only the class is logged: the text may hold content.
-            logger.error("[ACE Memory] cleaning: unexpected %s", type(error).__name__)  # noqa: TRY400
-            logger.debug("[ACE Memory] where it came from", exc_info=error)
-        await sleep(CHECK_SECONDS * (0.5 + chance()))
+async def try_job(job: PeriodicJob, failed: str, what: str) -> None:
+    """Do the work of a job, and log what it raises: it must go on whatever happens."""
+    try:
+        await job()
+    except AceError as error:
+        logger.warning("[ACE Memory] %s, it is tried again: %s", failed, error)
+    except Exception as error:
+        # Only the class is logged: the text may hold content.
+        logger.error("[ACE Memory] %s: unexpected %s", what, type(error).__name__)  # noqa: TRY400
+        logger.debug("[ACE Memory] where it came from", exc_info=error)

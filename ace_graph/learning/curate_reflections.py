@@ -11,7 +11,7 @@ ACE_CURATOR_USE_LLM is set the same model curator decides. The same reflections 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -151,13 +151,17 @@ async def curate(
         unchanged = CuratedReflections("unchanged", base.version, problem=curated.error)
         return await _with_outdated(unchanged, base, target)
     if target.named is not None:  # the own memory has counted them when they were reflected on
-        operations = (*operations, *_analyzed(found, base))
+        # Count the runs that no bullet of the playbook names yet
+        known = {run for bullet in base.playbook.bullets() for run in bullet.examples}
+        new = {run for each in found for run in each.reflection.runs} - known
+        operations = (*operations, *([Analyze(turn_ids=tuple(sorted(new)))] if new else ()))
+    reason = f"curated from {len(found)} reflection{'' if len(found) == 1 else 's'}"
     delta = Delta(
         op_id=op_id,
         now=clock(),
         operations=operations,
         author=author,
-        reason=_reason(len(found), curated.reasoning),
+        reason=f"{reason}: {curated.reasoning}"[:500] if curated.reasoning else reason,
         expected_etag=expected_etag,
     )
     try:
@@ -167,19 +171,6 @@ async def curate(
     done = await _result(target, commit, op_id, curated.error)
     await target.drop_old_versions(delta.now)
     return await _with_outdated(done, commit.snapshot, target)
-
-
-def _analyzed(found: Iterable[StoredReflection], base: Snapshot) -> Iterator[Operation]:
-    """Count the runs that no bullet of the playbook names yet."""
-    known = {name for bullet in base.playbook.bullets() for name in bullet.examples}
-    new = {name for each in found for name in each.reflection.runs} - known
-    if new:
-        yield Analyze(turn_ids=tuple(sorted(new)))
-
-
-def _reason(number: int, reasoning: str) -> str:
-    what = f"curated from {number} reflection{'' if number == 1 else 's'}"
-    return f"{what}: {reasoning}"[:500] if reasoning else what
 
 
 async def _adds(
@@ -223,20 +214,13 @@ async def _adds(
 
 def _news(adds: Sequence[Add], base: Snapshot, policy: Policy, now: datetime) -> Steps[list[Add]]:
     """Return in steps the lessons that say something new, or that a new trajectory supports."""
-    news = list[Add]()
+    news, entries = list[Add](), base.playbook.entries
     for add in adds:
-        if not _is_known(add, base, policy, now):
+        effect = resolve(base, Delta(op_id="probe", now=now, operations=(add,)), policy)
+        if not any(set(add.examples) <= set(entries[name].examples) for name in effect.report.reinforced):
             news.append(add)
         yield
     return news
-
-
-def _is_known(add: Add, base: Snapshot, policy: Policy, now: datetime) -> bool:
-    """Whether a bullet says this already, with all of these trajectories behind it."""
-    effect = resolve(base, Delta(op_id="probe", now=now, operations=(add,)), policy)
-    return any(
-        set(add.examples) <= set(base.playbook.entries[name].examples) for name in effect.report.reinforced
-    )
 
 
 async def _curated(
@@ -323,21 +307,19 @@ async def _version_of(target: PlaybookHandle, op_id: str) -> int | None:
 async def _result(
     target: PlaybookHandle, commit: Commit, op_id: str, problem: str | None
 ) -> CuratedReflections:
-    refused = commit.report.rejected
+    done = CuratedReflections("unchanged", commit.version, refused=commit.report.rejected, problem=problem)
     if commit.status == "repeated":  # another process has curated the same at this moment
-        return CuratedReflections("repeated", commit.version, refused=refused, problem=problem)
+        return replace(done, status="repeated")
     n = await _version_of(target, op_id)
     if n is None:
-        return CuratedReflections("unchanged", commit.version, refused=refused, problem=problem)
+        return done
     changed = diff(await target.content_at(n - 1), await target.content_at(n))
-    return CuratedReflections(
-        "curated",
-        commit.version,
+    return replace(
+        done,
+        status="curated",
         added=tuple(map(_text, changed.added)),
         updated=tuple(_text(each.after) for each in changed.updated),
         removed=tuple(map(_text, changed.removed)),
-        refused=refused,
-        problem=problem,
     )
 
 

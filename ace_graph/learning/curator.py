@@ -40,6 +40,8 @@ def lessons_to_operations(
     section: only what a learner or the host says explicitly does. Where the reflector left topic, concept or
     tags out, those of `vocabulary` that the lesson has all words of take their place.
     """
+    said = (item for item in evidence if item.verdict != "unknown")
+    kinds = tuple(dict.fromkeys(f"evidence: {item.source} {item.verdict}" for item in said))
     return [
         Add(
             ref=f"n{n}",
@@ -55,7 +57,7 @@ def lessons_to_operations(
             tags=tuple(tag[:256] for tag in lesson.tags[:10] if tag.strip())
             or vocabulary.tags_of(lesson.content),
             examples=(source,),
-            sources=_kinds(evidence),
+            sources=kinds,
             contests=tuple(contests),
         )
         for n, lesson in enumerate(lessons, start)
@@ -66,12 +68,6 @@ def for_review(adds: Iterable[Add]) -> list[Add]:
     """Return the operations so that no prompt holds what they add until a person releases it."""
     held = {"status": "quarantined", "quarantine_reason": UNATTRIBUTED}
     return [add.model_copy(update=held) for add in adds]
-
-
-def _kinds(evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """The evidence behind a lesson, as a source of its bullet: `evidence: tool failure`."""
-    said = (item for item in evidence if item.verdict != "unknown")
-    return tuple(dict.fromkeys(f"evidence: {item.source} {item.verdict}" for item in said))
 
 
 def _section(lesson: Lesson) -> str:

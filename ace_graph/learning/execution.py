@@ -142,7 +142,18 @@ async def execute_with_learning(
     own = PlaybookRef.parse(playbook_name, learner_id).is_memory_of(learner_id)
     tracing = (settings or Settings.load()).tracing
     state = await store.load(learner_id)
-    named = None if own else await _read_named(store, playbook_name, learner_id)
+    advice: Playbook | None = None
+    read: tuple[PlaybookRead, ...] = ()
+    if not own:
+        try:
+            named = await (await open_playbook(store, playbook_name, learner_id)).read()
+        except ChangeRefused as error:
+            logger.warning("[ACE Trajectory] no advice from a named playbook: %s", error)
+        else:
+            entry = named.entry
+            prefix = foreign_prefix(entry.owner or "", entry.name)
+            advice = Playbook.of(as_foreign(prefix, named.playbook.bullets()))
+            read = (PlaybookRead(entry.playbook_id, str(entry.version.label)),)
     found = retrieve(
         task,
         state.playbook,
@@ -150,7 +161,7 @@ async def execute_with_learning(
         store.policy,
         now=clock(),
         budget_tokens=_BUDGET_TOKENS,
-        base=None if named is None else named.advice,
+        base=advice,
     )
     ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
     name = await start_trajectory(
@@ -161,7 +172,7 @@ async def execute_with_learning(
         task_type=task_type,
         parent_id=parent_id,
         injected=ids,
-        playbooks=() if named is None else (named.read,),
+        playbooks=read,
         clock=clock,
     )
     running = RunningTrajectory(store, learner_id, name, format_context(found), ids, clock)
@@ -174,7 +185,12 @@ async def execute_with_learning(
     except BaseException as error:
         why = f"{type(error).__name__}: {error}".strip()
         failed = replace(plain, error=why, score=0.0, source="tool")
-        await asyncio.shield(_end_failed(running, failed, tracing, on_task, begins))
+
+        async def end() -> None:
+            pending_id = await _complete(running, "failure", failed, tracing)
+            await _tell(on_task, replace(begins, phase="ended", status="failure", pending_id=pending_id))
+
+        await asyncio.shield(end())
         raise
     report = _report(returned)
     given = report.completion
@@ -188,26 +204,6 @@ async def execute_with_learning(
     return report.result, running.trajectory_id
 
 
-@dataclass(frozen=True)
-class _NamedAdvice:
-    """A named playbook as its reader sees it, and the version that was read."""
-
-    advice: Playbook
-    read: PlaybookRead
-
-
-async def _read_named(store: Store, name: str, learner_id: str) -> _NamedAdvice | None:
-    """Return the playbook of this name; None where the learner can't read it."""
-    try:
-        found = await (await open_playbook(store, name, learner_id)).read()
-    except ChangeRefused as error:
-        logger.warning("[ACE Trajectory] no advice from a named playbook: %s", error)
-        return None
-    entry = found.entry
-    bullets = as_foreign(foreign_prefix(entry.owner or "", entry.name), found.playbook.bullets())
-    return _NamedAdvice(Playbook.of(bullets), PlaybookRead(entry.playbook_id, str(entry.version.label)))
-
-
 async def _tell(on_task: TaskHook | None, event: TaskEvent) -> None:
     """Call the hook; what it raises is logged, because the task is not its business."""
     try:
@@ -218,32 +214,21 @@ async def _tell(on_task: TaskHook | None, event: TaskEvent) -> None:
         logger.exception("[ACE Trajectory] the hook failed when %s %s", event.trajectory_id, event.phase)
 
 
-async def _end_failed(
-    running: RunningTrajectory,
-    failed: Completion,
-    tracing: Tracing,
-    on_task: TaskHook | None,
-    begins: TaskEvent,
-) -> None:
-    pending_id = await _complete(running, "failure", failed, tracing)
-    await _tell(on_task, replace(begins, phase="ended", status="failure", pending_id=pending_id))
-
-
 async def _call_task(task_fn: Task, running: RunningTrajectory) -> object:
     takes = [p for p in inspect.signature(task_fn).parameters.values() if p.default is p.empty]
     given = (running,) if any(p.kind is not p.VAR_KEYWORD for p in takes) else ()
     if inspect.iscoroutinefunction(task_fn):
         return await task_fn(*given)
-    returned = await asyncio.to_thread(_in_thread, task_fn, *given)
+
+    def in_thread() -> object:
+        try:
+            return task_fn(*given)
+        except StopIteration as error:
+            # A future can't hold StopIteration: whoever awaits the thread would wait for ever.
+            raise RuntimeError("the task raised StopIteration") from error
+
+    returned = await asyncio.to_thread(in_thread)
     return await returned if inspect.isawaitable(returned) else returned
-
-
-def _in_thread(task_fn: Task, *given: RunningTrajectory) -> object:
-    try:
-        return task_fn(*given)
-    except StopIteration as error:
-        # A future can't hold StopIteration: whoever awaits the thread would wait for ever.
-        raise RuntimeError("the task raised StopIteration") from error
 
 
 def _report(returned: object) -> TaskResult:

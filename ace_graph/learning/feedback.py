@@ -164,10 +164,11 @@ def _tails(language: str) -> tuple[str, ...]:
 
 @cache
 def _forms(language: str) -> _Forms:
+    space = "" if language in SPACELESS else " "
     signs = {
         "!": f"(?= ?(?:{_ENDS}))",
-        "@": f"(?:{_alternatives(language, 'that')})",
-        "~": f"(?:(?:{any_of(words(language, _FILE, 'very'))}){_space(language)}){{0,3}}",
+        "@": f"(?:{form_pattern(phrases(language, _FILE, 'that')).pattern})",
+        "~": f"(?:(?:{any_of(words(language, _FILE, 'very'))}){space}){{0,3}}",
     }
 
     def pattern(name: str, after: str = "") -> re.Pattern[str]:
@@ -195,10 +196,6 @@ def _objection(language: str) -> re.Pattern[str]:
     return re.compile(f"{edge}(?:{listed}){edge}", re.IGNORECASE)
 
 
-def _alternatives(language: str, name: str) -> str:
-    return form_pattern(phrases(language, _FILE, name)).pattern
-
-
 def _before(language: str, name: str) -> re.Pattern[str]:
     listed = any_of(phrases(language, _FILE, name))
     edge = "" if language in SPACELESS else r"\b"
@@ -223,10 +220,6 @@ def _end(language: str) -> str:
     listed = any_of((*joining, *phrases(language, _FILE, "thanks")))
     edge = "" if language in SPACELESS else r"\b"
     return rf"(?= ?(?:{_ENDS}|(?:{listed}){edge}))"
-
-
-def _space(language: str) -> str:
-    return "" if language in SPACELESS else " "
 
 
 MAX_CORRECTION_CHARS = 300

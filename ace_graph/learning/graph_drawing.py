@@ -9,7 +9,6 @@ left, the next one draws.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncGenerator, Collection, Iterator
 from contextlib import asynccontextmanager
@@ -17,16 +16,9 @@ from itertools import count
 from random import Random
 
 from ace_graph.base.clock import Sleep
-from ace_graph.base.errors import (
-    AceError,
-    CommitContention,
-    OtherSchema,
-    StoreAuthError,
-    StoreError,
-    StoreUnavailable,
-)
+from ace_graph.base.errors import CommitContention, OtherSchema, StoreAuthError, StoreError, StoreUnavailable
 from ace_graph.base.settings import Settings
-from ace_graph.learning.cleaning import learner_ids
+from ace_graph.learning.cleaning import in_background, learner_ids, try_job
 from ace_graph.learning.statements.forms import is_sensitive
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.screening import screen_bullet
@@ -126,26 +118,18 @@ async def graph_drawing(
     if not settings.neo4j_graph or not isinstance(store, DrawsGraph):
         yield
         return
-    task = asyncio.create_task(_keep_drawing(store, sleep, snapshots), name="ace-graph-drawing")
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-async def _keep_drawing(store: Store, sleep: Sleep, snapshots: SnapshotCache | None) -> None:
     draw = Random().random  # noqa: S311  the program's own generator may be seeded, or watched by its tests
     failed = set[str]()
-    for passes in count(1):
-        await sleep(DRAWING_SECONDS * (0.5 + draw()))
-        if not passes % _PASSES_UNTIL_RETRY:
-            failed.clear()
-        try:
-            await draw_changes(store, snapshots, failed)
-        except AceError as error:
-            logger.warning("[ACE Memory] the graph was not drawn, it is tried again: %s", error)
-        except Exception as error:
-            # It must go on whatever happens. Only the class is logged: the text may hold content.
-            logger.error("[ACE Memory] drawing the graph: unexpected %s", type(error).__name__)  # noqa: TRY400
-            logger.debug("[ACE Memory] where it came from", exc_info=error)
+
+    async def draw_once() -> None:
+        await draw_changes(store, snapshots, failed)
+
+    async def keep_drawing() -> None:
+        for passes in count(1):
+            await sleep(DRAWING_SECONDS * (0.5 + draw()))
+            if not passes % _PASSES_UNTIL_RETRY:
+                failed.clear()
+            await try_job(draw_once, "the graph was not drawn", "drawing the graph")
+
+    async with in_background([keep_drawing()], "ace-graph-drawing"):
+        yield

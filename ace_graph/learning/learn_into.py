@@ -25,8 +25,7 @@ from ace_graph.agent.reasoning.recall import caller_in_run
 from ace_graph.agent.runtime import Run, logger
 from ace_graph.base.errors import AceError, StoreError
 from ace_graph.base.off_loop import run_off_loop
-from ace_graph.learning.statements.forms import is_sensitive
-from ace_graph.learning.statements.speaker import holds_word
+from ace_graph.learning.statements.forms import holds_word, is_sensitive
 from ace_graph.learning.tasks import PendingWork, UndeliveredLessons
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue import PlaybookRef
@@ -158,29 +157,23 @@ def stays_own(lesson: Add) -> bool:
         bullet = Bullet.model_validate({"id": "lesson", **given})
     except ValidationError:
         return True  # the own memory's report will say what is wrong with it
-    return not leaves_owner(bullet) or _tells_of_a_person(bullet.content)
-
-
-def _tells_of_a_person(text: str) -> bool:
-    language = spoken_language(text)
-    if not is_sensitive(text, language):
-        return False
-    named = any(holds_word(text, language, role) for role in _PERSONS)
-    return named or any(word in text.casefold() for word in _LEARNERS)
+    text, language = bullet.content, spoken_language(bullet.content)
+    names_a_person = any(holds_word(text, language, role) for role in _PERSONS) or any(
+        word in text.casefold() for word in _LEARNERS
+    )
+    return not leaves_owner(bullet) or (names_a_person and is_sensitive(text, language))
 
 
 def without_lessons(operations: Iterable[Operation], refs: Collection[str]) -> tuple[Operation, ...]:
     """Return the operations without these lessons, and without the credit that votes give them."""
-    return tuple(
-        _without_credit(each, refs) for each in operations if not (isinstance(each, Add) and each.ref in refs)
-    )
-
-
-def _without_credit(operation: Operation, refs: Collection[str]) -> Operation:
-    if not isinstance(operation, Judge) or set(refs).isdisjoint(operation.bullet_ids):
-        return operation
-    named = tuple(name for name in operation.bullet_ids if name not in refs)
-    return operation.model_copy(update={"bullet_ids": named})
+    left = list[Operation]()
+    for operation in operations:
+        if isinstance(operation, Judge) and not set(refs).isdisjoint(operation.bullet_ids):
+            named = tuple(name for name in operation.bullet_ids if name not in refs)
+            left.append(operation.model_copy(update={"bullet_ids": named}))
+        elif not (isinstance(operation, Add) and operation.ref in refs):
+            left.append(operation)
+    return tuple(left)
 
 
 def only_lessons(operations: Iterable[Operation], refs: Collection[str]) -> tuple[Operation, ...]:
@@ -210,7 +203,8 @@ async def deliver(
     """
     playbook, refs = destination.playbook, frozenset(each.ref or "" for each in lessons)
     if playbook is None or not lessons:
-        return Delivery(_stayed(destination, learned, destination.why or PERSONAL), refs)
+        stay = destination.why or PERSONAL
+        return Delivery(_report(destination.name, "own memory", kept=learned, why=stay), refs)
     # In a playbook of many writers an op id must be the learner's own: hosts choose the ids of turns
     own_id, now = operation_id("learn_into", run.learner_id or "", op_id), run.resources.clock()
     try:
@@ -220,15 +214,11 @@ async def deliver(
         if late and isinstance(error, StoreError):
             raise
         logger.error("[ACE Memory][Learn Into] lessons go to the own memory: %s", error)
-        return Delivery(_stayed(destination, learned, str(error)), refs)
+        return Delivery(_report(destination.name, "own memory", kept=learned, why=str(error)), refs)
     kept = learned - len(lessons) + len(done.left)
     why = done.report["why"] or (PERSONAL if kept else None)
     logger.info("[ACE Memory][Learn Into] %d lessons %s", done.report["count"], done.report["how"])
     return replace(done, report={**done.report, "kept": kept, "why": why})
-
-
-def _stayed(destination: Destination, learned: int, why: str) -> LearnedInto:
-    return _report(destination.name, "own memory", kept=learned, why=why)
 
 
 def _report(
@@ -255,11 +245,15 @@ def _report(
 async def _write(
     playbook: PlaybookHandle, name: str, lessons: Sequence[Add], op_id: str, now: datetime
 ) -> Delivery:
-    prefix = foreign_prefix(playbook.ref.owner or "", playbook.ref.name)
+    prefix, adds = foreign_prefix(playbook.ref.owner or "", playbook.ref.name), list[Add]()
+    for lesson in without_turns(lessons):
+        # It enters a playbook without votes, and contests what failed of that playbook only.
+        failed = tuple(filter(None, (local_id(prefix, each) for each in lesson.contests)))
+        adds.append(lesson.model_copy(update={"helpful": 0, "contests": failed}))
     delta = Delta(
         op_id=op_id,
         now=now,
-        operations=tuple(_for_playbook(each, prefix) for each in without_turns(lessons)),
+        operations=tuple(adds),
         author=AUTHOR,
         reason="learned from a turn",
         origin="turn",
@@ -277,14 +271,6 @@ async def _write(
         bullet_ids=taken.values(),
     )
     return Delivery(report, frozenset(each.ref or "" for each in left))
-
-
-def _for_playbook(lesson: Add, prefix: str) -> Add:
-    """The lesson as it enters a playbook: without votes, contesting what failed of that playbook only."""
-    failed = (local_id(prefix, name) for name in lesson.contests)
-    return lesson.model_copy(
-        update={"helpful": 0, "contests": tuple(name for name in failed if name is not None)}
-    )
 
 
 async def _propose(

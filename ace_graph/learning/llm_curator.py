@@ -149,15 +149,11 @@ def _for_lesson(add: Add, decision: LessonDecision | None, known: Mapping[str, B
         return add
     if decision.type == "COVERED":
         return Touch(bullet_ids=(bullet.id,))
-    if not decision.content or not _keeps(bullet.content, decision.content):
+    # The new text keeps what the old one said, which a model's opinion alone may not remove.
+    old_terms, new = set(terms(bullet.content)), decision.content or ""
+    if not new or len(old_terms & set(terms(new))) < KEPT_WORDS * len(old_terms):
         return add
-    return Update(bullet_id=bullet.id, content=decision.content, examples=add.examples)
-
-
-def _keeps(old: str, new: str) -> bool:
-    """Whether a new text keeps what the old one said, which a model's opinion alone may not remove."""
-    old_terms = set(terms(old))
-    return len(old_terms & set(terms(new))) >= KEPT_WORDS * len(old_terms)
+    return Update(bullet_id=bullet.id, content=new, examples=add.examples)
 
 
 MAX_CALLS = 3

@@ -33,7 +33,7 @@ from ace_graph.learning.learn_into import (
 from ace_graph.learning.pipeline import LearningPass, LearningResult, committed, learn_from
 from ace_graph.learning.tasks import PendingWork, read_work
 from ace_graph.learning.turn_record import model_name
-from ace_graph.memory.commit import Amend, Commit, PendingItem
+from ace_graph.memory.commit import Amend, PendingItem
 from ace_graph.memory.consolidation import RUN, ConsolidationWork, read_consolidation
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.snapshot import Snapshot
@@ -41,8 +41,6 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, with_cost, with_reflections
 from ace_graph.memory.turn import LearnedInto, TurnRecord
 from ace_graph.playbooks.consolidation import consolidate
-
-# A lease on pending work: renewed while the work goes on, and the work stops when the lease is lost.
 
 
 @dataclass(frozen=True)
@@ -148,11 +146,9 @@ async def consolidate_item(
             now=resources.clock(),
             expected_etag=work.expected_etag,
         )
-    except PlaybookChanged:
-        logger.info("[ACE Worker] consolidation %s: the playbook has another version by now", item.pending_id)
-        return
-    except PlaybookNotFound:
-        logger.info("[ACE Worker] consolidation %s: the playbook is not there any more", item.pending_id)
+    except (PlaybookChanged, PlaybookNotFound) as error:
+        why = "has another version by now" if isinstance(error, PlaybookChanged) else "is not there any more"
+        logger.info("[ACE Worker] consolidation %s: the playbook %s", item.pending_id, why)
         return
     logger.info(
         "[ACE Worker] consolidation %s: merged %d into %d, refused %d, left %d",
@@ -162,22 +158,6 @@ async def consolidate_item(
         len(done.refused),
         done.left,
     )
-
-
-async def complete_consolidation(item: PendingItem, store: Store, resources: Resources) -> Commit:
-    """Complete the item in a commit that changes nothing else. Raises what the store raises."""
-    delta = Delta(
-        op_id=item.pending_id,
-        now=resources.clock(),
-        operations=(),
-        author=AUTHOR,
-        reason="consolidated in the background",
-        source=item.turn_id,
-    )
-    base = await store.load(item.learner_id)
-    commit = await store.commit(item.learner_id, delta, base, None, item)
-    resources.cache.put(item.learner_id, commit.snapshot)
-    return commit
 
 
 AUTHOR = "ace_worker"
@@ -245,8 +225,18 @@ async def process_item(
             return await _commit(item, store, base, result, learned_into, run)
         async with lease:
             await consolidate_item(item, consolidation, store, resources)
-        done = await complete_consolidation(item, store, resources)
-        return _ended(item, "consolidated" if done.status == "applied" else "repeated")
+        # Complete the item in a commit that changes nothing else
+        delta = Delta(
+            op_id=item.pending_id,
+            now=clock(),
+            operations=(),
+            author=AUTHOR,
+            reason="consolidated in the background",
+            source=item.turn_id,
+        )
+        commit = await store.commit(item.learner_id, delta, await store.load(item.learner_id), None, item)
+        resources.cache.put(item.learner_id, commit.snapshot)
+        return _ended(item, "consolidated" if commit.status == "applied" else "repeated")
     except LeaseLost:
         return _ended(item, "lost")
     except LearnerForgotten:
@@ -335,26 +325,22 @@ async def _commit(
         origin="turn",
     )
     model = model_name(run)  # here, because a store may amend in a thread of its own
-    amend = Amend(
-        item.turn_id, lambda turn: _learned_from(turn, result, learned_into, run, model), missing_ok=True
-    )
+
+    def learned_from(turn: TurnRecord) -> TurnRecord:
+        """The turn's record with what came of learning from it, and what that cost."""
+        if learned_into is not None:
+            turn = turn.model_copy(update={"learned_into": learned_into})
+        spent = sum(result.usage.values(), Usage())
+        tokens = spent.input_tokens, spent.output_tokens
+        cost = cost_of(model, *tokens, run.resources.settings.prices)
+        return with_cost(with_reflections(turn, result.reflections), spent.calls, tokens, cost)
+
     newest = run.resources.cache.newest(item.learner_id, base)
+    amend = Amend(item.turn_id, learned_from, missing_ok=True)
     commit = await store.commit(item.learner_id, delta, newest, amend, item)
     run.resources.cache.put(item.learner_id, commit.snapshot)
     learning = committed(item.turn_id, newest, commit, result, run, learned_into=learned_into)
     return _ended(item, "learned" if commit.status == "applied" else "repeated", learning)
-
-
-def _learned_from(
-    turn: TurnRecord, result: LearningResult, learned_into: LearnedInto | None, run: Run, model: str | None
-) -> TurnRecord:
-    """Return the turn's record with what came of learning from it, and what that cost."""
-    if learned_into is not None:
-        turn = turn.model_copy(update={"learned_into": learned_into})
-    spent = sum(result.usage.values(), Usage())
-    tokens = spent.input_tokens, spent.output_tokens
-    cost = cost_of(model, *tokens, run.resources.settings.prices)
-    return with_cost(with_reflections(turn, result.reflections), spent.calls, tokens, cost)
 
 
 async def _is_counted(item: PendingItem, store: Store, base: Snapshot) -> bool:

@@ -9,7 +9,7 @@ A reflector that fails costs its lessons and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ace_graph.agent.models import Usage
@@ -35,10 +35,9 @@ from ace_graph.learning.statements.model_facts import WantedFacts, learner_facts
 from ace_graph.learning.statements.turn_source import from_turn
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks
 from ace_graph.learning.turn_record import stored_reflection
-from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.commit import Commit, Pending
-from ace_graph.memory.delta.effect import Pruned, Report
+from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.operations import Add, Analyze, Delta, Judge, Operation, Reflect
 from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.playbook import Playbook
@@ -219,10 +218,26 @@ async def learn_from(
         votes = _votes(task, reflected, curated.decided.tags, late=late)
     facts, decided = await _facts(task, reflected, snapshot, run), curated.decided
     votes = credit_lessons(votes, decided.lessons)
-    withheld = _withheld(reflected, facts)
+    # The sensitive passages that the reflector found and that are not kept
+    kept = " ".join(add.content for add in facts.operations)
+    withheld = tuple(
+        fact.quote
+        for fact in (reflection.learner_facts if reflection else ())
+        if fact.kind in SENSITIVE and fact.quote not in kept
+    )
     found = reflected.problems if reflected else ()
     reflections = (stored_reflection(task, reflected, error, run, how.attempt),) if task.reflects else ()
-    operations = (*_in_order(votes, decided), *_insight(task, reflected), *facts.operations)
+    insight = reflected.insight if reflected is not None and not task.unattributed else ""
+    # Blame comes first: a bullet that a lesson supersedes takes no vote any more. Credit may name lessons of
+    # this delta, which have to be there before it.
+    operations = (
+        *(vote for vote in votes if vote.verdict != "success"),
+        *decided.lessons,
+        *(vote for vote in votes if vote.verdict == "success"),
+        *decided.proposals,
+        *([Reflect(insight=insight, topic=task.subject.topic)] if insight else ()),
+        *facts.operations,
+    )
     return LearningResult(
         await _sourced(operations, task.subject, run, withheld),
         usage,
@@ -242,28 +257,6 @@ async def _sourced(
 ) -> tuple[Operation, ...]:
     sensitive = run.resources.settings.sensitive_facts
     return await run_off_loop(len(turn.question), from_turn, operations, turn, sensitive, withheld)
-
-
-def _withheld(reflected: ReflectionResult | None, facts: WantedFacts) -> tuple[str, ...]:
-    """The sensitive passages that the reflector found and that are not kept."""
-    found = reflected.reflection.learner_facts if reflected is not None else ()
-    kept = " ".join(add.content for add in facts.operations)
-    return tuple(fact.quote for fact in found if fact.kind in SENSITIVE and fact.quote not in kept)
-
-
-def _insight(task: LearningTask, reflected: ReflectionResult | None) -> tuple[Reflect, ...]:
-    said = reflected.insight if reflected is not None and not task.unattributed else ""
-    return (Reflect(insight=said, topic=task.subject.topic),) if said else ()
-
-
-def _in_order(votes: Sequence[Judge], decided: Decided) -> Iterator[Operation]:
-    """Yield votes, lessons and proposals in the order in which they take effect."""
-    # Blame comes first: a bullet that a lesson supersedes takes no vote any more.
-    yield from (vote for vote in votes if vote.verdict != "success")
-    yield from decided.lessons
-    # Credit may name lessons of this delta, which have to be there before it.
-    yield from (vote for vote in votes if vote.verdict == "success")
-    yield from decided.proposals
 
 
 async def _try_to_reflect(
@@ -389,8 +382,8 @@ def committed(
         dict.fromkeys([*report.updated, *report.reinforced, *report.restored, *report.released])
     )
     outcome["tagged"] = list(report.tagged)
-    outcome["merged"] = [Pair(kept=pair.kept, gone=pair.gone) for pair in report.merged]
-    outcome["superseded"] = [Pair(kept=pair.kept, gone=pair.gone) for pair in report.superseded]
+    for pairs, found in ((outcome["merged"], report.merged), (outcome["superseded"], report.superseded)):
+        pairs += [Pair(kept=pair.kept, gone=pair.gone) for pair in found]
     gone = [*result.cleared, *report.removed, *(pruned.id for pruned in report.pruned)]
     outcome["removed"] = list(dict.fromkeys(gone))
     outcome["quarantined"] = list(report.quarantined)
@@ -466,7 +459,12 @@ def _log(report: Report, before: Playbook, snapshot: Snapshot, run: Run) -> None
     for bullet_id in report.removed:
         logger.info("[ACE Memory][Delta Remove] id=%s", bullet_id)
     for pruned in report.pruned:
-        logger.info("[ACE Memory][Prune] %s", _pruned(pruned, before.get_bullet(pruned.id), run))
+        line, bullet = f"Pruned id={pruned.id} score={pruned.score:.3f}", before.get_bullet(pruned.id)
+        if bullet is not None:  # else another process added it since the memory was read
+            tags = [log_text(run.resources, tag) for tag in bullet.tags]
+            text = log_text(run.resources, bullet.content)
+            line += f" helpful={bullet.helpful} harmful={bullet.harmful} tags={tags} content={text}"
+        logger.info("[ACE Memory][Prune] %s", line)
     if report.pruned:
         logger.info("[ACE Memory][Prune] Pruned count=%d", len(report.pruned))
     for refusal in report.rejected:
@@ -485,15 +483,6 @@ def _log(report: Report, before: Playbook, snapshot: Snapshot, run: Run) -> None
             went,
             len(changed - {*report.added, *report.restored}),
         )
-
-
-def _pruned(pruned: Pruned, bullet: Bullet | None, run: Run) -> str:
-    line = f"Pruned id={pruned.id} score={pruned.score:.3f}"
-    if bullet is None:  # another process added it since the memory was read
-        return line
-    votes = f"helpful={bullet.helpful} harmful={bullet.harmful}"
-    tags = [log_text(run.resources, tag) for tag in bullet.tags]
-    return f"{line} {votes} tags={tags} content={log_text(run.resources, bullet.content)}"
 
 
 def ace_delta(learning: Learning) -> dict[str, int]:

@@ -12,9 +12,10 @@ common.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from ace_graph.base.text import clean_line
 from ace_graph.learning.reflection import says_nothing
@@ -27,11 +28,7 @@ from ace_graph.memory.turn import ReflectedLesson, TurnReflection
 
 SIMILARITY = 0.9
 """The similarity that the comparison of texts needs, as in a playbook."""
-
-
 _NOMINATED = 50
-
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -53,8 +50,7 @@ class RecurringPattern:
     lesson: ReflectedLesson
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(NamedTuple):
     polarity: Polarity
     text: str
 
@@ -85,28 +81,34 @@ def extract_patterns(
                 continue
             runs.setdefault(line, {}).update(dict.fromkeys(reflection.runs))
             lessons.setdefault(line, lesson)
-    groups = _grouped(list(runs), runs, similarity, unit_vectors(vectors or {}))
-    place = {run: number for number, run in enumerate(_runs(ordered))}
+    groups = _grouped(runs, similarity, unit_vectors(vectors or {}))
+    order = dict.fromkeys(run for reflection in ordered for run in reflection.runs)
+    place = {run: number for number, run in enumerate(order)}
     found = (_pattern(group, lessons, place) for group in groups)
     return tuple(sorted(found, key=lambda pattern: -pattern.frequency))
 
 
-def _runs(reflections: Iterable[TurnReflection]) -> dict[str, None]:
-    return dict.fromkeys(run for reflection in reflections for run in reflection.runs)
-
-
-def _grouped(
-    lines: Sequence[_Line], runs: Mapping[_Line, Iterable[str]], similarity: float, units: Vectors
-) -> list[_Group]:
+def _grouped(runs: Mapping[_Line, Iterable[str]], similarity: float, units: Vectors) -> list[_Group]:
     """Put each line into one group: the first whose oldest line says the same, else a new one."""
-    bullets = {line: _bullet(str(number), line) for number, line in enumerate(lines)}
+    bullets = {
+        line: Bullet(
+            id=str(number),
+            section="lessons",
+            content=line.text,
+            polarity=line.polarity,
+            created_at=_EPOCH,
+            updated_at=_EPOCH,
+        )
+        for number, line in enumerate(runs)
+    }
     index = Index.build(bullets.values())
     groups: dict[str, _Group] = {}
     founded = list[_Group]()
-    for line in lines:
-        bullet = bullets[line]
+    for line, bullet in bullets.items():
         nominated = (groups[name] for name in index.nominate(line.text, _NOMINATED) if name in groups)
-        group = next((each for each in nominated if _same(each.first, bullet, similarity)), None)
+        alike = (each for each in nominated if each.first.polarity == line.polarity)
+        same = (each for each in alike if compare(each.first, bullet, similarity).outcome == "same")
+        group = next(same, None)
         if group is None and line.text in units:
             group = next((each for each in founded if are_near(each.first, bullet, units)), None)
         if group is None:
@@ -115,21 +117,6 @@ def _grouped(
         groups[bullet.id] = group
         group.trajectories.update(dict.fromkeys(runs[line]))
     return founded
-
-
-def _bullet(name: str, line: _Line) -> Bullet:
-    return Bullet(
-        id=name,
-        section="lessons",
-        content=line.text,
-        polarity=line.polarity,
-        created_at=_EPOCH,
-        updated_at=_EPOCH,
-    )
-
-
-def _same(a: Bullet, b: Bullet, similarity: float) -> bool:
-    return a.polarity == b.polarity and compare(a, b, similarity).outcome == "same"
 
 
 def _pattern(

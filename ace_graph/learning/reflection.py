@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, cast
@@ -210,19 +210,24 @@ class StoredReflection:
     def lessons(self) -> tuple[Lesson, ...]:
         """What it teaches, in the order of the reflection. Reflections of 0.1 name no lessons."""
         noted = [
-            Lesson(
-                content=each.content,
-                section=each.section,
-                topic=each.topic,
-                memory_type=each.memory_type,
-                polarity=each.polarity,
-            )
+            Lesson.model_validate(each, from_attributes=True)
             for number, each in enumerate(self.reflection.lessons, 1)
             if self.chosen is None or number in self.chosen
         ]
         return tuple(
             each for each in noted if not says_nothing(each.content) and not is_platitude(each.content)
         )
+
+
+async def every_turn(store: Store, learner_id: str, wanted: TrajectoryFilter) -> AsyncIterator[TurnRecord]:
+    """Yield all records that are wanted, the newest first, read a page at a time."""
+    skip = 0
+    while page := await store.find_turns(learner_id, wanted, limit=_PAGE, skip=skip):
+        for turn in page:
+            yield turn
+        if len(page) < _PAGE:
+            return
+        skip += len(page)
 
 
 async def find_reflections(
@@ -234,17 +239,13 @@ async def find_reflections(
     record holds, and for the number of a lesson that the reflection has not.
     """
     wanted, found = _chosen(reflection_ids), dict[str, StoredReflection]()
-    skip = 0
-    while len(found) < len(wanted):
-        page = await store.find_turns(learner_id, TrajectoryFilter(), limit=_PAGE, skip=skip)
-        for turn in page:
-            for each in turn.reflections:
-                if each.reflection_id in wanted:
-                    chosen = wanted[each.reflection_id]
-                    found.setdefault(each.reflection_id, StoredReflection(each, turn, chosen))
-        if len(page) < _PAGE:
+    async for turn in every_turn(store, learner_id, TrajectoryFilter()):
+        for each in turn.reflections:
+            if each.reflection_id in wanted:
+                chosen = wanted[each.reflection_id]
+                found.setdefault(each.reflection_id, StoredReflection(each, turn, chosen))
+        if len(found) == len(wanted):
             break
-        skip += len(page)
     missing = [name for name in wanted if name not in found]
     if missing:
         shown = ", ".join(name[:60] for name in missing[:3])

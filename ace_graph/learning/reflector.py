@@ -24,8 +24,8 @@ from ace_graph.base.errors import AceError, LearningError, ModelError
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.base.prompts import data_block, preview
 from ace_graph.learning.reflection import Lesson, Reflection, copies, is_platitude, says_nothing
+from ace_graph.learning.statements.forms import pattern
 from ace_graph.learning.statements.statement import Statement
-from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 
@@ -33,13 +33,7 @@ _TRACE_CHARS = 6_000
 _FAILED, _ERRORS, _ERROR_CHARS = "tool: Error", 5, 300
 """How a failed call begins in a trace, and how many of them, how long, are shown beside its end."""
 
-_SMALL_TALK = re.compile(
-    r"\W*(?:(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening|night)|bye|goodbye|see you|thanks?"
-    r"|thank you"
-    r"|thx|cheers|ok(?:ay)?|great|cool|nice|perfect|got it|yes|no|sure|please"
-    r"|so much|very much|a lot|then|there|again|for (?:your|the) help)\W*)+",
-    re.IGNORECASE,
-)
+_SMALL_TALK = pattern("small_talk")
 _SMALL_TALK_CHARS = 500
 
 
@@ -104,13 +98,9 @@ def worth_reflecting(run: Run, question: str, evidence: Iterable[Evidence]) -> b
         case "evidence":
             return judged
         case "auto":
-            return judged or not _is_small_talk(question)
-
-
-def _is_small_talk(question: str) -> bool:
-    """Whether nothing but a greeting, thanks or assent is said; longer texts are never small talk."""
-    words = question.strip() or "ok"
-    return len(words) <= _SMALL_TALK_CHARS and _SMALL_TALK.fullmatch(words) is not None
+            words = question.strip()
+            small_talk = len(words) <= _SMALL_TALK_CHARS and _SMALL_TALK.fullmatch(words) is not None
+            return judged or not (small_talk or not words)
 
 
 async def reflect(
@@ -137,13 +127,14 @@ async def reflect(
     problem = ""
     found: ReflectionResult | None = None
     replay = run.resources.settings.replay
+    texts = (subject.question, subject.additional_context, subject.answer, *subject.trace)
     for left in reversed(range(run.context.max_reflection_rounds)):
         reply = await _ask(messages, run, partial(count, "reflector"), needed=found is None)
         if reply.value is None:
             problem = reply.problem or "no reply"
             logger.warning("[ACE Reflector] no usable reply: %s", problem)
             continue
-        found = await run_off_loop(_size(subject), _checked, reply.value, subject, run)
+        found = await run_off_loop(sum(map(len, texts)), _checked, reply.value, texts, run)
         wanted = answer_again is not None and found.lessons and (left or replay)
         retry = await _retry(found, answer_again, run) if answer_again and wanted else None
         if replay and wanted:
@@ -237,7 +228,6 @@ def _replayed(found: ReflectionResult, evidence: Sequence[Evidence], retry: Retr
 
 
 async def _retry(found: ReflectionResult, answer_again: AnswerAgain, run: Run) -> Retry | None:
-    """Answer again with what was found; None where it failed."""
     try:
         return await answer_again([lesson.content for lesson in found.lessons])
     except AceError as error:
@@ -248,29 +238,27 @@ async def _retry(found: ReflectionResult, answer_again: AnswerAgain, run: Run) -
 
 
 def _prompt(subject: FinishedTurn, evidence: Sequence[Evidence], snapshot: Snapshot, run: Run) -> str:
-    shown = [snapshot.playbook.get_bullet(bullet_id) for bullet_id in subject.injected]
+    question, answer = subject.question, f"{subject.reasoning}\n\n{subject.answer}".strip()
+    if given := subject.additional_context.strip():
+        question += f"\n\nGiven with the question:\n{given}"
+    judged, revision = _evidence(evidence), subject.revision
+    if revision is not None:
+        answer += f"\n\nAfter a critique:\n{revision.answer}"
+        judged += f"\nAfter a critique:\n{_evidence(revision.evidence)}" if revision.evidence else ""
+    shown = filter(None, map(snapshot.playbook.get_bullet, subject.injected))
+    bullets = "\n".join(f"[{b.id}] (helpful={b.helpful}, harmful={b.harmful}) {b.advice}" for b in shown)
     reflections = [reflection.insight for reflection in snapshot.playbook.reflections]
     truth = subject.ground_truth
     return run.resources.prompts.render(
         "reflector",
-        question=data_block("question", _question(subject)),
-        answer=data_block("answer", _answer(subject)),
+        question=data_block("question", question),
+        answer=data_block("answer", answer),
         trace=data_block("trace", _end(subject.trace) or "(no tool calls)"),
-        bullets=data_block("bullets", _bullets(b for b in shown if b) or "(none)"),
+        bullets=data_block("bullets", bullets or "(none)"),
         ground_truth=data_block("ground_truth", truth if truth is not None else "(none)"),
-        evidence=data_block("evidence", _all_evidence(subject, evidence) or "(none)"),
+        evidence=data_block("evidence", judged or "(none)"),
         reflections=data_block("reflections", "\n".join(reflections) or "(none)"),
     )
-
-
-def _question(subject: FinishedTurn) -> str:
-    given = subject.additional_context.strip()
-    return f"{subject.question}\n\nGiven with the question:\n{given}" if given else subject.question
-
-
-def _answer(subject: FinishedTurn) -> str:
-    first = f"{subject.reasoning}\n\n{subject.answer}".strip()
-    return first if subject.revision is None else f"{first}\n\nAfter a critique:\n{subject.revision.answer}"
 
 
 def _end(trace: Sequence[str]) -> str:
@@ -283,28 +271,13 @@ def _end(trace: Sequence[str]) -> str:
     return "\n".join([*errors[:_ERRORS], f"… {end}"])
 
 
-def _bullets(bullets: Iterable[Bullet]) -> str:
-    return "\n".join(f"[{b.id}] (helpful={b.helpful}, harmful={b.harmful}) {b.advice}" for b in bullets)
-
-
-def _all_evidence(subject: FinishedTurn, evidence: Iterable[Evidence]) -> str:
-    revision = subject.revision
-    later = f"\nAfter a critique:\n{_evidence(revision.evidence)}" if revision and revision.evidence else ""
-    return _evidence(evidence) + later
-
-
 def _evidence(evidence: Iterable[Evidence]) -> str:
     return "\n".join(json.dumps({"source": e.source, "verdict": e.verdict, "text": e.text}) for e in evidence)
 
 
-def _size(subject: FinishedTurn) -> int:
-    return sum(map(len, (subject.question, subject.additional_context, subject.answer, *subject.trace)))
-
-
-def _checked(reflection: Reflection, subject: FinishedTurn, run: Run) -> ReflectionResult:
+def _checked(reflection: Reflection, texts: Sequence[str], run: Run) -> ReflectionResult:
     """Keep what is distilled; refuse what is empty, or copied from the conversation or our own prompts."""
     kept, problems = list[Lesson](), list(reflection.dropped)
-    texts = (subject.question, subject.additional_context, subject.answer, *subject.trace)
     # What the solver and the reflector are told in every turn: no lesson is in it
     prompts = run.resources.prompts
     own = (prompts.texts[name] for name in ("base", "answer", "memory_changes", "objection", "reflector"))

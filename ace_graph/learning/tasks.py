@@ -156,7 +156,6 @@ def _finished_turn(
 
 
 def _pattern(attempt: Attempt, run: Run) -> tuple[Lesson, ...]:
-    """The lesson in this turn's tool calls, if any."""
     if run.context.reflect_when == "never" or not attempt["tool_calls"]:
         return ()
     pattern = ExecutionReflector(min_confidence=PATTERN_CONFIDENCE).reflect(

@@ -53,10 +53,6 @@ _MOST = 2**53
 """The largest number that every reader of JSON takes exactly."""
 
 
-def _new_id() -> str:
-    return uuid4().hex
-
-
 @dataclass(frozen=True)
 class Completion:
     """What is known of a trajectory when it ends, beside its status.
@@ -101,7 +97,7 @@ async def start_trajectory(
     trajectory_id: str | None = None,
     unattributed: bool = False,
     clock: Callable[[], datetime] = utc_now,
-    new_id: Callable[[], str] = _new_id,
+    new_id: Callable[[], str] = lambda: uuid4().hex,
 ) -> str:
     """Store a trajectory in progress and return its id; with a `trajectory_id` of yours, once.
 
@@ -142,7 +138,7 @@ async def log_step(
     *,
     step_id: str | None = None,
     clock: Callable[[], datetime] = utc_now,
-    new_id: Callable[[], str] = _new_id,
+    new_id: Callable[[], str] = lambda: uuid4().hex,
 ) -> TurnRecord:
     """Add a decision, an action or an observation; the same `step_id` again adds nothing.
 
@@ -195,9 +191,7 @@ async def complete_trajectory(
         outcome = TrajectoryOutcome(
             status=status,
             score=completion.score,
-            error=None
-            if completion.error is None
-            else truncate(completion.error, MAX_TASK_CHARS, show_length=True),
+            error=completion.error and truncate(completion.error, MAX_TASK_CHARS, show_length=True),
             metrics=completion.metrics,
             evidence=evidence,
             cited=completion.cited,
@@ -210,7 +204,13 @@ async def complete_trajectory(
         )
         ended = completed(turn, outcome, now, Tracing())  # with all its steps
     votes = votes_of(ended, evidence) if completion.curates else ()
-    pending = _pending(ended, completion, evidence) if completion.learns else None
+    pending: Pending | None = None
+    if completion.learns:
+        from ace_graph.learning.tasks import PendingWork, task_of  # loads LangGraph
+
+        task, into = task_of(ended, evidence), completion.learn_into
+        work = PendingWork(looks=(task,), curates=completion.curates, learn_into=into)
+        pending = work.as_pending(operation_id("trajectory", ended.turn_id, "learn"), ended.turn_id)
     base = await store.load(learner_id)
     amend = Amend(trajectory_id, lambda stored: completed(stored, outcome, now, kept))
     await store.commit(learner_id, _delta(trajectory_id, "complete", now, *votes), base, amend, pending)
@@ -243,14 +243,14 @@ async def delete_trajectory(store: Store, learner_id: str, trajectory_id: str) -
     Raises TrajectoryNotFound.
     """
     await get_trajectory(store, learner_id, trajectory_id)
+
+    def orphaned(turn: TurnRecord) -> TurnRecord:
+        return turn.model_copy(update={"parent_id": None})
+
     while parts := await store.find_turns(learner_id, TrajectoryFilter(parent_id=trajectory_id)):
         for part in parts:
-            await store.amend(learner_id, Amend(part.turn_id, _orphaned))
+            await store.amend(learner_id, Amend(part.turn_id, orphaned))
     await store.amend(learner_id, Amend(trajectory_id, deleted))
-
-
-def _orphaned(turn: TurnRecord) -> TurnRecord:
-    return turn.model_copy(update={"parent_id": None})
 
 
 def _delta(trajectory_id: str, purpose: str, now: datetime, *operations: Operation) -> Delta:
@@ -276,15 +276,6 @@ def votes_of(turn: TurnRecord, evidence: Sequence[Evidence]) -> tuple[Operation,
     return tuple(judge_bullets(turn.turn_id, evidence, injected=injected, cited=turn.cited))
 
 
-def _pending(turn: TurnRecord, completion: Completion, evidence: Sequence[Evidence]) -> Pending:
-    from ace_graph.learning.tasks import PendingWork, task_of  # loads LangGraph
-
-    work = PendingWork(
-        looks=(task_of(turn, evidence),), curates=completion.curates, learn_into=completion.learn_into
-    )
-    return work.as_pending(operation_id("trajectory", turn.turn_id, "learn"), turn.turn_id)
-
-
 @contextmanager
 def _explained() -> Generator[None]:
     """Raise a UsageError that names the value in place of pydantic's ValidationError."""
@@ -294,9 +285,6 @@ def _explained() -> Generator[None]:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "trajectory"
         raise UsageError(f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
-
-
-# Recorded trajectories with how learning from each one stands: a list of them, and a single one.
 
 
 Standing = PendingState | Literal["learned"]
@@ -359,7 +347,6 @@ async def listed_trajectory(store: Store, learner_id: str, trajectory_id: str) -
 async def _turns(
     store: Store, learner_id: str, wanted: TrajectoryFilter, names: Iterable[str]
 ) -> list[TurnRecord]:
-    """Return the turns of these ids that are wanted."""
     found = [await store.find_turns(learner_id, replace(wanted, turn_id=name), limit=1) for name in names]
     return [turn for turns in found for turn in turns]
 
@@ -446,35 +433,33 @@ def periods_of(
     turns: Iterable[TurnRecord], unit: Unit = "day", prices: Sequence[Price] = ()
 ) -> tuple[PeriodFigures, ...]:
     """Return the figures of completed turns by the day or week, the oldest first; others are left out."""
-    dated = sorted(
-        ((_start(turn.completed_at, unit), turn) for turn in turns if turn.completed_at is not None),
-        key=lambda each: each[0],
-    )
+    dated = list[tuple[date, TurnRecord]]()
+    for turn in turns:
+        if turn.completed_at is not None:
+            day = turn.completed_at.astimezone(UTC).date()
+            dated.append((day if unit == "day" else day - timedelta(days=day.weekday()), turn))
+    dated.sort(key=lambda each: each[0])
     found, so_far = list[PeriodFigures](), Trial()
     for start, group in groupby(dated, key=lambda each: each[0]):
         within = [turn for _, turn in group]
         trial = pooled(counted(turn.recent()) for turn in within)
         so_far = pooled((so_far, trial))
-        found.append(_period(start, within, trial, so_far, prices))
+        judged = [turn.verdict == "success" for turn in within if turn.verdict in ("success", "failure")]
+        costs = [_cost(turn, prices) for turn in within]
+        found.append(
+            PeriodFigures(
+                start=start,
+                turns=len(within),
+                success_rate=sum(judged) / len(judged) if judged else None,
+                input_tokens=sum(turn.input_tokens for turn in within),
+                output_tokens=sum(turn.output_tokens for turn in within),
+                cost=sum(cost for cost in costs if cost is not None),
+                unpriced=sum(cost is None for cost in costs),
+                lift=lift(trial),
+                lift_so_far=lift(so_far),
+            )
+        )
     return tuple(found)
-
-
-def _period(
-    start: date, turns: Sequence[TurnRecord], trial: Trial, so_far: Trial, prices: Sequence[Price]
-) -> PeriodFigures:
-    judged = [turn.verdict == "success" for turn in turns if turn.verdict in ("success", "failure")]
-    costs = [_cost(turn, prices) for turn in turns]
-    return PeriodFigures(
-        start=start,
-        turns=len(turns),
-        success_rate=sum(judged) / len(judged) if judged else None,
-        input_tokens=sum(turn.input_tokens for turn in turns),
-        output_tokens=sum(turn.output_tokens for turn in turns),
-        cost=sum(cost for cost in costs if cost is not None),
-        unpriced=sum(cost is None for cost in costs),
-        lift=lift(trial),
-        lift_so_far=lift(so_far),
-    )
 
 
 def _cost(turn: TurnRecord, prices: Sequence[Price]) -> float | None:
@@ -484,8 +469,3 @@ def _cost(turn: TurnRecord, prices: Sequence[Price]) -> float | None:
     if not turn.input_tokens and not turn.output_tokens:
         return 0.0
     return cost_of(turn.model, turn.input_tokens, turn.output_tokens, prices)
-
-
-def _start(at: datetime, unit: Unit) -> date:
-    day = at.astimezone(UTC).date()
-    return day if unit == "day" else day - timedelta(days=day.weekday())

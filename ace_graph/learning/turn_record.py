@@ -10,11 +10,11 @@ from datetime import datetime
 from typing import cast
 
 from ace_graph.agent.evidence import from_json
-from ace_graph.agent.models import Usage
+from ace_graph.agent.models import Usage, name_of_model
 from ace_graph.agent.reasoning.attempt import ReplayOutcome
 from ace_graph.agent.reasoning.prompt import last_question
 from ace_graph.agent.runtime import Run
-from ace_graph.agent.state import ACEState, Attempt, Result
+from ace_graph.agent.state import ACEState, Attempt
 from ace_graph.base.errors import AceError
 from ace_graph.base.prices import cost_of
 from ace_graph.base.prompts import preview
@@ -23,7 +23,7 @@ from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.reflector import ReflectionResult
 from ace_graph.learning.tasks import LearningTask
 from ace_graph.memory.commit import operation_id
-from ace_graph.memory.evidence import EVIDENCE_SOURCES, SCORES, Evidence, verdict_of
+from ace_graph.memory.evidence import SCORES, strongest, verdict_of
 from ace_graph.memory.trajectory import bounded_steps, sampled
 from ace_graph.memory.turn import (
     MAX_STEP_CHARS,
@@ -153,6 +153,14 @@ def make_record(
         *from_json(first["evidence"] if first else ()),
         *from_json(result["evidence"] if result else ()),
     )
+    verdict = result["verdict"] if result else "unknown"
+    status: TurnStatus = "partial" if attempt["problem"] else "success"
+    if verdict in ("failure", "partial"):
+        status = verdict
+    judged = strongest(evidence)
+    score = judged.score if judged is not None else None
+    if judged is not None and score is None:
+        score = SCORES[judged.verdict]
     steps, left_out = bounded_steps(steps_of(state, attempt))
     model, prices = model_name(run), run.resources.settings.prices
     record = TurnRecord(
@@ -166,10 +174,10 @@ def make_record(
         answer_hash=answer_hash(attempt["answer"]),
         mode=state["plan"]["mode"],
         topic=state["plan"]["topic"],
-        status=_status(result, attempt),
+        status=status,
         verdict=result["first"]["verdict"] if result else "unknown",
         error=attempt["problem"],
-        score=_score(evidence),
+        score=score,
         model=model,
         calls=usage.calls,
         input_tokens=usage.input_tokens,
@@ -191,15 +199,6 @@ def make_record(
     return sampled(record, run.resources.settings.tracing)
 
 
-def _score(evidence: Sequence[Evidence]) -> float | None:
-    """The score that the strongest source gave last, or the score of its verdict."""
-    for source in EVIDENCE_SOURCES:
-        for item in reversed(evidence):
-            if item.source == source and item.verdict != "unknown":
-                return SCORES[item.verdict] if item.score is None else item.score
-    return None
-
-
 def describe_attachments(content: object) -> str:
     """Return "[image/png, 84 KB]" for every part of a message's content that is not text."""
     if not isinstance(content, list):
@@ -219,28 +218,17 @@ def _described(part: Mapping[str, object]) -> str:
     if isinstance(data, Mapping):
         data = cast("Mapping[str, object]", data).get("url", "")
     text = data if isinstance(data, str) else ""
-    kind = part.get("mime_type") or part.get("mimeType") or _kind_of_url(text) or part.get("type") or "data"
-    encoded = text.partition(",")[2] if text.startswith("data:") else text
+    inline = text.startswith("data:")
+    of_url = text[5:].partition(";")[0] if inline else ""
+    kind = part.get("mime_type") or part.get("mimeType") or of_url or part.get("type") or "data"
+    encoded = text.partition(",")[2] if inline else text
     size = f", {len(encoded) * 3 // 4 // 1024} KB" if len(encoded) > 1024 else ""
     return f"[{preview(kind, 64)}{size}]"
-
-
-def _kind_of_url(text: str) -> str:
-    return text[5:].partition(";")[0] if text.startswith("data:") else ""
-
-
-def _status(result: Result | None, attempt: Attempt) -> TurnStatus:
-    verdict = result["verdict"] if result else "unknown"
-    if verdict in ("failure", "partial"):
-        return verdict
-    return "partial" if attempt["problem"] else "success"
 
 
 def model_name(run: Run) -> str | None:
     """Return the name of the run's model; None where no model can be made."""
     try:
-        model = run.resources.model(run.context)
+        return name_of_model(run.resources.model(run.context))
     except AceError:
         return None
-    name = getattr(model, "model_name", None) or getattr(model, "model", None)
-    return name if isinstance(name, str) else type(model).__name__

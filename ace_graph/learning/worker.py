@@ -20,7 +20,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Protocol, Unpack
+from typing import Literal, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
@@ -46,12 +46,6 @@ from ace_graph.stores import open_store
 # the worker has ended the item of that learner that it works on, because only the first one can be claimed.
 # Without such a reason a worker looks until it finds nothing, and again when something else may have become
 # free.
-
-
-class StoreLook(Protocol):
-    """One look into the store; `found` is called where it brought an item."""
-
-    def found(self, learner_id: str) -> None: ...
 
 
 class ExpectedWork:
@@ -80,18 +74,21 @@ class ExpectedWork:
             self._announced += 1
 
     @contextmanager
-    def look(self) -> Generator[StoreLook]:
-        """Around one question to the store. What is announced meanwhile stays expected."""
+    def look(self) -> Generator[list[str]]:
+        """Around one question to the store. What is announced meanwhile stays expected.
+
+        The learner whose item was found goes into the list.
+        """
         announced, unknown, ended = self._announced, self._unknown, self._ended
         self._unknown = False
-        outcome = _Outcome()
+        found = list[str]()
         try:
-            yield outcome
+            yield found
         except BaseException:
             self._unknown = True
             raise
-        if outcome.learner is not None:
-            self._running[outcome.learner] += 1
+        if found:
+            self._running[found[0]] += 1
             # One that nobody announced is of another process, or older: there may be more.
             self._unknown = self._unknown or unknown or not announced
             self._announced -= min(announced, 1)
@@ -109,13 +106,6 @@ class ExpectedWork:
         self._unknown = self._unknown or self._hidden
         self._hidden = False
         return self.any
-
-
-class _Outcome:
-    learner: str | None = None
-
-    def found(self, learner_id: str) -> None:
-        self.learner = learner_id
 
 
 _MAX_BACKOFF_STEPS = 16
@@ -162,14 +152,6 @@ def build_worker(
     return Worker(resources, opened, terms, concurrency=concurrency, sleep=sleep, on_learned=on_learned)
 
 
-@dataclass
-class _Signals:
-    """What can end an idle worker's wait."""
-
-    stop: asyncio.Event
-    work: asyncio.Event
-
-
 class Worker:
     """Works on `concurrency` items at once. Make it with `build_worker`; run it once, on one event loop."""
 
@@ -190,7 +172,7 @@ class Worker:
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{(resources.new_id or random_id)()[:8]}"
         self._resources, self._concurrency, self._sleep = resources, concurrency, sleep
         self._on_learned = on_learned
-        self._signals = _Signals(asyncio.Event(), asyncio.Event())
+        self._stopping, self._woken = asyncio.Event(), asyncio.Event()
         self._looking = asyncio.Lock()
         self._expected = ExpectedWork()
 
@@ -220,8 +202,8 @@ class Worker:
 
     def stop(self) -> None:
         """Ask it to end; call it on its own event loop (a signal handler of the loop may)."""
-        self._signals.stop.set()
-        self._signals.work.set()
+        self._stopping.set()
+        self._woken.set()
 
     def wake(self, learner_id: str | None = None) -> None:
         """Say that there is new work, so that an idle worker looks at once; on its own event loop.
@@ -229,7 +211,7 @@ class Worker:
         Where it is one item of a learner, it asks the store once for it; else until there is nothing.
         """
         self._expected.announce(learner_id)
-        self._signals.work.set()
+        self._woken.set()
 
     async def learn_one(self) -> ItemOutcome | None:
         """Claim the next item of any learner and learn from it; None when none may be had now.
@@ -257,7 +239,7 @@ class Worker:
 
     async def _serve(self) -> None:
         troubles = 0
-        while not self._signals.stop.is_set():
+        while not self._stopping.is_set():
             try:
                 item = await self._found()
                 if item is not None:
@@ -265,22 +247,17 @@ class Worker:
                         await self._learn(item)
                     finally:
                         if self._expected.end(item.learner_id):  # the learner's next item is free now
-                            self._signals.work.set()
+                            self._woken.set()
                 troubles = 0
+                continue
             except StoreError as error:
                 logger.warning("[ACE Worker] the store can't be used now: %s", error)
-                troubles = await self._wait_out(troubles)
             except Exception as error:
                 # It must go on whatever happens; the class is told, as the text may hold content.
                 logger.error("[ACE Worker] unexpected %s", type(error).__name__)
                 logger.debug("[ACE Worker] where it came from", exc_info=error)
-                troubles = await self._wait_out(troubles)
-
-    async def _wait_out(self, troubles: int) -> int:
-        """Wait longer with every trouble in a row, at most 30 seconds; return how many there are now."""
-        troubles = min(troubles + 1, _MAX_BACKOFF_STEPS)
-        await self._idle(min(30.0, self.terms.poll_seconds * 2.0**troubles))
-        return troubles
+            troubles = min(troubles + 1, _MAX_BACKOFF_STEPS)
+            await self._idle(min(30.0, self.terms.poll_seconds * 2.0**troubles))
 
     async def _found(self) -> PendingItem | None:
         """Return the next item, None if there is none.
@@ -290,17 +267,17 @@ class Worker:
         async with self._looking:
             if not self._expected.any:
                 await self._idle(self.terms.poll_seconds)
-            self._signals.work.clear()
-            if self._signals.stop.is_set():
+            self._woken.clear()
+            if self._stopping.is_set():
                 return None
-            with self._expected.look() as look:
+            with self._expected.look() as found:
                 item = await self._claimed()
                 if item is not None:
-                    look.found(item.learner_id)
+                    found.append(item.learner_id)
             return item
 
     async def _drain(self) -> None:
-        while not self._signals.stop.is_set():
+        while not self._stopping.is_set():
             if await self.learn_one() is None:
                 if not (await self.store.count_pending()).pending:
                     return
@@ -308,10 +285,10 @@ class Worker:
 
     async def _idle(self, seconds: float) -> None:
         """Wait so long, or until there is work, or until it is asked to end."""
-        if self._signals.stop.is_set():
+        if self._stopping.is_set():
             return
         slept = asyncio.ensure_future(self._sleep(seconds))
-        woken = asyncio.ensure_future(self._signals.work.wait())
+        woken = asyncio.ensure_future(self._woken.wait())
         try:
             await asyncio.wait((slept, woken), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -390,7 +367,8 @@ async def drain_until(
 ) -> PendingOutcome:
     """Work on the learner's items in order until that of `pending_id` has ended."""
     while True:
-        waiting = await _find(store, learner, pending_id)
+        items = await store.list_pending(learner, limit=1_000_000)
+        waiting = next((item for item in items if item.pending_id == pending_id), None)
         if waiting is None:
             return PendingOutcome("done")
         if waiting.state == "dead":
@@ -422,22 +400,11 @@ async def consolidate_at_once(learner: str, run_id: str, resources: Resources) -
         logger.warning("[ACE Memory] the consolidation %s stays pending: %s", run_id, error)
 
 
-async def _find(store: Store, learner: str, pending_id: str) -> PendingItem | None:
-    items = await store.list_pending(learner, limit=_ALL)
-    return next((item for item in items if item.pending_id == pending_id), None)
-
-
-_ALL = 1_000_000
-
-
 async def _not_yet(store: Store, learner: str, now: datetime, terms: RetryPolicy) -> PendingOutcome:
     """Another worker has claimed it, or its next try is not due."""
     times = [item.free_at for item in await store.list_pending(learner, dead=False) if item.free_at > now]
     seconds = (min(times) - now).total_seconds() if times else terms.poll_seconds
     return PendingOutcome("retry", retry_after=max(0.0, seconds))
-
-
-# The job of learning from pending items, a few at a time, in any number of processes.
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from random import Random
 
-from ace_graph.agent.models import choose_model
+from ace_graph.agent.models import choose_model, name_of_model
 from ace_graph.base.errors import RunFolderError, UsageError
 from ace_graph.base.text import truncate
 from ace_graph.memory.formats.registry import format_named
@@ -37,7 +37,7 @@ from ace_graph.training.journal import (
     unusable,
 )
 from ace_graph.training.options import AdaptationOptions, Transcripts, last_of, preceding, with_model
-from ace_graph.training.runner import AdaptationRun, AdaptationStore, FrozenAgent, Trainer, measure_controls
+from ace_graph.training.runner import AdaptationRun, AdaptationStore, FrozenAgent, Trainer
 from ace_graph.training.samples import Environment, Sample
 
 # The folder of a run: its description (`run.json`), its steps, and the best playbook.
@@ -53,10 +53,11 @@ def describe(
     **more: object,
 ) -> dict[str, object]:
     """Return the run's description. Raises ModelNotConfigured, ConfigurationError."""
+    model = options.model
     return {
         "kind": kind,
         "environment": getattr(environment, "__name__", type(environment).__name__),
-        "model": _model_name(options),
+        "model": str(choose_model(options.settings)) if model is None else name_of_model(model),
         **options.as_json(),
         **more,
         "policy": policy_of(options.settings).model_dump(mode="json"),
@@ -66,14 +67,6 @@ def describe(
             if len(samples)
         },
     }
-
-
-def _model_name(options: AdaptationOptions) -> str:
-    model = options.model
-    if model is None:
-        return str(choose_model(options.settings))
-    name = getattr(model, "model_name", None) or getattr(model, "model", None)
-    return name if isinstance(name, str) else type(model).__name__
 
 
 RunDescription = Mapping[str, object]
@@ -148,15 +141,12 @@ def _read(plan: Path) -> dict[str, object]:
 def _check_same(begun: RunDescription, description: RunDescription, out: Path) -> None:
     for name in dict.fromkeys((*begun, *description)):
         if begun.get(name) != description.get(name):
+            values = (json.dumps(each.get(name), ensure_ascii=False) for each in (begun, description))
+            old, new = (truncate(value, 80) for value in values)
             raise UsageError(
-                f"the run in {out} was begun with another {name} ({_short(begun.get(name))}, now "
-                f"{_short(description.get(name))}): resume it with the same, or choose another folder"
+                f"the run in {out} was begun with another {name} ({old}, now {new}): "
+                "resume it with the same, or choose another folder"
             )
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return truncate(text, 80)
 
 
 class OfflineAdapter:
@@ -201,8 +191,6 @@ class OfflineAdapter:
 
 
 class _Running:
-    """One run, phase by phase."""
-
     def __init__(
         self,
         adapter: OfflineAdapter,
@@ -231,9 +219,9 @@ class _Running:
             self._phases["test", 0] = await self._frozen(self._best[1], "test", 0)
         if self._run.stopped:
             return
-        adapter, samples = self._adapter, self._data[self._measured_on()]
-        self._controls = await measure_controls(
-            self._run, adapter.environment, adapter.options, samples, self._transcripts()
+        samples = self._data[self._measured_on()]
+        self._controls = await self._run.measure_controls(
+            self._adapter.environment, samples, self._transcripts()
         )
         self._phases.update({(name, 0): measured for name, measured in self._controls.items()})
 
@@ -253,7 +241,9 @@ class _Running:
             return
         epoch = Epoch(number, trained, validated, len(self._memory.playbook))
         self._epochs.append(epoch)
-        if self._best is None or _better(epoch, self._best[0]):
+        before = None if self._best is None else self._best[0].validated
+        # Where accuracy is measured, only a higher one replaces the best.
+        if before is None or validated is None or validated.accuracy > before.accuracy:
             self._best = epoch, self._memory.playbook
             keep_playbook(self._out, self._memory.playbook)
 
@@ -296,13 +286,6 @@ class _Running:
             phases=self._phases,
             journal=self._journal,
         )
-
-
-def _better(epoch: Epoch, best: Epoch) -> bool:
-    """Whether a later epoch replaces the best: where accuracy is measured, only a higher one does."""
-    if epoch.validated is None or best.validated is None:
-        return True
-    return epoch.validated.accuracy > best.validated.accuracy
 
 
 # Online adaptation: test, then learn, one sample after the other in the order of the data.
@@ -353,7 +336,7 @@ class OnlineAdapter:
         if not run.stopped:
             answered = steps_of(journal, PHASE, 0)
             before = preceding(answered, samples, self.options.context.retrieval_budget_tokens)
-            controls = await measure_controls(run, self.environment, self.options, samples, before)
+            controls = await run.measure_controls(self.environment, samples, before)
         phases = {(PHASE, 0): measured, **{(name, 0): each for name, each in controls.items()}}
         return AdaptationResult(
             kind="online",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ace_graph.memory.playbook import Playbook
 from ace_graph.training.adapters import write_whole
-from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep, Cost, Epoch, Journal
+from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep, Cost, Journal
 from ace_graph.training.options import AdaptationOptions
 from ace_graph.training.runner import AdaptationRun, FrozenAgent
 from ace_graph.training.samples import Environment, RowFile, Sample
@@ -106,6 +106,7 @@ def report(
     `unit` is what accuracy is counted in. `data` are the files, whose rows that were left out are reported.
     """
     total = sum((cost for each in adapted.phases.values() for cost in each.usage.values()), Cost())
+    bullets = adapted.playbook.bullets()
     found: Json = {
         "kind": adapted.kind,
         "measured_on": adapted.measured_on,
@@ -116,18 +117,43 @@ def report(
         },
         "calls": total.calls,
         "tokens": {"input": total.input_tokens, "output": total.output_tokens},
-        "usage": {_name(key): _usage_json(each) for key, each in adapted.phases.items()},
-        "playbook": _playbook_json(adapted.playbook),
+        "usage": {
+            _name(key): {role: cost.model_dump() for role, cost in sorted(each.usage.items())}
+            for key, each in adapted.phases.items()
+        },
+        "playbook": {
+            "bullets": len(bullets),
+            "quarantined": sum(bullet.status == "quarantined" for bullet in bullets),
+            "helpful": sum(bullet.helpful for bullet in bullets),
+            "harmful": sum(bullet.harmful for bullet in bullets),
+        },
         "asked": dict(adapted.asked),
     }
     if adapted.kind == "offline":
         found["best_epoch"] = adapted.best_epoch
-        found["epochs"] = [_epoch_json(epoch, unit) for epoch in adapted.epochs]
+        found["epochs"] = [
+            {
+                "epoch": epoch.number,
+                "train": measured_json(epoch.trained, unit),
+                "validation": epoch.validated and measured_json(epoch.validated, unit),
+                "bullets": epoch.bullets,
+                "reflector_errors": epoch.trained.reflector_errors,
+            }
+            for epoch in adapted.epochs
+        ]
     if prices is not None:
         cost = {"input_per_million": prices.input, "output_per_million": prices.output}
         found["cost"] = {**cost, "total": round(prices.of(total), 6)}
     if data is not None:
-        found["data"] = {name: _data_json(rows) for name, rows in data.items()}
+        found["data"] = {
+            name: {
+                "file": rows.path.name,
+                "rows": len(rows),
+                "skipped": rows.skipped,
+                "problems": [str(problem) for problem in rows.problems],
+            }
+            for name, rows in data.items()
+        }
     found["timing"] = {_name(key): round(each.seconds, 3) for key, each in adapted.phases.items()}
     return found
 
@@ -169,41 +195,6 @@ def comparison_json(first: Accuracy, second: Accuracy) -> Json:
         "interval": list(found.interval),
         "p_value": found.p_value,
     }
-
-
-def _epoch_json(epoch: Epoch, unit: str) -> Json:
-    validated = measured_json(epoch.validated, unit) if epoch.validated is not None else None
-    trained = measured_json(epoch.trained, unit)
-    return {
-        "epoch": epoch.number,
-        "train": trained,
-        "validation": validated,
-        "bullets": epoch.bullets,
-        "reflector_errors": epoch.trained.reflector_errors,
-    }
-
-
-def _playbook_json(playbook: Playbook) -> Json:
-    bullets = playbook.bullets()
-    return {
-        "bullets": len(bullets),
-        "quarantined": sum(bullet.status == "quarantined" for bullet in bullets),
-        "helpful": sum(bullet.helpful for bullet in bullets),
-        "harmful": sum(bullet.harmful for bullet in bullets),
-    }
-
-
-def _data_json(rows: RowFile) -> Json:
-    return {
-        "file": rows.path.name,
-        "rows": len(rows),
-        "skipped": rows.skipped,
-        "problems": [str(problem) for problem in rows.problems],
-    }
-
-
-def _usage_json(measured: Accuracy) -> Json:
-    return {role: cost.model_dump() for role, cost in sorted(measured.usage.items())}
 
 
 def _name(key: tuple[str, int]) -> str:

@@ -247,9 +247,6 @@ def unusable(path: Path, error: OSError) -> RunFolderError:
     return RunFolderError(f"{path}: {error.strerror}: make it writable or make room, and resume the run")
 
 
-# The result of a run, and the accuracy over one set of samples, in a few bytes a sample.
-
-
 _ANSWERED, _FAILED = 1, 2
 
 

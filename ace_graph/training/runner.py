@@ -19,12 +19,12 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Self, cast
+from typing import Self, TypeAlias, cast
 
 from langchain_core.messages import HumanMessage
 
 from ace_graph.agent.context import ACEContext
-from ace_graph.agent.state import ACEInput, ACEOutput, Learning
+from ace_graph.agent.state import ACEInput, ACEOutput
 from ace_graph.base.errors import AceError, ModelError, ModelOutage
 from ace_graph.graph import (  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
     ACEGraph,
@@ -73,7 +73,6 @@ class AdaptationStore:
 
     @property
     def playbook(self) -> Playbook:
-        """The playbook as it is now."""
         return self._snapshot.playbook
 
     def take_commit(self) -> Committed | None:
@@ -86,31 +85,25 @@ class AdaptationStore:
         self._write(committed.delta, committed.record)
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
-        """Return the newest snapshot; see `Store.load`."""
         return self._snapshot
 
     async def commit(
         self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
     ) -> Commit:
-        """Apply `delta`; see `Store.commit`. Steps come one after the other, so `base` is the newest."""
         done = self._write(delta, record)
         self._last = Committed(delta=delta, record=record)
         return done
 
     async def history(self, learner_id: str) -> History:
-        """Return a history that begins now; see `Store.history`."""
         return History(self._snapshot.version.n, self._snapshot.playbook, ())
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
-        """Return nothing; see `Store.turns`."""
         return ()
 
     async def export(self, learner_id: str) -> LearnerExport:
-        """Return the state; see `Store.export`."""
         return LearnerExport(learner_id, self._snapshot, await self.history(learner_id), ())
 
     async def forget(self, learner_id: str) -> bool:
-        """Start again from nothing; see `Store.forget`."""
         there, self._snapshot = not self._snapshot.absent, Snapshot()
         return there
 
@@ -201,7 +194,7 @@ class SampleRun:
     transcripts: Transcripts | None = None
 
 
-Answered = tuple[AdaptationStep, ModelError | None]
+Answered: TypeAlias = tuple[AdaptationStep, ModelError | None]
 """A step; the error is set where the model gave no answer."""
 
 
@@ -223,8 +216,6 @@ class FrozenAgent:
 
 
 class _Answering:
-    """The graph of a frozen agent."""
-
     def __init__(self, agent: FrozenAgent, options: AdaptationOptions) -> None:
         self._environment = agent.environment
         self._mode = agent.mode or options.mode
@@ -243,10 +234,14 @@ class _Answering:
         )
 
     async def step(self, asked: SampleRun) -> Answered:
-        """Answer one sample. Raises EnvironmentFailed."""
-        sample, began = asked.sample, time.perf_counter()
+        sample, transcripts = asked.sample, asked.transcripts
+        # Transcripts are the context of the question: where bullets stand, as data
+        given = input_for(sample, self._mode)
+        if transcripts is not None and transcripts.text:
+            given["additional_context"] = transcripts.text
+        began = time.perf_counter()
         try:
-            out = cast("ACEOutput", await self._graph.ainvoke(self._input_for(asked), context=self._context))
+            out = cast("ACEOutput", await self._graph.ainvoke(given, context=self._context))
         except ModelError as error:
             failed = {"failed": True, "error": str(error), "bullets": self._bullets}
             step = new_step(sample, asked.at, time.perf_counter() - began)
@@ -254,24 +249,9 @@ class _Answering:
         answer = out["messages"][-1].text
         outcome = await judge(self._environment, sample, answer)
         step = judged_step(new_step(sample, asked.at, time.perf_counter() - began), answer, outcome, out)
-        shown = asked.transcripts.samples if asked.transcripts is not None else None
-        given = {"attempts": 1, "bullets": self._bullets, "transcripts": shown}
-        return step.model_copy(update=given), None
-
-    def _input_for(self, asked: SampleRun) -> ACEInput:
-        """Return the question, and the transcripts as its context: where bullets stand, as data."""
-        given = input_for(asked.sample, self._mode)
-        if asked.transcripts is not None and asked.transcripts.text:
-            given["additional_context"] = asked.transcripts.text
-        return given
-
-
-def model_without_agent(environment: Environment, options: AdaptationOptions) -> FrozenAgent:
-    """Return the control without the agent: one call, no persona, no tools, no memory.
-
-    The prompt asks for the usual form of the reply only, so that the answer is parsed in the same way.
-    """
-    return FrozenAgent(environment, options, system_prompt=_BARE_PROMPT, mode="cot")
+        shown = transcripts.samples if transcripts is not None else None
+        known = {"attempts": 1, "bullets": self._bullets, "transcripts": shown}
+        return step.model_copy(update=known), None
 
 
 # A training step: the graph answers a sample, the environment judges the answer, the graph learns from it.
@@ -352,12 +332,7 @@ class Trainer:
             new_id=self._ids,
         )
 
-    def replay(self, step: AdaptationStep) -> None:
-        """Bring the memory to its state after `step` of an earlier run."""
-        if step.commit is not None:
-            self.memory.replay(step.commit)
-
-    async def step(self, sample: Sample, position: StepPosition) -> tuple[AdaptationStep, ModelError | None]:
+    async def step(self, sample: Sample, position: StepPosition) -> Answered:
         """Answer one sample and learn from it; the error is set where the model gave no answer.
 
         Raises EnvironmentFailed.
@@ -379,52 +354,26 @@ class Trainer:
             return new_step(sample, position, seconds).model_copy(update=failed), error
         if self._evaluator.problem is not None:
             raise self._evaluator.problem
-        return self._finished(new_step(sample, position, time.perf_counter() - began), out), None
-
-    def _finished(self, step: AdaptationStep, out: ACEOutput) -> AdaptationStep:
         answer, outcome = self._evaluator.first or ("", Outcome(0))
-        result, learning = out.get("result"), out.get("learning")
-        return judged_step(step, answer, outcome, out).model_copy(
+        result, learning, learned = out.get("result"), out.get("learning"), None
+        if learning:
+            gone = [pair["gone"] for pair in learning["superseded"]]
+            given = {name: learning.get(name) for name in BulletChanges.model_fields}
+            learned = BulletChanges.model_validate({**given, "superseded": gone})
+        step = judged_step(new_step(sample, position, time.perf_counter() - began), answer, outcome, out)
+        return step.model_copy(
             update={
                 "attempts": self._evaluator.attempts,
                 "withheld": bool(result and result["withheld"]),
-                "learned": _learned(learning) if learning else None,
+                "learned": learned,
                 "bullets": len(self.memory.playbook),
                 "commit": self.memory.take_commit(),
             }
-        )
-
-
-def _learned(learning: Learning) -> BulletChanges:
-    return BulletChanges(
-        added=tuple(learning["added"]),
-        updated=tuple(learning["updated"]),
-        tagged=tuple(learning["tagged"]),
-        superseded=tuple(pair["gone"] for pair in learning["superseded"]),
-        removed=tuple(learning["removed"]),
-        quarantined=tuple(learning["quarantined"]),
-        error=learning["error"],
-    )
+        ), None
 
 
 Given = Iterable[tuple[int, Transcripts | None]]
 """The samples to ask, as their places in the data, each with the transcripts that it is shown."""
-
-
-async def measure_controls(
-    run: AdaptationRun,
-    environment: Environment,
-    options: AdaptationOptions,
-    samples: Sequence[Sample],
-    transcripts: Given,
-) -> dict[str, Accuracy]:
-    """Return the controls. Raises EnvironmentFailed, ModelOutage, RunFolderError."""
-    bare, empty = model_without_agent(environment, options), FrozenAgent(environment, options)
-    return {
-        "no_playbook": await run.measure(bare, samples, "no_playbook", 0),
-        "empty_playbook": await run.measure(empty, samples, "empty_playbook", 0),
-        "last_transcripts": await run.measure(empty, samples, "last_transcripts", 0, transcripts),
-    }
 
 
 _REFUSED = frozenset({401, 403, 404})
@@ -485,14 +434,8 @@ class AdaptationRun:
         self, trainer: Trainer, samples: Sequence[Sample], order: Sequence[int], phase: str, epoch: int
     ) -> Accuracy:
         """Learn from the samples in `order`, one by one; return the accuracy of the first answers."""
-        measured = Accuracy(len(samples))
-        for step in self._journal.recorded(phase, epoch):
-            trainer.replay(step)
-            measured.add(step)
-        begun = measured.total
-        self._report_progress(phase, epoch, measured)
-        self._failures.begin(resumed=begun > 0)
-        for number in range(begun, len(order)):
+        measured = self._begun(samples, phase, epoch, trainer)
+        for number in range(measured.total, len(order)):
             if self._must_stop():
                 return measured
             position = StepPosition(phase, epoch, number + 1, order[number])
@@ -513,12 +456,7 @@ class AdaptationRun:
 
         They are asked in the order of the data, or as they are `given`. Returns their accuracy.
         """
-        measured = Accuracy(len(samples))
-        for step in self._journal.recorded(phase, epoch):
-            measured.add(step)
-        begun = measured.total
-        self._report_progress(phase, epoch, measured)
-        self._failures.begin(resumed=begun > 0)
+        measured = self._begun(samples, phase, epoch)
         every = ((index, None) for index in range(len(samples))) if given is None else given
 
         def asked() -> Iterator[SampleRun]:
@@ -529,15 +467,44 @@ class AdaptationRun:
                     return
                 yield SampleRun(samples[index], StepPosition(phase, epoch, index + 1, index), transcripts)
 
-        if begun < len(samples):
-            job, take = replace(frozen, options=frozen.options.for_nodes()), self._taking(measured)
+        def take(answered: Answered) -> None:
+            self._take(*answered, measured)
+
+        if measured.total < len(samples):
+            job = replace(frozen, options=frozen.options.for_nodes())
             await self._options.executor.run(job, asked(), take, concurrency=self._options.concurrency)
         if not self.stopped:
             self._finish(measured)
         return measured
 
-    def _taking(self, measured: Accuracy) -> Callable[[Answered], None]:
-        return lambda answered: self._take(*answered, measured)
+    async def measure_controls(
+        self, environment: Environment, samples: Sequence[Sample], transcripts: Given
+    ) -> dict[str, Accuracy]:
+        """Return the controls. Raises EnvironmentFailed, ModelOutage, RunFolderError.
+
+        The prompt of the one without the agent asks for the usual form of the reply only, so that its answer
+        is parsed in the same way.
+        """
+        bare = FrozenAgent(environment, self._options, system_prompt=_BARE_PROMPT, mode="cot")
+        empty = FrozenAgent(environment, self._options)
+        return {
+            "no_playbook": await self.measure(bare, samples, "no_playbook", 0),
+            "empty_playbook": await self.measure(empty, samples, "empty_playbook", 0),
+            "last_transcripts": await self.measure(empty, samples, "last_transcripts", 0, transcripts),
+        }
+
+    def _begun(
+        self, samples: Sequence[Sample], phase: str, epoch: int, trainer: Trainer | None = None
+    ) -> Accuracy:
+        """Begin a phase; return the accuracy of its steps in an earlier run, which a trainer repeats."""
+        measured = Accuracy(len(samples))
+        for step in self._journal.recorded(phase, epoch):
+            if trainer is not None and step.commit is not None:
+                trainer.memory.replay(step.commit)
+            measured.add(step)
+        self._report_progress(phase, epoch, measured)
+        self._failures.begin(resumed=measured.total > 0)
+        return measured
 
     def _take(self, step: AdaptationStep, error: ModelError | None, measured: Accuracy) -> None:
         """Keep a step, or hold it back. Raises ModelOutage.
@@ -558,7 +525,6 @@ class AdaptationRun:
                 self._journal.mark()
 
     def _finish(self, measured: Accuracy) -> None:
-        """Keep the failures at the end of a phase."""
         try:
             self._keep(self._failures.rest(), measured)
         except ModelOutage:

@@ -127,18 +127,12 @@ def _newcombe(a: int, b: int, c: int, d: int) -> Interval:
         return Interval(-1.0, 1.0)
     p, q = (a + b) / n, (a + c) / n
     first, second = wilson(a + b, n), wilson(a + c, n)
-    phi = _correlation(a, b, c, d)
+    # How far the two runs go together, with the method's correction for continuity
+    scale, together = (a + b) * (c + d) * (a + c) * (b + d), a * d - b * c
+    corrected = max(together - n / 2, 0.0) if together > 0 else float(together)
+    phi = corrected / sqrt(scale) if scale else 0.0
     below, above = p - first.low, first.high - p
     below_other, above_other = q - second.low, second.high - q
     down = sqrt(max(0.0, below**2 - 2 * phi * below * above_other + above_other**2))
     up = sqrt(max(0.0, above**2 - 2 * phi * above * below_other + below_other**2))
     return Interval(max(-1.0, p - q - down), min(1.0, p - q + up))
-
-
-def _correlation(a: int, b: int, c: int, d: int) -> float:
-    """How far the two runs go together, with the method's correction for continuity."""
-    scale = (a + b) * (c + d) * (a + c) * (b + d)
-    if scale == 0:
-        return 0.0
-    n, together = a + b + c + d, a * d - b * c
-    return (max(together - n / 2, 0.0) if together > 0 else float(together)) / sqrt(scale)

@@ -270,7 +270,6 @@ _TUTOR = (*(f"ace_graph.agent.offline_tutor.{name}" for name in _TUTOR_MODULES),
 
 _STATEMENT_MODULES = (
     "explicit",
-    "english_rules",
     "statement",
     "form_statements",
     "forms",

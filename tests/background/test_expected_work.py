@@ -10,9 +10,9 @@ ALICE, BOB = "alice", "bob"
 
 
 def look(work: ExpectedWork, *, found: bool) -> None:
-    with work.look() as one:
+    with work.look() as learners:
         if found:
-            one.found(ALICE)
+            learners.append(ALICE)
 
 
 @pytest.fixture

@@ -34,7 +34,8 @@ BOUNDED = {
 """Where a pattern is, and how many characters it is shown at most: bullets and the tutor's questions."""
 
 MADE_AT_IMPORT = {
-    "ace_graph.learning.statements.english_rules:_text(written)",
+    "ace_graph.learning.statements.forms:_text(written)",
+    "ace_graph.agent.offline_tutor.small_talk:text",
     "ace_graph.agent.offline_tutor.preferences:f\"\\\\b(?:{'|'.join(alternatives)})\\\\b\"",
 }
 """Put together in a function that runs when its module is imported, and found in the module then."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
@@ -86,7 +86,6 @@ class Matrix:
         return cls(table, size, few, len(units), frozenset(), units.sum(axis=0, dtype=np.float64))
 
     def __len__(self) -> int:
-        """How many bullets it has."""
         return self.count - len(self.gone)
 
     def changed(self, removed: Collection[str], added: Mapping[str, bytes]) -> Matrix:
@@ -126,7 +125,6 @@ class Matrix:
 
     @cached_property
     def _lengths(self) -> Floats:
-        """The lengths of the rows less the mean."""
         mean, squares = self._mean, self.table.squares[: self.count]
         return np.sqrt(np.maximum(squares - 2 * self._products(mean) + mean @ mean, _TINY))
 
@@ -137,11 +135,9 @@ class Matrix:
         return places, _unit(self.table.rows[places] - self._mean)
 
     def _products(self, vector: Floats) -> Floats:
-        return np.concatenate([part @ vector for part in self._parts()])
-
-    def _parts(self) -> Iterator[Floats]:
-        for start in range(0, self.count, _ROWS_AT_ONCE):
-            yield self.table.rows[start : min(self.count, start + _ROWS_AT_ONCE)]
+        starts = range(0, self.count, _ROWS_AT_ONCE)
+        parts = (self.table.rows[start : min(self.count, start + _ROWS_AT_ONCE)] for start in starts)
+        return np.concatenate([part @ vector for part in parts])
 
     def _can_grow(self, removed: int, added: int) -> bool:
         """Whether this is the newest version of its table, with room, and most of its rows are in use."""

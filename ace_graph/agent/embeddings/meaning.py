@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from ace_graph.agent.embeddings.matrix import Matrix
 
 
-# The vectors that this process knows, each quantised, by the hash of its text.
-
-
 _BYTES_PER_ROW = 150
 """What the key and the table take beside the vector."""
 
@@ -55,7 +52,6 @@ class Rows:
             return found
 
     def put(self, rows: Mapping[str, bytes]) -> None:
-        """Keep these rows."""
         with self._lock:
             for key, row in rows.items():
                 old = self._held.pop(key, None)
@@ -66,7 +62,6 @@ class Rows:
                 self._bytes -= len(dropped) + _BYTES_PER_ROW
 
     def clear(self) -> None:
-        """Drop all rows."""
         with self._lock:
             self._held.clear()
             self._bytes = 0
@@ -265,8 +260,6 @@ class _Place(NamedTuple):
 
 @dataclass
 class _Fill:
-    """The vectors of a playbook while they are made."""
-
     total: int
     done: int = 0
     late: bool = False
@@ -377,18 +370,14 @@ class Meaning:
         if missing:
             texts = {name: place.playbook.entries[bullet].content for name, bullet in missing.items()}
             known.update(await self._made(place, texts))
-        self._store_missing(place, known)
+        if self._stored is not None and place.life is not None:
+            # Bring what is stored into line with the playbook, after this
+            names = place.playbook.hashes
+            unstored = self._stored.unstored(place.life, names)
+            rows = {name: known[name] for name in unstored if name in known}
+            rows |= self._rows.known(unstored - rows.keys())
+            self._stored.keep(place.life, names, rows)
         return {bullet: known[name] for name, ids in hashes.items() for bullet in ids}
-
-    def _store_missing(self, place: _Place, known: Mapping[str, bytes]) -> None:
-        """Bring what is stored into line with the playbook, after this."""
-        if self._stored is None or place.life is None:
-            return
-        names = place.playbook.hashes
-        unstored = self._stored.unstored(place.life, names)
-        rows = {name: known[name] for name in unstored if name in known}
-        rows |= self._rows.known(unstored - rows.keys())
-        self._stored.keep(place.life, names, rows)
 
     def _keep(self, key: str, hashes: Mapping[str, tuple[str, ...]], matrix: Matrix) -> Matrix:
         with self._lock:
@@ -415,7 +404,9 @@ class Meaning:
         """Make the rows in batches. A failure is kept here, too: the turn that began may have gone on."""
         made = dict[str, bytes]()
         try:
-            made.update(await self._read_stored(place, missing))
+            if self._stored is not None and place.life is not None:
+                made.update(await self._stored.read(place.life, missing, self._size))
+                self._rows.put(made)
             names = [name for name in missing if name not in made]
             fill.done = len(made)
             for start in range(0, len(names), _BATCH):
@@ -436,14 +427,6 @@ class Meaning:
         if len(made) < len(missing):
             raise _Unfinished(self._problem or str(fill))
         return made
-
-    async def _read_stored(self, place: _Place, names: Collection[str]) -> Mapping[str, bytes]:
-        """Return the rows of these texts that the store keeps."""
-        if self._stored is None or place.life is None:
-            return {}
-        found = await self._stored.read(place.life, names, self._size)
-        self._rows.put(found)
-        return found
 
     def _checked(self, texts: Mapping[str, str], vectors: Sequence[Sequence[float]]) -> dict[str, bytes]:
         """Return the rows of these texts and keep them. Raises _WrongVectors."""

@@ -104,8 +104,15 @@ class StaticVectors(Embeddings):
                 self._tables = _read(self._folder)
             except _Damaged as error:
                 raise self._unusable(error.path, f"is damaged ({error})") from error
-        tables = self._tables
-        return [_mean(tables, text) for text in texts]
+        rows, means = self._tables.rows, list[list[float]]()
+        for text in texts:
+            # Case says little about meaning, and capitals split words.
+            encoded = self._tables.tokenizer.encode(text.casefold(), add_special_tokens=False)
+            pieces: Sequence[int] = encoded.ids
+            means.append(
+                rows[pieces].mean(axis=0, dtype="float32").tolist() if pieces else [0.0] * rows.shape[1]
+            )
+        return means
 
     def _unusable(self, path: Path, why: str) -> ConfigurationError:
         return ConfigurationError(
@@ -119,8 +126,6 @@ class _Tensor(BaseModel):
 
 
 class _Header(BaseModel):
-    """The beginning of a file of weights."""
-
     tensor: _Tensor = Field(alias="embedding.weight")
 
 
@@ -147,16 +152,6 @@ def _read(folder: Path) -> _Tables:
         return _Tables(tokenizer, load_file(folder / _WEIGHTS)[_TENSOR])
     except (OSError, LookupError, ValueError, SafetensorError) as error:
         raise _Damaged(_WEIGHTS, error) from error
-
-
-def _mean(tables: _Tables, text: str) -> list[float]:
-    """Return the mean of the pieces' rows. Case says little about meaning, and capitals split words."""
-    pieces: Sequence[int] = tables.tokenizer.encode(text.casefold(), add_special_tokens=False).ids
-    rows = tables.rows
-    if not pieces:
-        return [0.0] * rows.shape[1]
-    mean: list[float] = rows[pieces].mean(axis=0, dtype="float32").tolist()
-    return mean
 
 
 def _check_length(path: Path) -> None:

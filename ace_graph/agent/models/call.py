@@ -15,7 +15,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TypeVar, cast
 
 from langchain_core.language_models import LanguageModelInput
@@ -93,7 +93,7 @@ def is_transient(error: BaseException) -> bool:
     status = status_of(error)
     if status is not None:
         return status in _TRANSIENT_STATUSES or 500 <= status <= 599
-    return _is_timeout(error) or _is_connection(error)
+    return bool(_class_names(error) & (_TIMEOUT_NAMES | _CONNECTION_NAMES))
 
 
 def model_error(error: BaseException, *, timeout: float, secrets: frozenset[str] = frozenset()) -> ModelError:
@@ -103,9 +103,19 @@ def model_error(error: BaseException, *, timeout: float, secrets: frozenset[str]
     seconds, `secrets` are texts that must not appear.
     """
     status = status_of(error)
-    detail = redacted(_words_of(error), secrets)[:_DETAIL_CHARS]
+    # The provider's sentence where the exception keeps it apart, else all that it says
+    messages = (getattr(link, "message", None) for link in _chain(error))
+    said = next((text for text in messages if isinstance(text, str) and text), str(error))
+    detail = redacted(said, secrets)[:_DETAIL_CHARS]
     cause = f" ({type(error).__name__}: {detail})" if detail else f" ({type(error).__name__})"
-    return ModelError(f"The model call failed: {_advice(error, status, timeout)}{cause}", status)
+    names = _class_names(error)
+    if status is not None:
+        advice = _ADVICE.get(status, _OUTAGE if status >= 500 else _ADVICE[400])
+    elif names & _TIMEOUT_NAMES:
+        advice = _TIMEOUT.format(timeout=timeout)
+    else:
+        advice = _UNREACHABLE if names & _CONNECTION_NAMES else _UNKNOWN
+    return ModelError(f"The model call failed: {advice}{cause}", status)
 
 
 def redacted(text: str, secrets: frozenset[str] = frozenset()) -> str:
@@ -126,28 +136,6 @@ def secrets_of(model: object) -> frozenset[str]:
     return frozenset(secret for secret in found if secret)
 
 
-def _advice(error: BaseException, status: int | None, timeout: float) -> str:
-    if status is not None:
-        return _ADVICE.get(status, _OUTAGE if status >= 500 else _ADVICE[400])
-    if _is_timeout(error):
-        return _TIMEOUT.format(timeout=timeout)
-    return _UNREACHABLE if _is_connection(error) else _UNKNOWN
-
-
-def _words_of(error: BaseException) -> str:
-    """The provider's sentence where the exception keeps it apart, else all that it says."""
-    messages = (getattr(link, "message", None) for link in _chain(error))
-    return next((text for text in messages if isinstance(text, str) and text), str(error))
-
-
-def _is_timeout(error: BaseException) -> bool:
-    return bool(_class_names(error) & _TIMEOUT_NAMES)
-
-
-def _is_connection(error: BaseException) -> bool:
-    return bool(_class_names(error) & _CONNECTION_NAMES)
-
-
 def _class_names(error: BaseException) -> set[str]:
     return {kind.__name__ for link in _chain(error) for kind in type(link).__mro__}
 
@@ -159,9 +147,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(link))
         yield link
         link = link.__cause__
-
-
-# Calls and tokens per role: values that can be added, and their JSON in the state.
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,23 +182,13 @@ def add_usage(usage: Mapping[str, UsageJSON], role: str, more: Usage) -> dict[st
     """Return `usage` with one role's cost added; a role that made no call is left out."""
     if not more.calls:
         return dict(usage)
-    old = usage.get(role) or UsageJSON(calls=0, input_tokens=0, output_tokens=0)
-    return {
-        **usage,
-        role: {
-            "calls": old["calls"] + more.calls,
-            "input_tokens": old["input_tokens"] + more.input_tokens,
-            "output_tokens": old["output_tokens"] + more.output_tokens,
-        },
-    }
+    total = more if role not in usage else Usage(**usage[role]) + more
+    return {**usage, role: cast("UsageJSON", asdict(total))}
 
 
 def total_usage(usage: Mapping[str, UsageJSON]) -> Usage:
     """Return the sum over all roles."""
-    return sum(
-        (Usage(part["calls"], part["input_tokens"], part["output_tokens"]) for part in usage.values()),
-        Usage(),
-    )
+    return sum((Usage(**part) for part in usage.values()), Usage())
 
 
 logger = logging.getLogger("ace_graph")
@@ -266,12 +241,19 @@ async def stream_model(
     ModelError at once. Close the iterator (`contextlib.aclosing`) when leaving it early.
     """
     secrets = secrets_of(model)
-    started = await guarded(
-        lambda: _start(model, messages, with_nostream(config), timeout),
-        timeout=timeout,
-        secrets=secrets,
-        sleep=sleep,
-    )
+
+    async def start() -> _Started:
+        # LangChain types the chunks of astream as AIMessage; models without a stream really yield that.
+        chunks = cast("AsyncIterator[BaseMessage]", model.astream(list(messages), with_nostream(config)))
+        started = _Started(chunks, timeout)
+        try:
+            await started.hold_first()
+        except BaseException:
+            await started.aclose()
+            raise
+        return started
+
+    started = await guarded(start, timeout=timeout, secrets=secrets, sleep=sleep)
     failure: ModelError | None = None
     async with aclosing(started):
         while True:
@@ -393,28 +375,15 @@ class _Started:
         try:
             async with asyncio.timeout(self._left):
                 chunk = await anext(self._chunks)
-                return chunk if isinstance(chunk, AIMessageChunk) else _as_chunk(chunk)
+                return chunk if isinstance(chunk, AIMessageChunk) else as_chunk(chunk)
         except StopAsyncIteration:
             return None
         finally:
             self._left -= loop.time() - began
 
 
-async def _start(
-    model: ChatRunnable, messages: Sequence[BaseMessage], config: RunnableConfig, seconds: float
-) -> _Started:
-    # LangChain types the chunks of astream as AIMessage; models without a stream really yield that.
-    chunks = cast("AsyncIterator[BaseMessage]", model.astream(list(messages), config))
-    started = _Started(chunks, seconds)
-    try:
-        await started.hold_first()
-    except BaseException:
-        await started.aclose()
-        raise
-    return started
-
-
-def _as_chunk(message: BaseMessage) -> AIMessageChunk:
+def as_chunk(message: BaseMessage) -> AIMessageChunk:
+    """Return a whole message as the one chunk of a stream."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     return AIMessageChunk(
         content=message.content,  # pyright: ignore[reportUnknownMemberType]  # LangChain: list[str | dict]

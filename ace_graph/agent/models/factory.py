@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -22,8 +21,6 @@ _NOTHING_CONFIGURED = (
     "No model is configured: set GEMINI_API_KEY for Gemini, ACE_MODEL=provider:name for another provider, "
     "or ACE_MODEL=offline for the rule-based tutor, or in Python pass a chat model as model="
 )
-_ONE_ATTEMPT: Mapping[str, int] = {"max_retries": 0}
-"""For providers whose option counts retries; Gemini's counts attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +95,20 @@ def make_model(
         return init_chat_model(choice.name, model_provider=choice.provider, **options)  # type: ignore[call-overload,no-any-return]  # pyright: ignore
 
     try:
-        return _first_that_fits(
-            lambda: build(temperature=heat, timeout=settings.llm_timeout, **_ONE_ATTEMPT),
-            lambda: build(temperature=heat),
-        )
+        try:
+            # The option of these providers counts retries; Gemini's counts attempts.
+            return build(temperature=heat, timeout=settings.llm_timeout, max_retries=0)
+        except (TypeError, ValidationError):  # some providers refuse unknown options
+            return build(temperature=heat)
     except Exception as error:
         problem = redacted(str(error))[:300]
     raise ConfigurationError(f"ACE_MODEL={choice} can't be used: {problem}")
+
+
+def name_of_model(model: object) -> str:
+    """Return the name that a model gives itself, else that of its class."""
+    name = getattr(model, "model_name", None) or getattr(model, "model", None)
+    return name if isinstance(name, str) else type(model).__name__
 
 
 async def close_model(model: object) -> None:
@@ -140,16 +144,6 @@ def _parse(text: str, where: str) -> ModelChoice:
             f"{where}: {text!r} names no model; write provider:name, such as openai:gpt-5-mini, or offline"
         )
     return ModelChoice(provider.strip().lower().replace("-", "_"), name.strip())
-
-
-def _first_that_fits(*builders: Callable[[], BaseChatModel]) -> BaseChatModel:
-    """Some providers refuse unknown options: those are left out then."""
-    for build in builders[:-1]:
-        try:
-            return build()
-        except (TypeError, ValidationError):
-            continue
-    return builders[-1]()
 
 
 def offline_fallback(settings: Settings, *, told: bool = False) -> Settings:

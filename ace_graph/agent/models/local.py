@@ -7,7 +7,6 @@ text.
 
 from __future__ import annotations
 
-import json
 import re
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -15,12 +14,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypedDict, cast
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import BaseChatModel, LangSmithParams, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
@@ -28,6 +25,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_json_schema, convert_to_openai_tool
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from ace_graph.agent.models.call import as_chunk
 from ace_graph.agent.models.reply import find_json_object
 from ace_graph.base.off_loop import run_off_loop
 
@@ -42,13 +40,6 @@ class Parsed(TypedDict):
     raw: AIMessage
     parsed: BaseModel | JsonSchema | None
     parsing_error: Exception | None
-
-
-def json_output(
-    model: BaseChatModel, schema: JsonSchema | type[BaseModel], *, include_raw: bool
-) -> Runnable[LanguageModelInput, Parsed | BaseModel | JsonSchema]:
-    """Return a runnable that hands `schema` to `model` as `response_schema` and reads its JSON text."""
-    return _JsonOutput(model, schema, include_raw)
 
 
 @lru_cache(maxsize=32)
@@ -70,13 +61,11 @@ class _JsonOutput(Runnable[LanguageModelInput, Parsed | BaseModel | JsonSchema])
     def invoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Parsed | BaseModel | JsonSchema:
-        """Return what the reply holds."""
         return self._read(self._model.invoke(input, config, **self._arguments, **kwargs))
 
     async def ainvoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Parsed | BaseModel | JsonSchema:
-        """Return what the reply holds."""
         return self._read(await self._model.ainvoke(input, config, **self._arguments, **kwargs))
 
     def _read(self, message: AIMessage) -> Parsed | BaseModel | JsonSchema:
@@ -176,99 +165,52 @@ class LocalModel(BaseChatModel):
         **kwargs: Any,  # LangChain's signature
     ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
         """Return this model answering with JSON that fits `schema`, a pydantic class or a JSON schema."""
-        wanted = cast("JsonSchema | type[BaseModel]", schema)
-        out = json_output(self, wanted, include_raw=include_raw)
+        out = _JsonOutput(self, cast("JsonSchema | type[BaseModel]", schema), include_raw)
         return cast("Runnable[LanguageModelInput, dict[str, Any] | BaseModel]", out)
 
     # LangChain hands no run manager to a stream, so the caller is read from the config on the way in.
 
+    # Any: LangChain's signatures
     def invoke(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,  # LangChain's signature
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AIMessage:
-        """Return the reply."""
-        return super().invoke(input, config, stop=stop, **_caller(config, kwargs))
+        return super().invoke(input, config, **_caller(config, kwargs))
 
     async def ainvoke(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,  # LangChain's signature
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AIMessage:
-        """Return the reply."""
-        return await super().ainvoke(input, config, stop=stop, **_caller(config, kwargs))
+        return await super().ainvoke(input, config, **_caller(config, kwargs))
 
     def stream(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,  # LangChain's signature
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[AIMessageChunk]:
-        """Yield the reply in pieces."""
-        return super().stream(input, config, stop=stop, **_caller(config, kwargs))
+        return super().stream(input, config, **_caller(config, kwargs))
 
     def astream(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,  # LangChain's signature
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[AIMessageChunk]:
-        """Yield the reply in pieces."""
-        return super().astream(input, config, stop=stop, **_caller(config, kwargs))
+        return super().astream(input, config, **_caller(config, kwargs))
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # LangChain's signature
-    ) -> ChatResult:
-        message = self._whole(_call_of(messages, kwargs))
-        return ChatResult(generations=[ChatGeneration(message=message)])
+    def _generate(self, messages: list[BaseMessage], *_: Any, **kwargs: Any) -> ChatResult:
+        return self._whole(_call_of(messages, kwargs))
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # LangChain's signature
-    ) -> ChatResult:
+    async def _agenerate(self, messages: list[BaseMessage], *_: Any, **kwargs: Any) -> ChatResult:
         call = _call_of(messages, kwargs)
-        message = await run_off_loop(call.size, self._whole, call)
-        return ChatResult(generations=[ChatGeneration(message=message)])
+        return await run_off_loop(call.size, self._whole, call)
 
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # LangChain's signature
-    ) -> Iterator[ChatGenerationChunk]:
+    def _stream(self, messages: list[BaseMessage], *_: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
         return self._chunks(_call_of(messages, kwargs))
 
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # LangChain's signature
+        self, messages: list[BaseMessage], *_: Any, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         call = _call_of(messages, kwargs)
         for chunk in await run_off_loop(call.size, self._chunks, call):
             yield chunk
 
-    def _whole(self, call: ModelCall) -> AIMessage:
-        return _completed(self.reply(call), call, self._llm_type)
+    def _whole(self, call: ModelCall) -> ChatResult:
+        message = _completed(self.reply(call), call, self._llm_type)
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _chunks(self, call: ModelCall) -> Iterator[ChatGenerationChunk]:
         return self.chunks_of(self.reply(call), call)
@@ -277,20 +219,8 @@ class LocalModel(BaseChatModel):
         """Yield `message`, a reply to `call`, in pieces; what is no text comes with the last one."""
         message = _completed(message, call, self._llm_type)
         for piece in self.pieces(message.text):
-            yield _chunk(AIMessageChunk(content=piece))
-        yield _chunk(
-            AIMessageChunk(
-                content="",
-                response_metadata=message.response_metadata,
-                usage_metadata=message.usage_metadata,
-                tool_call_chunks=[
-                    tool_call_chunk(
-                        name=tool["name"], args=json.dumps(tool["args"]), id=tool["id"], index=index
-                    )
-                    for index, tool in enumerate(message.tool_calls)
-                ],
-            )
-        )
+            yield ChatGenerationChunk(message=AIMessageChunk(content=piece))
+        yield ChatGenerationChunk(message=as_chunk(message.model_copy(update={"content": ""})))
 
 
 def _caller(config: RunnableConfig | None, kwargs: dict[str, Any]) -> dict[str, Any]:  # Any: call arguments
@@ -312,15 +242,8 @@ def _call_of(messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> ModelCa
 
 def _completed(message: AIMessage, call: ModelCall, model_name: str) -> AIMessage:
     metadata = {"finish_reason": "STOP", "model_name": model_name, **message.response_metadata}
-    usage = message.usage_metadata or _words(call, message)
+    taken = sum(len(each.text.split()) for each in call.messages)
+    given = len(message.text.split()) + sum(len(str(tool["args"]).split()) for tool in message.tool_calls)
+    words = UsageMetadata(input_tokens=taken, output_tokens=given, total_tokens=taken + given)
+    usage = message.usage_metadata or words
     return message.model_copy(update={"response_metadata": metadata, "usage_metadata": usage})
-
-
-def _words(call: ModelCall, reply: AIMessage) -> UsageMetadata:
-    taken = sum(len(message.text.split()) for message in call.messages)
-    given = len(reply.text.split()) + sum(len(str(tool["args"]).split()) for tool in reply.tool_calls)
-    return UsageMetadata(input_tokens=taken, output_tokens=given, total_tokens=taken + given)
-
-
-def _chunk(message: AIMessageChunk) -> ChatGenerationChunk:
-    return ChatGenerationChunk(message=message)

@@ -93,7 +93,9 @@ def find_json_object(text: str) -> dict[str, JsonValue] | None:
     Fences and prose around it are skipped. An object that is broken or cut is never searched for a
     complete one inside it, so half a reply can't pass for a whole one. At most 1,000 broken ones are passed.
     """
-    text = _without_fences(text) if "```" in text else text
+    if "```" in text:
+        lines = text.split("\n")
+        text = "\n".join("" if _FENCE.fullmatch(line.strip()) else line for line in lines)
     decoder, broken = json.JSONDecoder(), 0
     start = text.find("{")
     while start != -1 and broken < _MOST_BROKEN:
@@ -112,10 +114,6 @@ def find_json_object(text: str) -> dict[str, JsonValue] | None:
             return None
         start = text.find("{", max(end, read_to))  # what was read as JSON once is not read again
     return None
-
-
-def _without_fences(text: str) -> str:
-    return "\n".join("" if _FENCE.fullmatch(line.strip()) else line for line in text.split("\n"))
 
 
 def _closing_brace(text: str, start: int) -> int | None:
@@ -183,19 +181,14 @@ class Schemas:
         key = (id(model), schema)
         held = self._held.get(key)
         if held is None or held[0] is not model:
-            held = (model, _bind(model, schema))
+            try:
+                bind = model.with_structured_output  # type: ignore[union-attr]  # a Runnable has none
+                bound: Bound | None = bind(schema, include_raw=True)  # type: ignore[assignment]  # typed for False
+            except (AttributeError, NotImplementedError):
+                bound = None
+            held = (model, bound)
             self._held = dict([*self._held.items(), (key, held)][-_KEPT:])
         return held[1]
-
-
-def _bind(
-    model: BaseChatModel | Runnable[LanguageModelInput, AIMessage], schema: type[BaseModel]
-) -> Bound | None:
-    try:
-        bind = model.with_structured_output  # type: ignore[union-attr]  # a Runnable has none: AttributeError
-        return bind(schema, include_raw=True)  # type: ignore[return-value]  # typed for include_raw=False
-    except (AttributeError, NotImplementedError):
-        return None
 
 
 M = TypeVar("M", bound=BaseModel)
@@ -230,12 +223,10 @@ async def structured_call(
     """
     bound = (schemas or Schemas()).bound(model, schema)
     if bound is None:
+        shape = json.dumps(schema.model_json_schema(), separators=(",", ":"))
+        asked = f"Reply with one JSON object that fits this JSON schema, and nothing else:\n{shape}"
         text = await call_model(
-            model,
-            [*messages, _asking_for(schema)],
-            timeout=timeout,
-            config=config,
-            on_usage=on_usage,
+            model, [*messages, HumanMessage(asked)], timeout=timeout, config=config, on_usage=on_usage
         )
         return await run_off_loop(len(text.text), _read, text, None, schema)
     out = await guarded(
@@ -249,11 +240,6 @@ async def structured_call(
     if on_usage is not None:
         on_usage(usage_of(raw))
     return await run_off_loop(len(raw.text), _read, raw, parsed, schema)
-
-
-def _asking_for(schema: type[BaseModel]) -> HumanMessage:
-    shape = json.dumps(schema.model_json_schema(), separators=(",", ":"))
-    return HumanMessage(f"Reply with one JSON object that fits this JSON schema, and nothing else:\n{shape}")
 
 
 def _read(raw: AIMessage, parsed: object, schema: type[M]) -> Structured[M]:
@@ -270,9 +256,6 @@ def _read(raw: AIMessage, parsed: object, schema: type[M]) -> Structured[M]:
     try:
         return Structured(schema.model_validate(found), None, text)
     except ValidationError as error:
-        return Structured(None, f"the reply does not fit {schema.__name__}: {_first(error)}", text)
-
-
-def _first(error: ValidationError) -> str:
-    detail = error.errors(include_input=False, include_url=False)[0]
-    return f"{'.'.join(str(part) for part in detail['loc']) or 'the object'}: {detail['msg']}"
+        detail = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, detail["loc"])) or "the object"
+        return Structured(None, f"the reply does not fit {schema.__name__}: {where}: {detail['msg']}", text)

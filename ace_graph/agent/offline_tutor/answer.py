@@ -93,7 +93,9 @@ class _Writer:
         voice, language = self._wishes.voice, self._wishes.language
         self._farewell = [voice.closing] if voice is not None else []
         self._language = (
-            [f"(I can only write English, not {language}.)"] if language and self._is_new("language") else []
+            [f"(I can only write English, not {language}.)"]
+            if language and (not prompt.earlier_questions or not self._wishes.source_of("language"))
+            else []
         )
 
     def without_problem(self) -> Answer:
@@ -131,7 +133,9 @@ class _Writer:
         again = _in_other_words(question, solution) if follows_up else []
         result, correction = self._result(solution, follows_up=follows_up)
         left_open = unanswered(question)
+        short = self._wishes.short
         self._used += followed_advice(prompt.items, solution)
+        self._used += self._wishes.source_of("short" if short else "steps")
         lines = [
             *self._greeting(),
             *changes.values(),
@@ -139,9 +143,9 @@ class _Writer:
             *correction,
             *again,
             *self._cautions(solution),
-            *self._steps(solution),
+            *(f"{n}. {step}" for n, step in enumerate([] if short else solution.steps, 1)),
             *self._picture(solution, anyway=bool(again)),
-            *([] if self._wishes.short else _compare_with_calculator(prompt.calculated, solution)),
+            *_compare_with_calculator(None if self._wishes.short else prompt.calculated, solution),
             *self._language,
             " ".join([f"The answer is {result}.", *self._farewell]),
             *([left_open] if left_open is not None else []),
@@ -150,10 +154,6 @@ class _Writer:
 
     def _answer(self, lines: Sequence[str], working: str) -> Answer:
         return Answer("\n".join(lines), working, tuple(dict.fromkeys(self._used)))
-
-    def _is_new(self, wish: str) -> bool:
-        """Whether a wish was stated just now, or this is the first answer of a conversation."""
-        return not self._prompt.earlier_questions or not self._wishes.source_of(wish)
 
     @property
     def _named_now(self) -> bool:
@@ -188,10 +188,6 @@ class _Writer:
                 cautions[caution] = None
                 self._used += [item.id] if item.id is not None else []
         return list(cautions)
-
-    def _steps(self, solution: WorkedSolution) -> list[str]:
-        self._used += self._wishes.source_of("short" if self._wishes.short else "steps")
-        return [] if self._wishes.short else [f"{n}. {step}" for n, step in enumerate(solution.steps, 1)]
 
     def _picture(self, solution: WorkedSolution, *, anyway: bool) -> list[str]:
         picture = draw(solution) if self._wishes.pictures or anyway else None

@@ -55,12 +55,7 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 _FORM_NAMES: dict[Form, str] = {"percent": "percentage"}
-_FORMS: dict[str, Form] = {
-    "decimal": "decimal",
-    "percent": "percent",
-    "mixed": "mixed",
-    "fraction": "fraction",
-}
+_FORMS: tuple[Form, ...] = ("decimal", "percent", "mixed", "fraction")
 _NO_NAMES = {"a", "an", "back", "by", "if", "in", "later", "not", "on", "that", "the", "this", "when"}
 _MISCONCEPTION = _words(
     r"mix(?:es|ing|ed)?(?: them)? up|confus\w+|mess(?:es|ing|ed)? up|struggl\w+|trouble with",
@@ -110,7 +105,7 @@ class Preferences:
         if (form := requested_form(text)) is not None:
             self.form = self._from(item, "form", form)
         if item.id is None and (wished := form_wished(text)) is not None:
-            self.form = self._from(item, "form", _FORMS.get(wished))
+            self.form = self._from(item, "form", next((form for form in _FORMS if form == wished), None))
             self.unknown_form = self.form is None
         named = (word.capitalize() for word in _LANGUAGE.findall(text))
         language = next((word for word in named if word in teaching().languages), None)

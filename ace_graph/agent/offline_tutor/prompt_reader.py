@@ -89,7 +89,9 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
         calculated=results[0] if results else None,
         tool_called=any(isinstance(message, AIMessage) and message.tool_calls for message in since),
         wants_tags="<final>" in instructions,
-        has_picture=bool(questions) and _has_other_parts(questions[-1]),
+        has_picture=bool(questions)
+        and questions[-1].text.strip() != ""
+        and len(questions[-1].content_blocks) > 1,
     )
 
 
@@ -131,7 +133,3 @@ def _bullets(playbook: str) -> Iterator[Item]:
             slot = bullet[2] if bullet[2] in PROFILE_SLOTS else None
             text = bullet[3] if slot or bullet[2] is None else f"({bullet[2]}) {bullet[3]}"
             yield Item(bullet[1], _ATTRIBUTION.sub("", text)[:_MOST_CHARS], about_learner, slot)
-
-
-def _has_other_parts(message: BaseMessage) -> bool:
-    return message.text.strip() != "" and len(message.content_blocks) > 1

@@ -53,40 +53,31 @@ def _form_lesson(judged: _Judgement, solution: WorkedSolution | None, prompt: Pr
     """A lesson about the form of results, where the right value is ours in another form."""
     if solution is None or not judged.failed:
         return None
-    right = prompt.blocks.get("ground_truth", "") if judged.source == "ground_truth" else _corrected(judged)
+    right = prompt.blocks.get("ground_truth", "") if judged.source == "ground_truth" else ""
+    if judged.source == "learner":
+        _, corrected, value = judged.text[-_MOST_CHARS:].partition("(corrected value: ")
+        right = value[:-1] if corrected and value.endswith(")") else ""
     found = find_restatement(right, solution.value)
     if found is None or found.written == solution.answer:
         return None
-    return f"In {_in_words(solution)}, {teaching().forms[found.form]}."
-
-
-def _corrected(judged: _Judgement) -> str:
-    """The value that the learner gave instead, '' for none."""
-    _, found, value = judged.text[-_MOST_CHARS:].partition("(corrected value: ")
-    return value[:-1] if judged.source == "learner" and found and value.endswith(")") else ""
+    return f"In {solution.kind.replace('_', ' ')}, {teaching().forms[found.form]}."
 
 
 def _lesson(judged: _Judgement, solution: WorkedSolution | None) -> str | None:
     if judged.source in ("ground_truth", "learner"):  # they say that, not why
         return teaching().methods.get(solution.kind) if solution is not None and not judged.failed else None
-    topic = _in_words(solution) if solution is not None else "questions like this"
+    topic = solution.kind.replace("_", " ") if solution is not None else "questions like this"
     reason = " ".join(judged.text.split()[:_MAX_WORDS]).rstrip(".!,;")
     advice = "mind what went wrong" if judged.failed else "keep what worked"
     return f"With {topic}, {advice} before: {reason}."
 
 
-def _in_words(solution: WorkedSolution) -> str:
-    return solution.kind.replace("_", " ")
-
-
 def _read(line: str) -> _Judgement | None:
-    """One judgement, from a JSON object with source, verdict and text."""
-    source, verdict, text = (
-        (find_json_object(line) or {}).get(name) for name in ("source", "verdict", "text")
-    )
+    found = find_json_object(line) or {}
+    verdict, text = found.get("verdict"), found.get("text")
     if verdict not in ("success", "failure") or not isinstance(text, str) or not text:
         return None
-    return _Judgement(str(source), verdict == "failure", text)
+    return _Judgement(str(found.get("source")), verdict == "failure", text)
 
 
 def fill(schema: JsonSchema, lessons: Sequence[TutorLesson]) -> JsonSchema:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from ace_graph.agent.models.reply import find_json_object
 from ace_graph.agent.offline_tutor.preferences import Preferences
 from ace_graph.agent.offline_tutor.prompt_reader import Item, Prompt
-from ace_graph.agent.offline_tutor.teaching import explain_idea, reply_text
+from ace_graph.agent.offline_tutor.teaching import explain_idea, reply_text, teaching
 from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.forms import form_pattern, form_wished
@@ -30,44 +30,8 @@ from ace_graph.memory.languages.tables import (
 )
 from ace_graph.memory.search.tokenize import language_of, terms
 
-_REMARKS = {
-    "approval": re.compile(
-        r"^\W*(?:(?:yes|great|perfect|thanks|thank you|ok(?:ay)?)\W+)*(?:that|this|it)(?:'s| is| was)?"
-        r" (?:right|correct|it|perfect|worked|works|helped|helps)\b[^?]{0,20}$",
-        re.IGNORECASE,
-    ),
-    "objection": re.compile(
-        r"^\W*(?:(?:no|nope|but|actually)\W{1,3}){0,3}(?:(?:that|this|it|you)(?:'?s|'?re| is| are| was)? )?"
-        r"(?:\w{1,12} )?(?:wrong|incorrect|false|mistaken|not (?:right|true|correct))\b",
-        re.IGNORECASE,
-    ),
-    "who": re.compile(
-        r"\b(?:who|what) are you\b|\bwhat can you do\b"
-        r"|\bare you (?:an? |really )?(?:ai|bot|human|robot|language model|llm|gemini|chatgpt)\b",
-        re.IGNORECASE,
-    ),
-    "greeting": re.compile(
-        r"^\W*(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|greetings|howdy)\b", re.IGNORECASE
-    ),
-    "thanks": re.compile(r"^\W*(?:thanks?|thank you|thx|cheers)\b", re.IGNORECASE),
-    "goodbye": re.compile(r"^\W*(?:bye|goodbye|see you|good night)\b", re.IGNORECASE),
-    "agreement": re.compile(
-        r"^\W*(?:ok(?:ay)?|yes|no|sure|great|cool|nice|perfect|got it)\b[\w\s!.,]{0,20}$", re.IGNORECASE
-    ),
-}
-"""Remarks by the name of their reply in the data file; the first that fits counts."""
-_ABOUT_MEMORY = re.compile(
-    r"\bwhat (?:do |did |have )?(?:you|u) (?:know|remember|learn\w*|store\w*)\b|\bwho am i\b", re.IGNORECASE
-)
-_STATEMENT = re.compile(
-    r"^\W*(?:(?:please|pls|plz|sorry|ok|hi|hello|hey|by the way)\W+)*"
-    r"(?:remember|keep in mind|note|don'?t forget|call me"
-    r"|my \w+|i\b|i'[md]\b|from now on|always|never|forget|answer|talk|speak|reply|actually)\b",
-    re.IGNORECASE,
-)
-_IN_PASSING = re.compile(
-    r"(?:(?:hi|hello|hey|ok|okay|well|so)\W+)?i(?:'?m| am| want| like| love| hate| enjoy) \S", re.IGNORECASE
-)
+_REMARKS = {name: re.compile(text, re.IGNORECASE) for name, text in teaching().remarks.items()}
+_PATTERNS = {name: re.compile(text, re.IGNORECASE) for name, text in teaching().patterns.items()}
 _HINT_CHARS = 200
 _EDGES = " .!"
 _CHANGES = {
@@ -93,7 +57,7 @@ def is_statement(question: str) -> bool:
     """Whether the learner tells something instead of asking."""
     if question.rstrip().endswith("?") or form_wished(question) is not None:
         return False
-    return _STATEMENT.search(question) is not None
+    return _PATTERNS["statement"].search(question) is not None
 
 
 def reply_without_problem(prompt: Prompt, preferences: Preferences) -> tuple[str, tuple[str, ...]]:
@@ -108,7 +72,7 @@ def reply_without_problem(prompt: Prompt, preferences: Preferences) -> tuple[str
     told = [item for value in asked_values for item in known if _states(item, value)]
     if told:
         return _quoted(told)
-    if _ABOUT_MEMORY.search(question) or _asks_what_is_known(question):
+    if _PATTERNS["about_memory"].search(question) or _asks_what_is_known(question):
         about = [item for item in known if item.about_learner]
         return _quoted(about) if about else (reply_text("stranger"), ())
     statement, idea = is_statement(question), explain_idea(question)
@@ -121,24 +85,27 @@ def reply_without_problem(prompt: Prompt, preferences: Preferences) -> tuple[str
         return _quoted([nearest])
     if asked_values:
         return " ".join(reply_text(f"no_{value}") for value in asked_values), ()
-    hint = _hint(question)
-    if hint is not None and idea is None:
-        return hint, ()
-    remark = next((reply_text(name) for name, said in _REMARKS.items() if said.search(question)), None)
+    # How to have something kept that a learner has said in passing
+    said = question.rstrip(_EDGES)
+    tells = not question.endswith("?") and len(said) <= _HINT_CHARS
+    if idea is None and tells and (_PATTERNS["in_passing"].match(said) or _tells(said)):
+        return f'{_CHANGES["not_kept"]} "{said}" ({NOT_ASKED}).', ()
+    remark = next((reply_text(name) for name, form in _REMARKS.items() if form.search(question)), None)
     cannot = "picture" if prompt.has_picture else "cannot_again" if prompt.earlier_questions else "cannot"
     return remark or idea or reply_text("stored_nothing" if statement else cannot), ()
 
 
 def _asked_values(question: str) -> list[str]:
     """The values of the learner that the message asks for ("Where do I live?"), in any language."""
-    found = dict[str, None]()
-    for language in languages("statements"):
-        for part in _parts(question, language):
-            for value, pattern in _asked(language):
-                match = pattern.search(part)
-                if match is not None and _ends_there(part, match, language):
-                    found[value] = None
-    return list(found)
+    return list(
+        dict.fromkeys(
+            value
+            for language in languages("statements")
+            for part in _parts(question, language)
+            for value, pattern in _asked(language)
+            if (match := pattern.search(part)) is not None and _ends_there(part, match, language)
+        )
+    )
 
 
 def _parts(question: str, language: str) -> list[str]:
@@ -185,7 +152,6 @@ def patterns() -> Iterator[re.Pattern[str]]:
 
 
 def _states(item: Item, value: str) -> bool:
-    """Whether an item states the value that is asked for."""
     if value != "likes":
         return item.slot == value
     text = item.text.replace("’", "'")
@@ -195,14 +161,6 @@ def _states(item: Item, value: str) -> bool:
 @cache
 def _likes(language: str) -> re.Pattern[str]:
     return form_pattern(phrases(language, "statements", "likes"))
-
-
-def _hint(question: str) -> str | None:
-    """Return how to have something kept that a learner has said in passing, None for other messages."""
-    words = question.rstrip(_EDGES)
-    if question.endswith("?") or len(words) > _HINT_CHARS or not (_IN_PASSING.match(words) or _tells(words)):
-        return None
-    return f'{_CHANGES["not_kept"]} "{words}" ({NOT_ASKED}).'
 
 
 def _tells(words: str) -> bool:

@@ -351,14 +351,13 @@ def _bars(shown: Sequence[tuple[str, Fraction]], cells: int) -> str | None:
     if cells > _MAX_CELLS or any(not 0 <= value <= _MAX_WHOLES for _, value in shown):
         return None
     width = max(len(label) for label, _ in shown)
-    return "\n".join(f"{label.rjust(width)} {_bar(value, max(cells, 4))}" for label, value in shown)
-
-
-def _bar(value: Fraction, cells: int) -> str:
-    filled = round(value * cells)
-    wholes = max(1, -(-filled // cells))
-    row = "#" * filled + "." * (wholes * cells - filled)
-    return "".join(f"[{row[start : start + cells]}]" for start in range(0, len(row), cells))
+    lines, cells = list[str](), max(cells, 4)
+    for label, value in shown:
+        filled = round(value * cells)
+        row = "#" * filled + "." * (max(1, -(-filled // cells)) * cells - filled)
+        wholes = "".join(f"[{row[start : start + cells]}]" for start in range(0, len(row), cells))
+        lines.append(f"{label.rjust(width)} {wholes}")
+    return "\n".join(lines)
 
 
 def _dots(solution: WorkedSolution) -> str | None:

@@ -46,6 +46,8 @@ class _Teaching(BaseModel):
     advice: dict[Feature, str]
     methods: dict[Kind, str]
     thoughts: dict[str, tuple[str, ...]]
+    patterns: dict[str, str]
+    remarks: dict[str, str]
     replies: dict[str, str]
     voices: dict[str, Voice]
     languages: frozenset[str]

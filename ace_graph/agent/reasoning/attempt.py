@@ -52,11 +52,8 @@ async def cot(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Soluti
 def most_frequent(replies: list[ModelReply]) -> ModelReply:
     """Return the first reply whose answer, spacing and case aside, came most often; empty ones last."""
     keys = [" ".join(reply.parsed.answer.casefold().split()) for reply in replies]
-    counts = Counter(key for key in keys if key)
-    if not counts:
-        return replies[0]
-    winner = max(counts, key=lambda key: (counts[key], -keys.index(key)))
-    return replies[keys.index(winner)]
+    winner = Counter(filter(None, keys)).most_common(1)  # the first one of equals
+    return replies[keys.index(winner[0][0])] if winner else replies[0]
 
 
 # Tree of thoughts: a beam of lines of thought, all expanded thoughts of a step scored in one call.
@@ -190,6 +187,9 @@ def attempt_of(
 ) -> Attempt:
     """Return the attempt as the state keeps it; the tool messages of an `earlier` one stay in its trace."""
     shown = set(injection.ids)
+    # The attached playbooks whose bullets the turn was shown: in the prompt, or by a tool
+    before = earlier.get("consulted", []) if earlier else []
+    sources = (source for name in injection.ids if (source := source_of(name)))
     trace, calls = trace_lines(solution.trace), tool_calls_of(solution.trace)
     attempt: Attempt = {
         "attempt_id": attempt_id,
@@ -201,7 +201,7 @@ def attempt_of(
         "why_shown": dict(injection.why_shown),
         "arm": injection.arm,
         "playbooks": [list(each) for each in injection.playbooks],
-        "consulted": _consulted(solution, injection, earlier),
+        "consulted": list(dict.fromkeys([*before, *sources, *solution.consulted])),
         "cited": [name for name in dict.fromkeys(solution.used) if name in shown],
         "trace": [*earlier["trace"], *trace] if earlier else trace,
         "tool_evidence": to_json(solution.tool_evidence),
@@ -214,13 +214,6 @@ def attempt_of(
     if run.context.raw_reply:
         attempt["raw"] = truncate(solution.raw, MAX_RAW_CHARS, show_length=True)
     return attempt
-
-
-def _consulted(solution: Solution, injection: Injection, earlier: Attempt | None) -> list[str]:
-    """The attached playbooks whose bullets the turn was shown: in the prompt, or by a tool."""
-    shown = (source for name in injection.ids if (source := source_of(name)))
-    before = earlier.get("consulted", []) if earlier else []
-    return list(dict.fromkeys([*before, *shown, *solution.consulted]))
 
 
 async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Sequence[str]) -> Retry:

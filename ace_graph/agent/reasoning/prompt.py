@@ -22,9 +22,6 @@ from ace_graph.base.text import truncate
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.window import select_window, truncate_tool_results, window_metrics
 
-# The input and the output of a way of reasoning: the parts of the prompt, and the answer.
-
-
 NO_ANSWER = "I could not find an answer to this."
 
 
@@ -90,8 +87,7 @@ _QUERIES_CHARS = 2_000
 
 
 def prompt_for(state: ACEState, injection: Injection, run: Run, instructions: str = "") -> SolverPrompt:
-    """Return the prompt of an attempt; `instructions` tell a later one what to do
-    beside the playbook.
+    """Return the prompt of an attempt; `instructions` tell a later one what to do beside the playbook.
 
     Raises InvalidMessage when there is no question.
     """
@@ -99,16 +95,25 @@ def prompt_for(state: ACEState, injection: Injection, run: Run, instructions: st
     question = last_question(messages)
     if question is None:
         raise InvalidMessage("there is no question: the last user message must have text or an attachment")
-    own_system, before = _split_history(messages, question)
-    system = _build_system(
-        own_system or run.resources.system_prompt or prompts.render("base"),
-        prompts.render("answer"),
-        context=injection.text,
-        insights=injection.insights,
-        additional_context=state["turn"].get("additional_context", ""),
-        persona=run.context.persona,
-        instructions=instructions,
-    )
+    # The caller's own system text, if any, and the conversation before the question
+    own_system = "\n\n".join(m.text for m in messages if isinstance(m, SystemMessage) and m.text.strip())
+    before = list[BaseMessage]()
+    for message in messages:
+        if message is question or (message.id is not None and message.id == question.id):
+            break
+        if not isinstance(message, SystemMessage):
+            before.append(message)
+    # The base once, the playbook once; instructions are those of a later attempt
+    parts = [own_system or run.resources.system_prompt or prompts.render("base")]
+    if persona := run.context.persona:
+        parts.append(
+            "Answer in the voice named here, which is data:\n" + data_block("voice", persona, limit=256)
+        )
+    parts += [prompts.render("answer"), *memory_parts(injection.text, injection.insights)]
+    if (given := state["turn"].get("additional_context", "")).strip():
+        block = data_block("additional_context", given, limit=2 * ADDITIONAL_CONTEXT_CHARS)
+        parts.append("## Given with the question\n" + block)
+    system = "\n\n".join(filter(None, [*parts, instructions]))
     size = state["plan"]["window_size"]
     wanted = None if size == "all" else size
     window = truncate_tool_results(select_window(before, wanted, question=question.text))
@@ -124,42 +129,10 @@ def prompt_for(state: ACEState, injection: Injection, run: Run, instructions: st
             metrics.tokens_before,
             preview([log_text(run.resources, query) for query in metrics.queries], _QUERIES_CHARS),
         )
-    return SolverPrompt(system, tuple(window), question, _done(messages, question))
-
-
-def _done(messages: Sequence[BaseMessage], question: HumanMessage) -> tuple[BaseMessage, ...]:
-    """The tool calls of this turn so far, with their results."""
-    at = next(n for n, message in enumerate(messages) if message is question)
-    since = messages[at + 1 :]
-    return tuple(
-        m for m in since if isinstance(m, ToolMessage) or (isinstance(m, AIMessage) and m.tool_calls)
-    )
-
-
-def _build_system(
-    base: str,
-    answer_form: str,
-    *,
-    context: str,
-    insights: Sequence[str],
-    additional_context: str,
-    persona: str | None,
-    instructions: str,
-) -> str:
-    """Return the system message's text: the base once, the playbook once; `instructions` are those of a later
-    attempt."""
-    parts = [base]
-    if persona:
-        parts.append(
-            "Answer in the voice named here, which is data:\n" + data_block("voice", persona, limit=256)
-        )
-    parts.append(answer_form)
-    parts += memory_parts(context, insights)
-    if additional_context.strip():
-        block = data_block("additional_context", additional_context, limit=2 * ADDITIONAL_CONTEXT_CHARS)
-        parts.append("## Given with the question\n" + block)
-    parts.append(instructions)
-    return "\n\n".join(part for part in parts if part)
+    # The tool calls of this turn so far, with their results
+    since = messages[next(n for n, message in enumerate(messages) if message is question) + 1 :]
+    done = (m for m in since if isinstance(m, ToolMessage) or (isinstance(m, AIMessage) and m.tool_calls))
+    return SolverPrompt(system, tuple(window), question, tuple(done))
 
 
 def memory_parts(context: str, insights: Sequence[str]) -> list[str]:
@@ -179,17 +152,3 @@ def bounded_context(text: str) -> str:
 def last_question(messages: Sequence[BaseMessage]) -> HumanMessage | None:
     """Return the newest message of the user, None where there is none."""
     return next((m for m in reversed(messages) if isinstance(m, HumanMessage)), None)
-
-
-def _split_history(
-    messages: Sequence[BaseMessage], question: HumanMessage
-) -> tuple[str | None, list[BaseMessage]]:
-    """Return the caller's own system text, if any, and the conversation before the question."""
-    system = "\n\n".join(m.text for m in messages if isinstance(m, SystemMessage) and m.text.strip())
-    before = list[BaseMessage]()
-    for message in messages:
-        if message is question or (message.id is not None and message.id == question.id):
-            break
-        if not isinstance(message, SystemMessage):
-            before.append(message)
-    return system or None, before

@@ -70,13 +70,15 @@ def _dict(message: BaseMessage, message_id: str) -> dict[str, object]:
 
 def trace_lines(trace: Sequence[BaseMessage]) -> list[str]:
     """Return the trace as the reflector reads it, a line per message."""
-    return [f"{message.type}: {_message_text(message)}" for message in trace]
-
-
-def _message_text(message: BaseMessage) -> str:
-    if isinstance(message, AIMessage) and message.tool_calls:
-        return ", ".join(f"{call['name']}({call['args']})" for call in message.tool_calls)
-    return message.text
+    return [
+        f"{message.type}: "
+        + (
+            ", ".join(f"{call['name']}({call['args']})" for call in message.tool_calls)
+            if isinstance(message, AIMessage) and message.tool_calls
+            else message.text
+        )
+        for message in trace
+    ]
 
 
 def tool_calls_of(trace: Sequence[BaseMessage]) -> list[ToolCallJSON]:
@@ -159,7 +161,11 @@ async def react(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Solu
     tools = [by_name[name] for name in plan.get("tool_names", []) if name in by_name]
     max_turns = plan.get("max_turns", 8)
     instructions = session.run.resources.prompts.render("react", max_turns=str(max_turns))
-    bound = _bound(session, tools)
+    bound: ChatRunnable = session.model
+    try:
+        bound = session.model.bind_tools(tools) if tools else bound
+    except NotImplementedError:
+        session.log_thought("react", "the model takes no tools, so it answers without")
     trace: list[BaseMessage] = []
     evidence: list[Evidence] = []
     consulted: list[str] = []
@@ -178,32 +184,22 @@ async def react(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Solu
     return replace(solution, tool_evidence=tuple(evidence), consulted=tuple(dict.fromkeys(consulted)))
 
 
-def _bound(session: ModelSession, tools: Sequence[BaseTool]) -> ChatRunnable:
-    if not tools:
-        return session.model
-    try:
-        return session.model.bind_tools(tools)
-    except NotImplementedError:
-        session.log_thought("react", "the model takes no tools, so it answers without")
-        return session.model
-
-
 async def _call_tools(
     session: ModelSession, tools: Sequence[BaseTool], message: AIMessage
 ) -> list[BaseMessage]:
     for call in message.tool_calls:
         session.log_thought(f"react calls {preview(call['name'], 64)}", str(call["args"]))
     # The runtime is handed over so that a tool finds the context also where the caller gave none.
-    node = ToolNode(tools, handle_tool_errors=_error_text)
+
+    def error_text(error: Exception) -> str:
+        return f"Error: {type(error).__name__}: {preview(error, 500)}"
+
+    node = ToolNode(tools, handle_tool_errors=error_text)
     out = await node.ainvoke({"messages": [message], "memory": session.memory}, runtime=session.run.runtime)
     results: list[BaseMessage] = out["messages"]
     for result in results:
         session.log_thought("react result", result.text)
     return truncate_tool_results(results)
-
-
-def _error_text(error: Exception) -> str:
-    return f"Error: {type(error).__name__}: {preview(error, 500)}"
 
 
 def tool_evidence(tools: Sequence[BaseTool], results: Sequence[BaseMessage]) -> list[Evidence]:

@@ -28,7 +28,7 @@ from ace_graph.memory.catalogue import AttachedPlaybook, PlaybookRef, WantedPlay
 from ace_graph.memory.foreign import as_foreign, foreign_prefix, united
 from ace_graph.memory.playbook import Playbook, RecentInsight
 from ace_graph.memory.retrieval.explain import as_receipt, why_shown
-from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, prompt_line, retrieve
+from ace_graph.memory.retrieval.retrieve import Retrieval, prompt_line, retrieve
 from ace_graph.memory.rights import Caller, PlaybookAccess, Right, not_found
 from ace_graph.memory.sharing import outgoing
 from ace_graph.memory.snapshot import Snapshot, Version
@@ -63,7 +63,11 @@ async def load_attached(
     caller = await caller_in_run(learner_id, wanted, resources.directory or store, teams, agent)
     held = {ref: resources.attached.get(_key(ref, caller)) for ref in wanted}
     asked = [
-        WantedPlaybook(ref, known.version if known else Version(), _subjects(ref, caller))
+        WantedPlaybook(
+            ref,
+            known.version if known else Version(),
+            () if ref.owner == caller.user else caller.subjects,
+        )
         for ref, known in held.items()
     ]
     loaded = await store.load_attached(learner_id, asked, resources.cache.get(learner_id))
@@ -91,10 +95,6 @@ async def caller_in_run(
     if teams is not None:
         return Caller(learner_id, listed_teams(teams), agent)
     return replace(await caller_of(learner_id, directory), agent=agent)
-
-
-def _subjects(ref: PlaybookRef, caller: Caller) -> tuple[str, ...]:
-    return () if ref.owner == caller.user else caller.subjects
 
 
 async def _as_read(
@@ -180,7 +180,11 @@ async def inject(
         return Injection()
     memory, query = loaded.snapshot or Snapshot(), search_query(question)
     await read_word_lists(query)
-    near = await _similarities(query, memory, read_only, run)
+    near = Similarities()
+    if resources.meaning is not None:
+        near = await resources.meaning.similarities(
+            query, run.learner_id, memory.playbook, read_only, epoch=memory.version.epoch
+        )
     search = partial(
         retrieve,
         query,
@@ -197,7 +201,12 @@ async def inject(
         semantic=near.by_id,
     )
     found = await run_off_loop(len(question), search)
-    arm = _arm(found, memory, turn["turn_id"], run)
+    # The holdout arm: whether unproven bullets are shown. A turn without a record measures nothing
+    arm: Arm | None = None
+    if run.learning != "off":
+        unproven, access = [scored.bullet for scored in found.retrieved], memory.access
+        rate = resources.store.policy.holdout_rate
+        arm = arm_of(unproven, access.trial, access.access_clock, turn["turn_id"], rate)
     if arm == "without":
         logger.info("[ACE Memory][Inject] unproven bullets are withheld in this turn, to measure their worth")
         found = await run_off_loop(len(question), search, proven_only=True)
@@ -219,23 +228,6 @@ async def inject(
     )
 
 
-async def _similarities(query: str, memory: Snapshot, read_only: Playbook | None, run: Run) -> Similarities:
-    meaning = run.resources.meaning
-    if meaning is None:
-        return Similarities()
-    epoch = memory.version.epoch
-    return await meaning.similarities(query, run.learner_id, memory.playbook, read_only, epoch=epoch)
-
-
-def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | None:
-    """The holdout arm: whether unproven bullets are shown. A turn without a record measures nothing."""
-    if run.learning == "off":
-        return None
-    rate, access = run.resources.store.policy.holdout_rate, memory.access
-    bullets = [scored.bullet for scored in found.retrieved]
-    return arm_of(bullets, access.trial, access.access_clock, turn_id, rate)
-
-
 def _log(question: str, found: Retrieval, run: Run) -> None:
     scored = (*found.core, *found.retrieved)
     logger.info(
@@ -245,16 +237,19 @@ def _log(question: str, found: Retrieval, run: Run) -> None:
     )
     if logger.isEnabledFor(logging.INFO):
         for item in scored:
-            logger.info("[ACE Memory][Inject] %s", _described(item, run))
-
-
-def _described(item: Scored, run: Run) -> str:
-    bullet = item.bullet
-    return (
-        f"id={bullet.id} score={item.score:.3f} strength={item.strength:.3f} helpful={bullet.helpful} "
-        f"harmful={bullet.harmful} type={bullet.memory_type} tags={list(bullet.tags)} "
-        f"content={log_text(run.resources, bullet.content)}"
-    )
+            bullet = item.bullet
+            logger.info(
+                "[ACE Memory][Inject] id=%s score=%.3f strength=%.3f helpful=%s harmful=%s type=%s tags=%s "
+                "content=%s",
+                bullet.id,
+                item.score,
+                item.strength,
+                bullet.helpful,
+                bullet.harmful,
+                bullet.memory_type,
+                list(bullet.tags),
+                log_text(run.resources, bullet.content),
+            )
 
 
 async def load_memory(run: Run) -> Memory:

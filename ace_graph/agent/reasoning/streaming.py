@@ -115,10 +115,11 @@ class ModelSession:
                 self.push_text(parser.feed(chunk.text))
                 if self.streamed:
                     await pause.take()
-        total = joined(chunks)
+        total, message = joined(chunks), AIMessage(content="")
         if total is not None:
             self._count(usage_of(total))
-        message = _whole(total)
+            whole = message_chunk_to_message(total)
+            message = whole if isinstance(whole, AIMessage) else message
         answering = parser.answering
         rest, parsed = await run_off_loop(len(message.text), parser.finish)
         if answering or not message.tool_calls:
@@ -151,13 +152,6 @@ class _Pause:
         if self._clock() >= self._next:
             await asyncio.sleep(0)
             self._next = self._clock() + self._seconds
-
-
-def _whole(total: AIMessageChunk | None) -> AIMessage:
-    if total is None:
-        return AIMessage(content="")
-    message = message_chunk_to_message(total)
-    return message if isinstance(message, AIMessage) else AIMessage(content="")
 
 
 _State: TypeAlias = Literal["plain", "scratch", "used", "final", "after"]
@@ -220,7 +214,10 @@ class AnswerParser:
             shown.append(self._take(text[begin : tag.start()]))
             shown.append(self._enter(closing=tag[1] == "/", name=_NAMES[tag[2].lower()]))
             begin = tag.end()
-        kept = len(text) - _held_back(text[begin:])
+        # The last characters may be the beginning of a tag
+        tail = text[begin:][-_LONGEST_TAG:].lower()
+        edge = tail[tail.rfind("<") :] if "<" in tail else ""
+        kept = len(text) - (len(edge) if edge and any(tag.startswith(edge) for tag in _WRITTEN) else 0)
         self._edge = text[kept:]
         shown.append(self._take(text[begin:kept]))
         return "".join(shown)
@@ -298,13 +295,6 @@ class AnswerParser:
         shown = before + (piece if self._shown else piece.lstrip())
         self._shown.append(shown)
         return shown
-
-
-def _held_back(text: str) -> int:
-    """How many characters at the end may be the beginning of a tag."""
-    tail = text[-_LONGEST_TAG:].lower()
-    begin = tail.rfind("<")
-    return len(tail) - begin if begin >= 0 and any(tag.startswith(tail[begin:]) for tag in _WRITTEN) else 0
 
 
 def parse_answer(text: str) -> ParsedAnswer:

@@ -54,10 +54,6 @@ def parse_result(text: str) -> Fraction | None:
     return parse_number(exact[1] if exact is not None else text)
 
 
-def _reject_arguments(_: object) -> str:
-    return 'Error: call the calculator with one text, such as {"expression": "12*5"}.'
-
-
 calculator: BaseTool = StructuredTool.from_function(
     calculate,
     name="calculator",
@@ -65,7 +61,7 @@ calculator: BaseTool = StructuredTool.from_function(
         "Calculate an arithmetic expression exactly, such as 12*5 or (1/2 + 1/3) * 6. "
         "Knows numbers, brackets and + - * / // % **."
     ),
-    handle_validation_error=_reject_arguments,
+    handle_validation_error='Error: call the calculator with one text, such as {"expression": "12*5"}.',
     metadata={"idempotent": True},
 )
 """The tool of that name, for LangChain."""

@@ -9,7 +9,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -84,7 +84,8 @@ def parse_servers(config: Mapping[str, object], environ: Mapping[str, str]) -> M
     """
     try:
         whole = _OBJECT.validate_python(config)
-        entries = {name: _OBJECT.validate_python(entry) for name, entry in _listed(whole).items()}
+        listed = _OBJECT.validate_python(whole.get("mcpServers", whole))
+        entries = {name: _OBJECT.validate_python(entry) for name, entry in listed.items()}
     except ValidationError as error:
         raise ConfigurationError('MCP servers: write {"mcpServers": {"name": {"command": "..."}}}') from error
     odd = next((name for name in entries if not _NAME.fullmatch(name)), None)
@@ -112,10 +113,6 @@ def read_servers(path: Path, environ: Mapping[str, str]) -> Mapping[str, ServerC
     return parse_servers(config, environ)
 
 
-def _listed(config: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    return _OBJECT.validate_python(config["mcpServers"]) if "mcpServers" in config else config
-
-
 def _server(name: str, entry: dict[str, JsonValue], environ: Mapping[str, str]) -> ServerConfig:
     transport = entry.get("transport", entry.get("type"))
     if transport not in _TRANSPORTS:
@@ -133,17 +130,19 @@ def _server(name: str, entry: dict[str, JsonValue], environ: Mapping[str, str]) 
 
 def _substituted(value: JsonValue, name: str, environ: Mapping[str, str]) -> JsonValue:
     """Return `value` with every `${NAME}` replaced. Raises ConfigurationError for one that is not set."""
+
+    def variable(found: re.Match[str]) -> str:
+        if found[1] not in environ:
+            raise ConfigurationError(
+                f"MCP server {name}: the environment variable {found[1][:80]} is not set"
+            )
+        return environ[found[1]]
+
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda found: _variable(found[1], name, environ), value)
+        return _VARIABLE.sub(variable, value)
     if isinstance(value, dict):
         return {key: _substituted(item, name, environ) for key, item in value.items()}
     return [_substituted(item, name, environ) for item in value] if isinstance(value, list) else value
-
-
-def _variable(wanted: str, name: str, environ: Mapping[str, str]) -> str:
-    if wanted not in environ:
-        raise ConfigurationError(f"MCP server {name}: the environment variable {wanted[:80]} is not set")
-    return environ[wanted]
 
 
 # The session with one MCP server, on the portal.
@@ -173,19 +172,16 @@ class McpReply:
     failed: bool
 
 
-@dataclass(frozen=True)
-class _Ready:
-    """An initialized session, and the server's tools by name."""
-
-    session: ClientSession
-    tools: Mapping[str, BaseTool]
+_Ready: TypeAlias = "tuple[ClientSession, Mapping[str, BaseTool]]"
+"""An initialized session, and the server's tools by name."""
 
 
 @dataclass(frozen=True)
 class _OpenSession:
-    """An open session, the task that owns it, and the event that makes the task close it."""
+    """An open session with its tools, the task that owns it, and the event that makes the task close it."""
 
-    ready: _Ready
+    session: ClientSession
+    tools: Mapping[str, BaseTool]
     owner: asyncio.Task[None]
     stop: asyncio.Event
 
@@ -202,15 +198,18 @@ class McpServer:
 
     async def tools(self) -> Mapping[str, BaseTool]:
         """Return the server's tools by name. Raises ToolServerError when it can't be started or reached."""
-        return (await self._session()).ready.tools
+        return (await self._session()).tools
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> McpReply:
         """Call a tool. Raises ToolServerError when there is no reply within the server's timeout."""
         opened = await self._session()
-        work = asyncio.ensure_future(opened.ready.session.call_tool(tool, dict(arguments)))
+        work = asyncio.ensure_future(opened.session.call_tool(tool, dict(arguments)))
         try:
             async with asyncio.timeout(self._config.timeout):
-                result = await _result_while_open(work, opened.owner)
+                await asyncio.wait([work, opened.owner], return_when=asyncio.FIRST_COMPLETED)
+                if not work.done():
+                    raise ConnectionError("the connection is gone")  # noqa: TRY301
+                result = work.result()
                 text = "\n".join(part_text for part in result.content if (part_text := _text_of(part)))
                 if not text and result.structuredContent is not None:
                     text = json.dumps(result.structuredContent, ensure_ascii=False)
@@ -246,7 +245,7 @@ class McpServer:
                 owner = asyncio.ensure_future(self._own_session(ready, stop))
                 try:
                     async with asyncio.timeout(_START_SECONDS):
-                        made = await asyncio.shield(ready)
+                        session, tools = await asyncio.shield(ready)
                 except BaseException as error:
                     ready.cancel()
                     owner.cancel()
@@ -254,8 +253,8 @@ class McpServer:
                     if not isinstance(error, Exception) or isinstance(error, ConfigurationError):
                         raise
                     raise ToolServerError(self._message("can't be started or reached", error)) from error
-                logger.info("[ACE MCP] %s is open: %d tools", self.name, len(made.tools))
-                self._open = _OpenSession(made, owner, stop)
+                logger.info("[ACE MCP] %s is open: %d tools", self.name, len(tools))
+                self._open = _OpenSession(session, tools, owner, stop)
             return self._open
 
     async def _own_session(self, ready: asyncio.Future[_Ready], stop: asyncio.Event) -> None:
@@ -266,7 +265,7 @@ class McpServer:
 
                 await session.initialize()
                 tools = await load_mcp_tools(session)
-                ready.set_result(_Ready(session, {tool.name: tool for tool in tools}))
+                ready.set_result((session, {tool.name: tool for tool in tools}))
                 await stop.wait()
         except Exception as error:
             if not ready.done():
@@ -286,16 +285,10 @@ class McpServer:
     def _message(self, what: str, error: BaseException) -> str:
         """Return an error message without the secrets of the configuration."""
         values = self._config.headers if isinstance(self._config, HttpServer) else self._config.env
-        cause = _first_cause(error)
-        text = redacted(str(cause), frozenset(value for value in values.values() if len(value) > 3))
-        return f"MCP server {self.name} {what}: {text[:_ERROR_CHARS] or type(cause).__name__}"
-
-
-def _first_cause(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        group = cast("BaseExceptionGroup[BaseException]", error)
-        error = group.exceptions[0]
-    return error
+        while isinstance(error, BaseExceptionGroup):
+            error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+        text = redacted(str(error), frozenset(value for value in values.values() if len(value) > 3))
+        return f"MCP server {self.name} {what}: {text[:_ERROR_CHARS] or type(error).__name__}"
 
 
 def _text_of(part: ContentBlock) -> str:
@@ -303,15 +296,6 @@ def _text_of(part: ContentBlock) -> str:
     held = part.resource if part.type == "resource" else part
     text = getattr(held, "text", None)
     return text if isinstance(text, str) else f"[{getattr(held, 'mimeType', None) or part.type}]"
-
-
-async def _result_while_open(work: Awaitable[T], owner: asyncio.Task[None]) -> T:
-    """Return the result of `work`. Raises ConnectionError when the session ends first."""
-    running = asyncio.ensure_future(work)
-    await asyncio.wait([running, owner], return_when=asyncio.FIRST_COMPLETED)
-    if running.done():
-        return running.result()
-    raise ConnectionError("the connection is gone")
 
 
 @asynccontextmanager
@@ -430,9 +414,18 @@ class McpTools:
         With `strict` one that can't be reached raises ToolServerError.
         """
         wanted = [server for server in self._servers if self._is_due(server.name)]
+
+        async def tools_of(server: McpServer) -> Mapping[str, BaseTool] | ToolServerError:
+            try:
+                return await server.tools()
+            except ToolServerError as error:
+                return error
+
+        async def all_tools() -> list[Mapping[str, BaseTool] | ToolServerError]:
+            return await asyncio.gather(*map(tools_of, wanted))
+
         if wanted:
-            asked = await portal().run(_all_tools(wanted))
-            for server, tools in zip(wanted, asked, strict=True):
+            for server, tools in zip(wanted, await portal().run(all_tools()), strict=True):
                 if isinstance(tools, ToolServerError):
                     if strict:
                         raise tools
@@ -452,10 +445,11 @@ class McpTools:
 
     async def close(self) -> None:
         """End every session; a call afterwards is an error. Without this they end with the process."""
-        await portal().run(self._close())
 
-    async def _close(self) -> None:
-        await asyncio.gather(*(server.close() for server in self._servers))
+        async def close_all() -> None:
+            await asyncio.gather(*(server.close() for server in self._servers))
+
+        await portal().run(close_all())
 
     def _is_due(self, name: str) -> bool:
         failed = self._failed.get(name)
@@ -487,8 +481,6 @@ async def mcp_tools(
 
 
 class _McpTool(BaseTool):
-    """One tool of a server; the model sees its name and description, and its arguments as the server says."""
-
     _server: McpServer = PrivateAttr()
     _name_there: str = PrivateAttr()
 
@@ -510,17 +502,6 @@ class _McpTool(BaseTool):
             return await self._server.call(self._name_there, arguments)
         except ToolServerError as error:
             raise ToolException(str(error)) from error
-
-
-async def _all_tools(servers: Sequence[McpServer]) -> list[Mapping[str, BaseTool] | ToolServerError]:
-    return await asyncio.gather(*(_tools_of(server) for server in servers))
-
-
-async def _tools_of(server: McpServer) -> Mapping[str, BaseTool] | ToolServerError:
-    try:
-        return await server.tools()
-    except ToolServerError as error:
-        return error
 
 
 def _text(reply: McpReply) -> str:

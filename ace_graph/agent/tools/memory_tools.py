@@ -28,9 +28,6 @@ from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.views import BulletFilter, BulletKind
 
-# Bullets as a tool shows them to a model: one short line each, a bounded number of them.
-
-
 MAX_ROWS = 20
 ROW_CHARS = 160
 MAX_WORDS_CHARS = 500
@@ -128,7 +125,13 @@ def memory_tools(store: Store) -> list[BaseTool]:
         topic: str, runtime: Runtime, limit: Rows = 10, memory_types: Types = ()
     ) -> str:
         """List what is remembered about this learner on one topic."""
-        return await answer(runtime, lambda playbook: rows(_on_topic(playbook, topic), limit, memory_types))
+        wanted = topic.strip().casefold()
+
+        def on_topic(playbook: Playbook) -> str:
+            found = (b for b in newest(playbook) if (b.topic or "").casefold() == wanted)
+            return rows(found, limit, memory_types)
+
+        return await answer(runtime, on_topic)
 
     @tool(args_schema=_Lineage)
     async def memory_lineage(bullet_id: str, runtime: Runtime) -> str:
@@ -170,11 +173,6 @@ async def _playbook(runtime: Runtime, store: Store) -> Playbook | None:
     return None if learner_id is None else (await store.load(learner_id)).playbook
 
 
-def _on_topic(playbook: Playbook, topic: str) -> list[Bullet]:
-    wanted = topic.strip().casefold()
-    return [b for b in newest(playbook) if (b.topic or "").casefold() == wanted]
-
-
 def _lineage(playbook: Playbook, bullet_id: str) -> str:
     found = lineage_of(playbook, bullet_id)
     if found is None:
@@ -208,7 +206,6 @@ Told = tuple[str, list[str]]
 """What the model is told, and the names of the playbooks that it was shown bullets of."""
 
 
-# What a model passes to each tool. Schemas that LangChain makes from functions take 30 ms for every graph.
 class _ListPlaybooks(BaseModel):
     playbook: str = ""
     limit: Rows = 10
@@ -227,9 +224,10 @@ def playbook_tools() -> list[BaseTool]:
     async def playbook_list(runtime: Runtime, playbook: str = "", limit: Rows = 10) -> Told:
         """List the attached playbooks; with the name of one, its advice, the newest first."""
         attached = _attached(runtime)
-        if not playbook.strip() or not attached:
-            return _names(attached), []
-        return _told(newest(Playbook.of(attached)), attached, playbook, limit)
+        if playbook.strip() and attached:
+            return _told(newest(Playbook.of(attached)), attached, playbook, limit)
+        counts = sorted(Counter(source_of(bullet.id) or "" for bullet in attached).items())
+        return "\n".join(f"{preview(name, ROW_CHARS)} ({n} bullets)" for name, n in counts) or _NONE, []
 
     @tool(args_schema=_SearchPlaybooks, response_format="content_and_artifact")
     async def playbook_search(words: str, runtime: Runtime, playbook: str = "", limit: Rows = 10) -> Told:
@@ -246,7 +244,6 @@ def playbook_tools() -> list[BaseTool]:
 
 
 def _read_only(runtime: Runtime) -> Playbook | None:
-    """Return what the run reads beside the learner's memory."""
     memory = _memory(runtime)
     return memory.read_only if memory is not None else None
 
@@ -257,25 +254,12 @@ def _attached(runtime: Runtime) -> list[Bullet]:
     return [b for b in read_only.bullets() if source_of(b.id)] if read_only is not None else []
 
 
-def _names(attached: list[Bullet]) -> str:
-    counts = Counter(source_of(bullet.id) for bullet in attached)
-    lines = [f"{preview(name or '', ROW_CHARS)} ({count} bullets)" for name, count in sorted(counts.items())]
-    return "\n".join(lines) or _NONE
-
-
 def _told(ranked: list[Bullet], attached: list[Bullet], playbook: str, limit: int) -> Told:
     """Return the first of the bullets that are from the named playbook, or from any attached one."""
-    wanted = _source_named(attached, playbook.strip())
-    if wanted is None:
+    asked = playbook.strip().casefold()  # `owner/name` or the name alone
+    sources = {source for b in attached if (source := source_of(b.id))}
+    wanted = {s for s in sources if asked in ("", s.casefold(), s.partition("/")[2].casefold())}
+    if asked and not wanted:
         return _UNKNOWN, []
     found = [b for b in ranked if source_of(b.id) in wanted][:limit]
     return rows(found, limit), sorted({source_of(b.id) or "" for b in found})
-
-
-def _source_named(attached: list[Bullet], name: str) -> frozenset[str] | None:
-    """Return the attached playbooks of a name, `owner/name` or the name alone; None where there is none."""
-    sources = frozenset(source for b in attached if (source := source_of(b.id)))
-    if not name:
-        return sources
-    asked = name.casefold()
-    return frozenset(s for s in sources if asked in (s.casefold(), s.partition("/")[2].casefold())) or None

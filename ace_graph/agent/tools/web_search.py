@@ -28,6 +28,7 @@ _CONTENT_CHARS = 500
 _ERROR_CHARS = 200
 _NO_KEY = "Error: web search has no key; set TAVILY_API_KEY (from https://app.tavily.com)."
 _NO_PACKAGE = f"Error: web search is not installed: {how_to_install('search')}."
+_WRONG_ARGUMENTS = 'Error: call web_search with one text, such as {"query": "common denominators"}.'
 
 
 class _Arguments(BaseModel):
@@ -57,7 +58,7 @@ def web_search(settings: Settings, *, base_url: str | None = None, seconds: floa
         coroutine=search,
         name="web_search",
         description=f"Search the web. Returns at most {MAX_RESULTS} results with title, address and excerpt.",
-        handle_validation_error=_wrong_arguments,
+        handle_validation_error=_WRONG_ARGUMENTS,
         args_schema=_Arguments,
         metadata={"idempotent": True},
     )
@@ -83,7 +84,11 @@ async def _search(query: str, key: str, base_url: str | None, seconds: float) ->
     if not isinstance(results, list):
         return "Error: web search gave a reply that can't be read."
     items = [item for result in cast("list[object]", results) if (item := _as_object(result))]
-    lines = [_line(number, item) for number, item in enumerate(items[:MAX_RESULTS], 1)]
+    lines = [
+        f"{number}. {_field(item, 'title', _TITLE_CHARS)} | {_field(item, 'url', _URL_CHARS)}\n"
+        f"   {_field(item, 'content', _CONTENT_CHARS)}"
+        for number, item in enumerate(items[:MAX_RESULTS], 1)
+    ]
     return "\n".join(lines) or "No results."
 
 
@@ -91,16 +96,7 @@ def _as_object(value: object) -> Mapping[str, object]:
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
 
-def _line(number: int, item: Mapping[str, object]) -> str:
-    title, url = _field(item, "title", _TITLE_CHARS), _field(item, "url", _URL_CHARS)
-    return f"{number}. {title} | {url}\n   {_field(item, 'content', _CONTENT_CHARS)}"
-
-
 def _field(item: Mapping[str, object], name: str, limit: int) -> str:
     value = item.get(name)
     text = clean_line(value) if isinstance(value, str) else ""
     return truncate(text, limit)
-
-
-def _wrong_arguments(_: object) -> str:
-    return 'Error: call web_search with one text, such as {"query": "common denominators"}.'

@@ -1,6 +1,6 @@
 """Reads statements: what a learner says about themselves, or asks to be remembered or forgotten.
 
-They are found by rules (english_rules.py), clause by clause, without a model, and stored in the learner's own
+They are found by rules (forms.py), clause by clause, without a model, and stored in the learner's own
 words as core bullets of their profile, one bullet a statement. A link in a statement is the learner's and
 stays; an instruction to the agent or a secret goes to quarantine as usual (memory/screening). Only the
 beginning of a clause counts, so a story about somebody who said "call me Tom" stores nothing. A question, a
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.learning.calculations import correction_of_sum
-from ace_graph.learning.statements.english_rules import (
+from ace_graph.learning.statements.form_statements import form_statements
+from ace_graph.learning.statements.forms import (
     BESIDE,
     DENIALS,
     FACT,
@@ -35,17 +36,15 @@ from ace_graph.learning.statements.english_rules import (
     STYLE,
     Found,
     StatementRule,
-    pattern,
-    rule_of,
-)
-from ace_graph.learning.statements.form_statements import form_statements
-from ace_graph.learning.statements.forms import (
     asks_to_take_back,
     instead,
     is_private_wish,
     is_sensitive,
     is_sensitive_place,
+    pattern,
+    rule_of,
     states_sensitive,
+    texts,
 )
 from ace_graph.learning.statements.sentences import MASK, Sentence, skip
 from ace_graph.learning.statements.speaker import Stretch, asks_not_to_keep, doubt, order_in, own_sentences
@@ -54,16 +53,14 @@ from ace_graph.learning.statements.statement import (
     FACTS,
     FORGET,
     MAX_STATEMENTS,
-    NOT_KNOWN,
     TAKEN_BACK,
     ForgetRequest,
     Own,
     SensitiveFacts,
     Statement,
     forget_request,
-    is_part,
+    forgotten,
     keep,
-    part_only,
     pointed_at,
     points_back,
     says_more,
@@ -89,23 +86,7 @@ _ALIKE = 0.6
 
 _ANY_MORE = re.compile(r" (?:any ?more|any longer|at all|now)$", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|no|never|\w{2,6}n['’]?t)\b", re.IGNORECASE)
-_BY_ITSELF = frozenset(
-    (
-        "call",
-        "name",
-        "live",
-        "like",
-        "love",
-        "speak",
-        "play",
-        "studi",
-        "prefer",
-        "need",
-        "want",
-        "use",
-        "wear",
-    )
-) | {"year", "old"}
+_BY_ITSELF = frozenset(terms(texts("by_itself"), FIRST))
 """Terms that say nothing of who or what: "I don't like this"."""
 _NEW_NAME = re.compile(r"(?:[Ii](?:'?m| am)|[Ii]t(?:'?s| is)) (?:now )?([^\W\d_a-z][\w'’-]{0,40})(?: now)?")
 
@@ -122,7 +103,7 @@ def contradicted(claim: str, own: Own) -> tuple[Bullet, bool] | None:
     said, rule = set(terms(claim)), rule_of(claim)
     slot, telling = rule[0].slot if rule is not None else None, said - _BY_ITSELF
     near: Bullet | None = None
-    for bullet, known in own.bullets():
+    for bullet, known in own.bullets:
         if not telling or _NEGATION.search(bullet.content):
             continue
         if known == said:
@@ -371,17 +352,17 @@ def corrected(text: str, own: Own, last: str | None) -> str:
     meant = match[match.lastindex] if match.lastindex else rest
     same_place = known[0].slot == "home" and bool(before) and meant.startswith(f"{before[-1]} ")
     value = _VALUE.match(meant.removeprefix(f"{before[-1]} ") if same_place else meant)
-    if value is None or not (same_place or _is_value(value[0], known[0].slot, language)):
+    if value is None:
+        return text
+    stated = value[0].split()[0]
+    if known[0].slot == "name":
+        fits = stated in first_names()
+    else:
+        fits = language == FIRST and stated not in _DAYS_AND_MONTHS
+    if not (same_place or fits):
         return text
     rest = "" if match.lastindex else meant.partition(value[0])[2]
     return f"{' '.join((first, *before, value[0]))}{rest}"
-
-
-def _is_value(value: str, slot: str | None, language: str) -> bool:
-    first = value.split()[0]
-    if slot == "name":
-        return first in first_names()
-    return language == FIRST and first not in _DAYS_AND_MONTHS
 
 
 TOO_LONG = "the sentence is too long to be kept"
@@ -401,23 +382,27 @@ def read_statements(
     turn before, which "forget that" means. `sensitive` is the setting ACE_SENSITIVE_FACTS.
     """
     found, taken_back = list[Statement](), ""
-    own = Own(playbook, ATTRIBUTION)
-    reader = _Reader(text, own, source, sensitive)
+    own = Own(playbook)
+    parts = [part for each in own_sentences(text, requests=True) for part in question_apart(each)]
+    reader = _Reader(text, parts, own, source, sensitive)
     unwanted = asks_not_to_keep(text)
-    for part in _parts(text):
+    for part in parts:
         for said in islice(reader.read(part), MAX_STATEMENTS):
-            if isinstance(said, TakeBack):
-                taken_back, found = taken_back or said.words, [_taken_back(each) for each in found]
+            if isinstance(said, str):
+                taken_back, found = taken_back or said, [_taken_back(each) for each in found]
             elif said.kind == "forget" or not (part.asks or unwanted):
                 found.append(said)
         if len(found) >= MAX_STATEMENTS:
             break
     others = list(islice(form_statements(text, own, source, sensitive), max(0, MAX_STATEMENTS - len(found))))
-    found += [_taken_back(each) for each in others] if taken_back else others
+    found += map(_taken_back, others) if taken_back else others
     here = unwanted and not points_back(text.strip())  # "I like cats. Don't remember that."
     if taken_back and not here and not any(each.why == TAKEN_BACK for each in found):
         found += pointed_at(taken_back, own, last)
-    found = [_sparing(each, own) for each in found[:MAX_STATEMENTS]]
+    found = [
+        replace(each, operation=sparing(each.operation, own)) if isinstance(each.operation, Add) else each
+        for each in found[:MAX_STATEMENTS]
+    ]
     order = order_in(text) if any(_wish(each) is not None for each in found) else None
     return [_held_back(each, order) for each in found] if order is not None else found
 
@@ -439,12 +424,6 @@ def _held_back(statement: Statement, order: str) -> Statement:
     return replace(statement, operation=wish.model_copy(update=held))
 
 
-class TakeBack(NamedTuple):
-    """A request to forget what was said just before, in its words."""
-
-    words: str
-
-
 def _taken_back(statement: Statement) -> Statement:
     """What becomes of a statement when the same message asks to forget it: nothing of it is kept."""
     if statement.kind != "keep" or (statement.operation is None and statement.after_yes is None):
@@ -452,57 +431,45 @@ def _taken_back(statement: Statement) -> Statement:
     return replace(statement, operation=None, after_yes=None, why=TAKEN_BACK)
 
 
-def _sparing(statement: Statement, own: Own) -> Statement:
-    operation = statement.operation
-    return replace(statement, operation=sparing(operation, own)) if isinstance(operation, Add) else statement
-
-
-def _parts(text: str) -> Iterator[Sentence]:
-    for sentence in own_sentences(text, requests=True):
-        yield from question_apart(sentence)
-
-
-def _introduces(part: Sentence) -> bool:
-    """Whether a sentence says what is kept anyway (a name, a wish, an age): facts beside it are kept, too."""
-    if part.asks:
-        return False
-    return any(rule_of(each.masked) is not None and not each.negated for each in clauses(part))
-
-
 class _Reader:
     """Reads the clauses of one message. Beside a statement that is kept, plain facts are kept as well."""
 
-    def __init__(self, text: str, own: Own, source: str, sensitive: SensitiveFacts) -> None:
-        self._text, self._own, self._source = text, own, source
+    def __init__(
+        self, text: str, parts: Sequence[Sentence], own: Own, source: str, sensitive: SensitiveFacts
+    ) -> None:
+        self._text, self._parts, self._own, self._source = text, parts, own, source
         self._sensitive: SensitiveFacts = sensitive
         self._unnamed = False
         """A name was denied, so that a new one may follow."""
 
-    def read(self, sentence: Sentence) -> Iterator[Statement | TakeBack]:
-        """Yield what the clauses of one sentence say."""
+    def read(self, sentence: Sentence) -> Iterator[Statement | str]:
+        """Yield what the clauses of one sentence say; a text asks to forget what was said just before."""
         if points_back(sentence.masked):
             if not sentence.asks or asks_to_take_back(sentence.masked):
-                yield TakeBack(sentence.text)
+                yield sentence.text
             return
         beside, said = False, list(clauses(sentence))
-        joined = len(said) > 1 and any(_names_value(each) for each in said)
+        rules = ((each, rule_of(each.masked)) for each in said)
+        joined = len(said) > 1 and any(
+            found is not None and found[0].slot is not None and not each.negated for each, found in rules
+        )
         for clause in said:
             if points_back(clause.masked) and not clause.unsure:
-                yield TakeBack(clause.words)
+                yield clause.words
                 continue
             request = forget_request(clause.text, clause.masked)
-            forgotten = (
-                list(_forgotten(request, self._own, unsure=clause.unsure)) if request is not None else []
-            )
-            yield from forgotten or self._denied(clause)
-            statement = None if forgotten else self._stated(clause, beside=beside, joined=joined)
+            requested = list(_requested(request, self._own, unsure=clause.unsure)) if request else []
+            yield from requested or self._denied(clause)
+            statement = None if requested else self._stated(clause, beside=beside, joined=joined)
             if statement is not None and (statement.asked or sentence[:2] in self._own_words):
                 beside = beside or (statement.asked and statement.operation is not None)
                 yield statement
 
     @cached_property
     def _introduced(self) -> bool:
-        return any(map(_introduces, _parts(self._text)))
+        """Whether a sentence says what is kept anyway (a name, a wish): facts beside it are kept, too."""
+        said = (clause for part in self._parts if not part.asks for clause in clauses(part))
+        return any(rule_of(each.masked) is not None and not each.negated for each in said)
 
     @cached_property
     def _own_words(self) -> frozenset[tuple[str, str]]:
@@ -527,15 +494,11 @@ class _Reader:
             return
         bullet, exact = meant
         self._unnamed = self._unnamed or bullet.slot == "name"
-        said = bullet.content.removeprefix(ATTRIBUTION)
+        said = self._own.words(bullet)
         if exact:
             yield Statement("forget", said, Remove(bullet_id=bullet.id))
         else:
             yield Statement("forget", said, why=LIKE_IT)
-
-    @cached_property
-    def _asks(self) -> bool:
-        return any(part.asks for part in _parts(self._text))
 
     def _stated(self, clause: Clause, *, beside: bool, joined: bool) -> Statement | None:
         name = new_name(clause.plain) if self._unnamed else None
@@ -552,38 +515,23 @@ class _Reader:
             return statement
         if _is_private(clause):
             return sensitive_statement(clause.words, self._source, self._sensitive)
-        if statement is not None and statement.operation is not None and _tells_of_somebody(clause):
-            return Statement("keep", clause.words, why=NOT_ASKED, asked=False)
-        return statement
+        if statement is None or statement.operation is None or rule_of(clause.masked) is not None:
+            return statement
+        of_somebody = is_sensitive(clause.plain, FIRST)  # "my brother has autism"
+        return Statement("keep", clause.words, why=NOT_ASKED, asked=False) if of_somebody else statement
 
     def _tells_more(self, clause: Clause, beside: bool) -> bool:
         """Whether a clause is kept because of the one that it is joined to."""
         if clause.negated or not (clause.told or beside):
             return False
-        if not clause.told and self._asks and _has_number(clause):
+        if not clause.told and any(part.asks for part in self._parts) and _has_number(clause):
             return False
         known = BESIDE.pattern.match(clause.masked) or (clause.told and FACT.pattern.match(clause.masked))
         return bool(known) and MASK not in clause.masked
 
 
-def _names_value(clause: Clause) -> bool:
-    found = rule_of(clause.masked)
-    return found is not None and found[0].slot is not None and not clause.negated
-
-
 def _has_number(clause: Clause) -> bool:
     return bool(numerals(normalize(clause.text)))
-
-
-def _is_of_learner(clause: Clause) -> bool:
-    """Whether a clause tells something of the learner for sure, and of nobody else."""
-    said = Sentence(clause.text, clause.masked)
-    return doubt(said, Stretch(0, len(clause.masked)), FIRST, sensitive=True) is None
-
-
-def _tells_of_somebody(clause: Clause) -> bool:
-    """Whether a plain fact tells something sensitive of somebody else ("my brother has autism")."""
-    return rule_of(clause.masked) is None and is_sensitive(clause.plain, FIRST)
 
 
 def _is_private(clause: Clause) -> bool:
@@ -591,7 +539,10 @@ def _is_private(clause: Clause) -> bool:
     found = rule_of(clause.masked)
     if found is None:
         tells = BESIDE.pattern.match(clause.masked) is not None and is_sensitive(clause.plain, FIRST)
-        return (tells or states_sensitive(clause.plain, FIRST)) and _is_of_learner(clause)
+        said, whole = Sentence(clause.text, clause.masked), Stretch(0, len(clause.masked))
+        return (tells or states_sensitive(clause.plain, FIRST)) and (
+            doubt(said, whole, FIRST, sensitive=True) is None
+        )
     rule, match = found
     if rule.fact:
         return False
@@ -604,19 +555,12 @@ def _is_private(clause: Clause) -> bool:
     )
 
 
-def _forgotten(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[Statement]:
+def _requested(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[Statement]:
     if unsure or request.spares:
         if request.asked:
             yield Statement("forget", request.words, why=NOT_SURE, request=request.words)
         return
-    for words, meant in own.meant(request.words):
-        said = meant.content.removeprefix(ATTRIBUTION) if meant is not None else ""
-        if meant is not None and is_part(words, said, meant.slot):
-            yield part_only(words, said)
-        elif meant is not None:
-            yield Statement("forget", said, Remove(bullet_id=meant.id), request=words)
-        elif request.asked:
-            yield Statement("forget", words, why=NOT_KNOWN, request=words)
+    yield from forgotten(own.meant(request.words), own, told=request.asked)
 
 
 def _stated(clause: Clause, source: str, *, facts: bool, styles: bool) -> Statement | None:

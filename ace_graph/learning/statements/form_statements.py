@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ace_graph.learning.statements.forms import (
+    REQUESTS,
     SLOTS,
     Form,
     FormKind,
     as_sentence,
     asks_to_take_back,
     form_of,
+    holds_word,
     instead,
     is_private_wish,
     is_sensitive,
@@ -41,14 +45,13 @@ from ace_graph.learning.statements.speaker import (
     clauses_of,
     doubt,
     goes_on,
-    holds_word,
     own_sentences,
 )
 from ace_graph.learning.statements.statement import (
-    NOT_KNOWN,
     Own,
     SensitiveFacts,
     Statement,
+    forgotten,
     is_part,
     keep,
     part_only,
@@ -87,8 +90,8 @@ def denied_statement(claim: str, language: str, own: Own) -> Bullet | None:
     stemmer = FIRST if language in SPACELESS else language
     said, slot = frozenset(terms(claim, stemmer)), slot_stated(claim, language)
     value = said - _form_terms(language, slot) if slot is not None else frozenset[str]()
-    for bullet, _ in own.bullets():
-        content = bullet.content.partition(": ")[2]
+    for bullet, _ in own.bullets:
+        content = own.words(bullet)
         if claim_denied(content, language) is not None or not said:
             continue
         known = frozenset(terms(content, stemmer))
@@ -133,142 +136,148 @@ def form_statements(text: str, own: Own, source: str, sensitive: SensitiveFacts)
     """Yield the statements and requests of a message, in order."""
     if asks_not_to_keep(text):
         return
+    reader = _Reader(own, source, sensitive)
     for sentence in own_sentences(text):
         language = spoken_language(sentence.masked)
         if language != FIRST and not sentence.cut and not asks_to_take_back(sentence.masked):
-            yield from _read(sentence, language, own, source, sensitive)
+            yield from reader.read(sentence, language)
 
 
-def _read(
-    sentence: Sentence, language: str, own: Own, source: str, sensitive: SensitiveFacts
-) -> Iterator[Statement]:
-    said = [_meant_by(sentence, each, language) for each in clauses_of(sentence.masked, language)]
-    joined = len(said) > 1 and any(
-        slot_stated(sentence.masked[each.start : each.end], language) is not None for each in said
-    )
-    for clause in said:
-        request = form_of(sentence.masked[clause.start :], language)
-        if request is not None and request.kind in ("remember", "forget"):
-            end = len(sentence.text)
-            if request.kind == "remember":
-                end = _end_of_request(sentence, clause.start + request.begin, said, language)
-            asked = sentence.text[clause.start : end]
-            rest = asked[request.begin :]
-            if request.kind == "remember":
-                rest = as_sentence(asked, request.begin, language)
-            rest = rest.strip(_MARKS)
-            if doubt(sentence, clause, language, sensitive=False) not in (A_QUESTION, HANDED_OVER):
-                yield from _requested(request.kind, rest, language, own, source)
+class _Clause(NamedTuple):
+    sentence: Sentence
+    place: Stretch
+    language: str
+
+    @property
+    def words(self) -> str:
+        return self.sentence.text[self.place.start : self.place.end]
+
+    @property
+    def masked(self) -> str:
+        return self.sentence.masked[self.place.start : self.place.end]
+
+    def doubt(self, *, sensitive: bool = False) -> str | None:
+        """Return why it is no fact that the learner states of themselves, None where it is one."""
+        return doubt(self.sentence, self.place, self.language, sensitive=sensitive)
+
+    def without_lead(self) -> _Clause:
+        """Return it without the "I mean" before what it states ("ich meine ich heiße Mara")."""
+        said = instead(self.language).match(self.masked)
+        if said is None or form_of(self.masked[said.end() :], self.language) is None:
+            return self
+        return self._replace(place=self.place._replace(start=self.place.start + said.end()))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    own: Own
+    source: str
+    sensitive: SensitiveFacts
+
+    def read(self, sentence: Sentence, language: str) -> Iterator[Statement]:
+        """Yield what the clauses of one sentence say."""
+        places = clauses_of(sentence.masked, language)
+        said = [_Clause(sentence, each, language).without_lead() for each in places]
+        joined = len(said) > 1 and any(slot_stated(each.masked, language) is not None for each in said)
+        for clause in said:
+            request = form_of(sentence.masked[clause.place.start :], language)
+            if request is not None and request.kind in REQUESTS:
+                if clause.doubt() not in (A_QUESTION, HANDED_OVER):
+                    yield from self._requested(
+                        request.kind, _requested_words(request, clause, said), language
+                    )
+                return
+            last = request_at_end(clause.masked, language)
+            if last is not None and clause.doubt() is None:
+                yield from self._requested(last[0], clause.words[: len(last[1])], language)
+                return
+            denied = self._denied(clause)
+            if denied is not None:
+                yield denied
+            elif (stated := self._stated(clause) or (self._more(clause) if joined else None)) is not None:
+                yield stated
+
+    def _requested(self, kind: FormKind, words: str, language: str) -> Iterator[Statement]:
+        if not words:
             return
-        last = request_at_end(sentence.masked[clause.start : clause.end], language)
-        if last is not None and doubt(sentence, clause, language, sensitive=False) is None:
-            rest = sentence.text[clause.start : clause.start + len(last[1])]
-            yield from _requested(last[0], rest, language, own, source)
-            return
-        denied = _denied(sentence, clause, language, own)
-        if denied is not None:
-            yield denied
-        else:
-            stated = list(_stated(sentence, clause, language, own, source, sensitive))
-            more = _more(sentence, clause, language, own, source, sensitive) if joined and not stated else ()
-            yield from (*stated, *more)
+        if kind == "remember":
+            inner = form_of(words, language)
+            pointing = holds_word(words, language, "mine") and slots_named(words, language)
+            if inner is None and pointing and len(words) <= _SHORT_CHARS:
+                return  # "my name", without a word of what it is
+            slot = inner.kind if inner is not None and inner.kind in SLOTS else None
+            kept = keep(words, "profile", "semantic", slot, self.source)
+            yield Statement("keep", words, kept, asked=slot is not None)
+        elif not is_denied_at_edge(words, language):  # "vergiss meinen Namen nicht"
+            mine = holds_word(words, language, "mine")
+            meant = self.own.meant(words)
+            if mine and not any(bullet is not None for _, bullet in meant):  # by a value ("mein Alter")
+                named = [(words, self.own.in_slot(slot)) for slot in slots_named(words, language)]
+                meant = [each for each in named if each[1] is not None] or meant
+            told = mine or holds_word(words, language, "own")
+            yield from forgotten(meant, self.own, told=told, named=lambda said: slots_named(said, language))
 
+    def _denied(self, clause: _Clause) -> Statement | None:
+        """The statement that a clause denies of the learner, to be forgotten; None for none."""
+        claim = claim_denied(clause.masked, clause.language)
+        why = clause.doubt() if claim is not None else None
+        if claim is None or why not in (None, NOT_THEMSELVES) or not self.own.may_deny():
+            return None
+        meant = denied_statement(claim, clause.language, self.own)
+        if meant is None or (why is not None and meant.slot is None):
+            return None
+        known = self.own.words(meant)
+        if is_part(claim, known, meant.slot):
+            return part_only(clause.words, known)
+        return Statement("forget", known, Remove(bullet_id=meant.id))
 
-def _meant_by(sentence: Sentence, clause: Stretch, language: str) -> Stretch:
-    """The clause, without the "I mean" before what it states ("ich meine ich heiße Mara")."""
-    masked = sentence.masked[clause.start : clause.end]
-    said = instead(language).match(masked)
-    states = said is not None and form_of(masked[said.end() :], language) is not None
-    return clause._replace(start=clause.start + said.end()) if said is not None and states else clause
-
-
-def _end_of_request(sentence: Sentence, begin: int, said: Sequence[Stretch], language: str) -> int:
-    """Where what is to be remembered from `begin` on ends: at a question that follows it, if one does."""
-    behind = (each for each in said if each.start > begin)
-    asked = (each for each in behind if asks_at(sentence.masked[each.start :], language))
-    return next((each.start for each in asked), len(sentence.text))
-
-
-def _more(
-    sentence: Sentence, clause: Stretch, language: str, own: Own, source: str, sensitive: SensitiveFacts
-) -> Iterator[Statement]:
-    """What a clause tells beside a value that the same sentence states."""
-    words = sentence.text[clause.start : clause.end]
-    if not tells_more(sentence.masked[clause.start : clause.end], language):
-        return
-    private = is_sensitive(words, language)
-    why = doubt(sentence, clause, language, sensitive=private)
-    if not sentence.asks and (why is None or (why == SOMEBODY_ELSE and not private)):
+    def _stated(self, clause: _Clause) -> Statement | None:
+        shortened = goes_on(clause.sentence.masked, clause.place, clause.language)
+        form = form_of(clause.masked, clause.language, shortened=shortened)
+        private = states_sensitive(clause.masked, clause.language, shortened=shortened) or (
+            form is not None and _is_private(form, clause.masked, clause.language)
+        )
+        why = clause.doubt(sensitive=private)
+        if why is not None and (why != NOT_THEMSELVES or (form is None and not shortened)):
+            return None
+        words = clause.words
         if private:
-            yield sensitive_statement(words, source, "keep" if own.says(words) else sensitive)
-        else:
-            yield Statement("keep", words, keep(words, "profile", "semantic", None, source), asked=False)
+            return self._private(verb_second(words, clause.language) or words)
+        if form is None:
+            return None
+        if form.kind == "wishes":
+            return Statement("keep", words, keep(words, "preferences", "episodic", None, self.source))
+        slot = form.kind if form.kind in SLOTS else None
+        return Statement("keep", words, keep(words, "profile", "semantic", slot, self.source))
+
+    def _more(self, clause: _Clause) -> Statement | None:
+        """What a clause tells beside a value that the same sentence states."""
+        words = clause.words
+        if clause.sentence.asks or not tells_more(clause.masked, clause.language):
+            return None
+        private = is_sensitive(words, clause.language)
+        why = clause.doubt(sensitive=private)
+        if why is not None and (why != SOMEBODY_ELSE or private):
+            return None
+        if private:
+            return self._private(words)
+        return Statement("keep", words, keep(words, "profile", "semantic", None, self.source), asked=False)
+
+    def _private(self, words: str) -> Statement:
+        return sensitive_statement(words, self.source, "keep" if self.own.says(words) else self.sensitive)
 
 
-def _denied(sentence: Sentence, clause: Stretch, language: str, own: Own) -> Statement | None:
-    """The statement that a clause denies of the learner, to be forgotten; None for none."""
-    claim = claim_denied(sentence.masked[clause.start : clause.end], language)
-    if claim is None:
-        return None
-    why = doubt(sentence, clause, language, sensitive=False)
-    meant = denied_statement(claim, language, own) if _may_deny(why, own) else None
-    if meant is None or (why is not None and meant.slot is None):
-        return None
-    known = meant.content.partition(": ")[2]
-    if is_part(claim, known, meant.slot):
-        return part_only(sentence.text[clause.start : clause.end], known)
-    return Statement("forget", known, Remove(bullet_id=meant.id))
-
-
-def _may_deny(why: str | None, own: Own) -> bool:
-    return why in (None, NOT_THEMSELVES) and own.may_deny()
-
-
-def _requested(kind: FormKind, words: str, language: str, own: Own, source: str) -> Iterator[Statement]:
-    if not words:
-        return
-    if kind == "remember":
-        inner = form_of(words, language)
-        if inner is None and _names_a_value_only(words, language):
-            return
-        slot = inner.kind if inner is not None and inner.kind in SLOTS else None
-        kept = keep(words, "profile", "semantic", slot, source)
-        yield Statement("keep", words, kept, asked=slot is not None)
-        return
-    if is_denied_at_edge(words, language):
-        return  # "vergiss meinen Namen nicht"
-    of_learner = holds_word(words, language, "own") or holds_word(words, language, "mine")
-    for said, meant in _meant(words, language, own):
-        known = meant.content.partition(": ")[2] if meant is not None else ""
-        if (
-            meant is not None
-            and meant.slot not in slots_named(said, language)
-            and is_part(said, known, meant.slot)
-        ):
-            yield part_only(said, known)
-        elif meant is not None:
-            yield Statement("forget", known, Remove(bullet_id=meant.id), request=said)
-        elif of_learner:
-            yield Statement("forget", said, why=NOT_KNOWN, request=said)
-
-
-def _names_a_value_only(words: str, language: str) -> bool:
-    """Whether somebody is asked to remember "my name", without a word of what it is."""
-    pointing = holds_word(words, language, "mine") and slots_named(words, language)
-    return bool(pointing) and len(words) <= _SHORT_CHARS
-
-
-def _meant(words: str, language: str, own: Own) -> list[tuple[str, Bullet | None]]:
-    """The statements that a request means by their words, else by the values that it names ("mein Alter")."""
-    meant = own.meant(words)
-    if any(bullet is not None for _, bullet in meant) or not holds_word(words, language, "mine"):
-        return meant
-    named = [(words, own.in_slot(slot)) for slot in slots_named(words, language)]
-    return [each for each in named if each[1] is not None] or meant
+def _requested_words(request: Form, clause: _Clause, said: Sequence[_Clause]) -> str:
+    """What is to be remembered or forgotten; what is to be remembered ends at a question that follows it."""
+    text, start = clause.sentence.text, clause.place.start
+    if request.kind == "forget":
+        return text[start + request.begin :].strip(_MARKS)
+    behind = (each.place.start for each in said if each.place.start > start + request.begin)
+    asked = (at for at in behind if asks_at(clause.sentence.masked[at:], clause.language))
+    return as_sentence(text[start : next(asked, len(text))], request.begin, clause.language).strip(_MARKS)
 
 
 def _is_private(form: Form, clause: str, language: str) -> bool:
-    """Whether what a form states in passing tells something sensitive of the learner."""
     match form.kind:
         case "home" | "age" | "grade":
             return is_sensitive_place(clause, form.value, language)
@@ -278,26 +287,3 @@ def _is_private(form: Form, clause: str, language: str) -> bool:
             return is_sensitive(clause, language)
         case _:
             return False
-
-
-def _stated(
-    sentence: Sentence, clause: Stretch, language: str, own: Own, source: str, sensitive: SensitiveFacts
-) -> Iterator[Statement]:
-    masked = sentence.masked[clause.start : clause.end]
-    words = sentence.text[clause.start : clause.end]
-    shortened = goes_on(sentence.masked, clause, language)
-    form = form_of(masked, language, shortened=shortened)
-    private = states_sensitive(masked, language, shortened=shortened) or (
-        form is not None and _is_private(form, masked, language)
-    )
-    why = doubt(sentence, clause, language, sensitive=private)
-    if why is not None and (why != NOT_THEMSELVES or (form is None and not shortened)):
-        return
-    if private:
-        words = verb_second(words, language) or words
-        yield sensitive_statement(words, source, "keep" if own.says(words) else sensitive)
-    elif form is not None and form.kind == "wishes":
-        yield Statement("keep", words, keep(words, "preferences", "episodic", None, source))
-    elif form is not None:
-        slot = form.kind if form.kind in SLOTS else None
-        yield Statement("keep", words, keep(words, "profile", "semantic", slot, source))

@@ -1,18 +1,19 @@
 """The forms in which learners state something about themselves, from the tables of the languages.
 
-A form matches the beginning of a clause, or all of it. English has its forms in english_rules.py; here it has
-those of sensitive statements alone.
+A form matches the beginning of a clause, or all of it. English has rules of its own, at the end of this file,
+and forms for sensitive statements alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 from unicodedata import combining
 
-from ace_graph.memory.bullet import PROFILE_SLOTS
+from ace_graph.memory.bullet import PROFILE_SLOTS, MemoryType
 from ace_graph.memory.languages.forms import any_of, form_pattern
 from ace_graph.memory.languages.tables import (
     FIRST,
@@ -20,6 +21,7 @@ from ace_graph.memory.languages.tables import (
     first_names,
     languages,
     phrases,
+    raw_table,
     table,
     words,
 )
@@ -118,7 +120,9 @@ def verb_second(said: str, language: str) -> str | None:
     for line in phrases(language, "statements", "verb_last") if spoken and known else ():
         subjects, verbs = (part.split() for part in line.split(":"))
         if spoken[0].casefold() in subjects:
-            sizes = (1,) if "*" not in subjects else (_noun_end(spoken), 2)
+            # Where the noun of "meine kleine Schwester" ends, by its capital letter
+            nouns = (at for at, word in enumerate(spoken, 1) if at > 1 and word[:1].isupper())
+            sizes = (1,) if "*" not in subjects else (next(nouns, 2), 2)
             ordered = (_verb_second(spoken, size, verbs, language) for size in sizes)
             sentence = next((each for each in ordered if each is not None), None)
             if sentence is not None:
@@ -160,11 +164,6 @@ def _ends_as(word: str, endings: tuple[str, ...]) -> bool:
 
 def _listed(language: str, name: str) -> tuple[str, ...]:
     return tuple(words(language, "statements", name)) if name in table(language, "statements") else ()
-
-
-def _noun_end(spoken: Sequence[str]) -> int:
-    """Return where the noun of "meine kleine Schwester" ends, by its capital letter."""
-    return next((at for at, word in enumerate(spoken, 1) if at > 1 and word[:1].isupper()), 2)
 
 
 def request_at_end(clause: str, language: str) -> tuple[FormKind, str] | None:
@@ -223,14 +222,16 @@ def is_private_wish(clause: str, wish: int, language: str) -> bool:
 
     "I prefer large print because of my dyslexia" does, "I prefer examples about the church" does not.
     """
-    rest = clause[wish:]
-    persons = words(language, "persons", "own") | words(language, "persons", "mine")
-    named = (
-        any(each in rest for each in persons)
-        if language in SPACELESS
-        else not persons.isdisjoint(_WORD.findall(rest.casefold()))
-    )
+    named = any(holds_word(clause[wish:], language, role) for role in ("own", "mine"))
     return named and is_sensitive(clause, language)
+
+
+def holds_word(text: str, language: str, name: str, file: str = "persons") -> bool:
+    """Whether a text holds a word that the table `file` has under `name`."""
+    wanted = words(language, file, name)
+    if language in SPACELESS:
+        return any(word in text for word in wanted)
+    return not wanted.isdisjoint(_WORD.findall(text.casefold()))
 
 
 def tells_more(clause: str, language: str) -> bool:
@@ -250,14 +251,8 @@ def states_sensitive(clause: str, language: str, *, shortened: bool = False) -> 
     if match is None:
         return False
     short = len(clause) <= _ABOUT_CHARS if language in SPACELESS else len(clause.split()) <= _ABOUT_WORDS
-    return short and is_sensitive(clause, language) and not _is_about_schoolwork(clause, language)
-
-
-def _is_about_schoolwork(clause: str, language: str) -> bool:
-    topics = words(language, "sensitive", "topics")
-    if language in SPACELESS:
-        return any(word in clause for word in topics)
-    return not topics.isdisjoint(_WORD.findall(clause.casefold()))
+    about_schoolwork = holds_word(clause, language, "topics", "sensitive")
+    return short and is_sensitive(clause, language) and not about_schoolwork
 
 
 def is_yes(message: str) -> bool:
@@ -339,21 +334,15 @@ def _clear(language: str) -> re.Pattern[str]:
 
 def _is_nothing(kind: FormKind, value: str, language: str) -> bool:
     """Whether what a form would keep is none: no value of a slot, nothing that somebody likes."""
-    if kind == "named":
-        return not _is_first_name(value.rstrip(_EDGES))
+    if kind == "named":  # a listed first name, alone or before a family name
+        first, *family = value.rstrip(_EDGES).split() or [""]
+        alone = len(family) <= 1 and all(each[0].isupper() for each in family)
+        return first not in first_names() or not alone
     if kind == "liked":
         return _first_word(value) in words(language, "statements", "not_liked")
-    return kind in SLOTS and _is_no_value(value, language)
-
-
-def _is_first_name(value: str) -> bool:
-    """Whether a value is a listed first name, alone or before a family name."""
-    first, *family = value.split() or [""]
-    return first in first_names() and len(family) <= 1 and all(each[0].isupper() for each in family)
-
-
-def _is_no_value(value: str, language: str) -> bool:
-    """Whether a value begins as none does: "ich heiße nicht Sam", "ich wohne in einer Wohnung"."""
+    if kind not in SLOTS:
+        return False
+    # It begins as no value does: "ich heiße nicht Sam", "ich wohne in einer Wohnung".
     never = words(language, "statements", "no_value") if language != FIRST else frozenset[str]()
     if language in SPACELESS and value.startswith(tuple(never)):
         return True
@@ -423,3 +412,91 @@ def _sensitive_phrases(language: str) -> tuple[str, ...]:
     return tuple(sorted(f"{each}-" for each in whole if "-" in each)) + tuple(
         each for each in stems if "-" in each
     )
+
+
+# How a learner says something about themselves in English, by the rules of the table `statement_rules`.
+#
+# A rule matches how a clause begins. `STATEMENTS` are what a learner asks the assistant to keep (a name, a
+# wish, "remember that ..."). `PLAIN_FACTS` are harmless facts that are kept when mentioned in passing, one
+# value each (age, school year, home). `FACT` is kept only beside one of these in the same message, `STYLE`
+# beside one in the same sentence.
+
+
+_ENGLISH = cast("Mapping[str, Any]", raw_table(FIRST, "statement_rules"))  # Any: texts, and tables of rules
+_OTHER = re.compile(r"\{\{(\w+)\}\}")
+
+
+@dataclass(frozen=True)
+class StatementRule:
+    """A clause that begins with `pattern` is kept in `section`, from there to its end.
+
+    With `fact` only what comes after the pattern is kept. Of a `slot` there is one value at a time.
+    """
+
+    pattern: re.Pattern[str]
+    section: str
+    memory_type: MemoryType
+    slot: str | None = None
+    fact: bool = False
+
+
+def _text(written: str | Sequence[str]) -> str:
+    whole = written if isinstance(written, str) else "".join(written)
+    return _OTHER.sub(lambda other: _text(_ENGLISH[other[1]]), whole)
+
+
+def _english(written: str | Sequence[str]) -> re.Pattern[str]:
+    return re.compile(_text(written), re.IGNORECASE)
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    """Return the pattern of this name."""
+    return _english(_ENGLISH[name])
+
+
+def texts(name: str) -> str:
+    """Return the text of this name."""
+    return _text(_ENGLISH[name])
+
+
+def _rule(name: str) -> StatementRule:
+    rule: dict[str, Any] = dict(_ENGLISH["rules"][name])
+    return StatementRule(_english(rule.pop("pattern")), **rule)
+
+
+DENIALS = tuple((_english(denial["pattern"]), str(denial["affirmed"])) for denial in _ENGLISH["denials"])
+"""How a clause begins that denies something, and how one begins that says it."""
+FILLER = pattern("filler")
+"""What may stand before any statement or request."""
+LEAD = pattern("lead")
+"""How every rule here, and every request to forget, begins."""
+NEGATED = pattern("negated")
+STATEMENTS = (
+    *map(
+        _rule, ("name", "persona", "language", "native_language", "misconception", "preference", "remember")
+    ),
+)
+LIKES = _rule("likes")
+"""What somebody likes, and not "I like this one"."""
+NAMED = _rule("named")
+"""A name that is told by its capital letter alone: "I'm Tom"."""
+PLAIN_FACTS = (*map(_rule, ("age", "grade", "home")), NAMED, LIKES)
+FACT = _rule("fact")
+"""A plain clause about the learner. In passing it is not kept: it may be about health, belief, origin."""
+BESIDE = _rule("beside")
+"""What else a learner tells of themselves in a sentence with a name, a home: "and my test is on Friday"."""
+STYLE = _rule("style")
+"""A wish on how to answer, as it stands behind another one: "answer in German and keep it short"."""
+
+
+Found = tuple[StatementRule, re.Match[str]]
+"""A rule, and how a clause begins by it."""
+
+
+def rule_of(clause: str, position: int = 0) -> Found | None:
+    """Return the first rule that the clause at `position` begins with, and the match."""
+    for rule in (*STATEMENTS, *PLAIN_FACTS):
+        match = rule.pattern.match(clause, position)
+        if match is not None and not (rule is NAMED and is_sensitive(match[0], FIRST)):  # "I'm Muslim"
+            return rule, match
+    return None

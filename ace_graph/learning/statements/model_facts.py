@@ -22,7 +22,14 @@ from ace_graph.base.prompts import preview
 from ace_graph.learning.feedback import JudgedExchange, turn_before
 from ace_graph.learning.reflection import LearnerFact
 from ace_graph.learning.statements.explicit import read_statements
-from ace_graph.learning.statements.forms import SENSITIVE, SLOTS, is_sensitive, is_yes, question_text
+from ace_graph.learning.statements.forms import (
+    SENSITIVE,
+    SLOTS,
+    holds_word,
+    is_sensitive,
+    is_yes,
+    question_text,
+)
 from ace_graph.learning.statements.sentences import Sentence
 from ace_graph.learning.statements.speaker import (
     HANDED_OVER,
@@ -30,7 +37,6 @@ from ace_graph.learning.statements.speaker import (
     asks_not_to_keep,
     clause_around,
     doubt,
-    holds_word,
     order_in,
     own_sentences,
 )
@@ -96,7 +102,7 @@ def learner_facts(
     stated = [each.operation.content for each in said if isinstance(each.operation, Add)]
     room = max(0, MAX_STATEMENTS - len(stated))
     kept, asked, problems = dict[str, Add](), list[str](), list[str]()
-    own, read = Own(playbook, ATTRIBUTION), _Message(message)
+    own, read = Own(playbook), _Message(message)
     for fact in facts:
         if own.says(fact.quote) or any(_covers(known, fact.quote) for known in stated):
             continue
@@ -162,7 +168,8 @@ def _fact_in(message: _Message, fact: LearnerFact, source: str, sensitive: Sensi
             decided = _decide(sentence, found, fact, source, sensitive)
     if isinstance(decided, str):
         return decided
-    if message.asks and fact.kind not in _NUMBERED and decided.slot is None and _has_number(decided):
+    may_be_of_a_problem = message.asks and fact.kind not in _NUMBERED and decided.slot is None
+    if may_be_of_a_problem and numerals(normalize(decided.content)):
         return IN_A_PROBLEM
     if fact.kind in _WISHES and message.orders:
         return AN_ORDER
@@ -241,10 +248,6 @@ def _covers(known: str, content: str) -> bool:
         " ".join(each.removeprefix(ATTRIBUTION).casefold().split()).strip(_MARKS) for each in (known, content)
     )
     return one in other or other in one
-
-
-def _has_number(add: Add) -> bool:
-    return bool(numerals(normalize(add.content)))
 
 
 def _told(fact: LearnerFact, why: str) -> str:

@@ -1,33 +1,45 @@
 """The one reading of a turn's message: what it says of the learner, and of the answer before it.
 
-The solver's prompt, the answer of the program and the commit of the turn are all made of this reading.
+The solver's prompt, the answer of the program and the commit of the turn are all made of this reading. What
+the answer has to know (`notice_of`) is decided before it, by the same pure functions as the turn's commit:
+what the message changes in the memory, and the result of a check.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
 
 from langchain_core.messages import BaseMessage
 
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Memory
+from ace_graph.base.prompts import Prompts, data_block, preview
 from ace_graph.learning.feedback import (
     JudgedExchange,
     JudgedTurn,
+    check_objection,
     find_doubted_turn,
     find_judged_turn,
     last_exchange,
+    render_check,
     turn_before,
 )
 from ace_graph.learning.statements import forms
-from ace_graph.learning.statements.english_rules import FILLER
 from ace_graph.learning.statements.explicit import corrected, read_statements
+from ace_graph.learning.statements.forms import FILLER, pattern
 from ace_graph.learning.statements.model_facts import confirmed_statements, consent_question
-from ace_graph.learning.statements.sentences import Sentence, sentences, skip
-from ace_graph.learning.statements.statement import ATTRIBUTION, Own, SensitiveFacts, Statement
+from ace_graph.learning.statements.sentences import sentences, skip
+from ace_graph.learning.statements.statement import Own, SensitiveFacts, Statement
+from ace_graph.memory.delta.effect import Put
+from ace_graph.memory.delta.operations import Add, Delta, Remove
+from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.turn import answer_hash
 
@@ -48,41 +60,12 @@ _LEFT = (
 )
 _MAX_YES_CHARS = 80
 
-_VERBS = ("forget", "delete", "erase", "remove", "wipe", "clear", "drop", "discard", "reset")
-_VERB = rf"(?:{'|'.join(_VERBS)})"
-_ABOUT_ME = r"(?:about|on|of) (?:me|myself)"
-_YOU_KNOW = (
-    r"(?:that )?you(?:'ve| have|'re| are)? (?:ever )?(?:know|knew|known|remember|remembered|remembering|store"
-    r"|stored|storing|save|saved|learn|learned|learnt|keep|kept|keeping|have|got|collected|noted)"
-    rf"(?: {_ABOUT_ME})?"
-)
-_I_SAID = (
-    r"(?:that )?i(?:'ve| have)? (?:ever )?(?:said|told you|told|mentioned|wrote)(?: to you)?(?: so far)?"
-)
-_ALL = r"(?:absolutely )?(?:everything|all|anything|it all|all of it|all of this|all of that)"
-_THINGS = (
-    r"(?:data|memory|memories|information|info|profile|records?|notes|facts|playbook|account|history"
-    r"|personal data|personal information|stored data|saved data)"
-)
-_CLEAR = re.compile(
-    rf"{_VERB}(?: out)? (?:"
-    rf"{_ALL}(?: (?:{_YOU_KNOW}|{_I_SAID}|{_ABOUT_ME}))?"
-    rf"|(?:all |all of )?(?:my|your|the|this) {_THINGS} {_ABOUT_ME}"
-    rf"|(?:all |all of )?(?:my|your) {_THINGS}|all {_THINGS}|all (?:the )?{_THINGS} {_ABOUT_ME}"
-    rf"|what(?:ever)? {_YOU_KNOW}|(?:about )?me|who i am)"
-    r"(?:,? (?:please|now|right now|completely|entirely|permanently|for good|for ever|forever)){0,3}"
-    r"[ .!?]{0,9}",
-    re.IGNORECASE,
-)
+_VERB = pattern("clearing_verb")
+_CLEAR = pattern("clear")
+_YES = pattern("yes")
 _JOINT = re.compile(r",? (?:and|then|also) |, | [-–—] ", re.IGNORECASE)
 """What may part the request from the rest of its sentence. Behind "but" stands an exception from it."""
 _SUBJECT = re.compile(r"(?:i|we|you|they)\b", re.IGNORECASE)
-_SURE = r"(?:yes|yeah|yep|yup|y|sure|do it|go ahead|confirm(?:ed)?|i confirm|i'?m sure|i am sure|please do)"
-_YES = re.compile(
-    rf"{_SURE}\b[ ,.!]{{0,5}}"
-    rf"(?:(?:{_SURE}|please|thanks|thank you|{_VERB} (?:{_ALL}|it)(?: {_ABOUT_ME})?)\b[ ,.!]{{0,5}}){{0,4}}",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -102,7 +85,7 @@ def _clears(sentence: str) -> bool:
     """Whether a part of the sentence asks for it, whose verb belongs to nobody ("I panic and forget all")."""
     if forms.asks_to_clear(sentence):
         return True
-    if not any(map(sentence.casefold().__contains__, _VERBS)):
+    if _VERB.search(sentence) is None:
         return False  # most sentences need not be taken apart
     begin = 0
     for joint in _JOINT.finditer(sentence):
@@ -122,14 +105,20 @@ def clearing_of(
     `before` is the exchange before the message; `closed` says why this turn stores nothing, if so.
     """
     if before is not None and snapshot is not None and _confirms(message, before, snapshot.access):
-        return Clearing(f"Nothing is forgotten: {closed}.") if closed else _cleared(snapshot)
+        if closed:
+            return Clearing(f"Nothing is forgotten: {closed}.")
+        forgotten = f"I have forgotten {_counted(snapshot)} that I remembered about you."
+        return Clearing(f"{forgotten} {_LEFT}", clears=True)
     if not asks_to_clear(message):
         return None
     if snapshot is None or closed is not None:
         return Clearing(f"Nothing is forgotten: {closed or 'there is no memory in this conversation'}.")
     if not len(snapshot.playbook):
         return Clearing(f"There is nothing to forget: I remember nothing about you. {_LEFT}")
-    alone = all(map(_is_request, sentences(message)))
+    said = (each.masked for each in sentences(message))
+    alone = all(
+        forms.asks_to_clear(each) or _CLEAR.fullmatch(each, skip(FILLER, each)) is not None for each in said
+    )
     unread = "" if alone else " I have done nothing of the rest of your message yet."
     return Clearing(
         f'Answer "yes" and I forget {_counted(snapshot)} that I remember about you; any other answer '
@@ -143,18 +132,6 @@ def _confirms(message: str, before: JudgedExchange, access: Access) -> bool:
         return False
     ours = answer_hash(before.answer) in {turn.answer_hash for turn in access.recent_turns}
     return ours and _ASKED in before.answer and asks_to_clear(before.question)
-
-
-def _is_request(sentence: Sentence) -> bool:
-    """Whether the whole sentence asks for it."""
-    said = sentence.masked
-    return forms.asks_to_clear(said) or _CLEAR.fullmatch(said, skip(FILLER, said)) is not None
-
-
-def _cleared(snapshot: Snapshot) -> Clearing:
-    return Clearing(
-        f"I have forgotten {_counted(snapshot)} that I remembered about you. {_LEFT}", clears=True
-    )
 
 
 def _counted(snapshot: Snapshot) -> str:
@@ -203,7 +180,7 @@ def read_message(
         return MessageReading(turn_id, closed, statements=tuple(found))
     last = turn_before(before, snapshot.access) if before is not None else None
     last_id = last.turn_id if last is not None else None
-    said = corrected(message, Own(snapshot.playbook, ATTRIBUTION), last_id)
+    said = corrected(message, Own(snapshot.playbook), last_id)
     found = read_statements(said, snapshot.playbook, turn_id, sensitive, last_id)
     asks = closed is None and sensitive == "ask"
     judged = (
@@ -244,3 +221,122 @@ def _closed(memory: Memory, run: Run) -> str | None:
     if run.learning == "off":
         return "learning is off in this conversation"
     return "the memory can't be reached at the moment" if memory.snapshot is None else None
+
+
+# What a message changes in the learner's memory, as text for the prompt: the answer confirms no more.
+#
+# The statements of the message are resolved against the memory as it is, by the rules of the turn's commit,
+# so what the commit would refuse or quarantine is not listed as stored. The commit itself follows the
+# answer.
+
+
+_WORDS = 200
+
+
+@dataclass(frozen=True)
+class MemoryChange:
+    """What becomes of one statement or request; `why` says why nothing does.
+
+    `asked`: the answer to the message ends with the question whether to keep it. `which`: the learner is to
+    say which of these statements is to be forgotten.
+    """
+
+    kind: Literal["kept", "not_kept", "asked", "forgotten", "not_forgotten", "which"]
+    words: str
+    why: str = ""
+
+
+def memory_changes(
+    found: Sequence[Statement],
+    snapshot: Snapshot | None,
+    policy: Policy,
+    now: datetime,
+    *,
+    asking: bool = False,
+    closed: str | None = None,
+) -> list[MemoryChange]:
+    """Return what the statements of a message, and those that it confirms, change.
+
+    `asking`: the answer asks whether to keep what waits for a yes. `closed` says why this turn stores
+    nothing, if so.
+    """
+    if snapshot is None or closed is not None:
+        why = closed or "there is no memory in this conversation"
+        return list(dict.fromkeys(_undone(statement, why) for statement in found))
+    operations = tuple(statement.operation for statement in found if statement.operation is not None)
+    effect = resolve(snapshot, Delta(op_id="preview", now=now, operations=operations, origin="turn"), policy)
+    # Why operations come to nothing, by the text that they add or the id that they remove
+    kept_back = {
+        change.bullet.content: f"kept back: {change.bullet.quarantine_reason}"
+        for change in effect.changes
+        if isinstance(change, Put) and change.bullet.status == "quarantined"
+    }
+    refused = kept_back | {rejection.id: rejection.why for rejection in effect.report.rejected}
+    return list(dict.fromkeys(_outcome(statement, refused, asking=asking) for statement in found))
+
+
+def render_changes(changes: Sequence[MemoryChange], prompts: Prompts) -> str:
+    """Return the part of the solver's prompt that says so, '' where the message changes nothing."""
+    if not changes:
+        return ""
+    lines = (
+        json.dumps(
+            {each.kind: preview(each.words, _WORDS), **({"why": each.why} if each.why else {})},
+            ensure_ascii=False,
+        )
+        for each in changes
+    )
+    return prompts.render("memory_changes", changes=data_block("memory_changes", "\n".join(lines)))
+
+
+def _outcome(statement: Statement, refused: dict[str, str], *, asking: bool) -> MemoryChange:
+    if asking and statement.after_yes is not None:
+        return MemoryChange("asked", statement.words)
+    if statement.kind == "which":
+        return MemoryChange("which", statement.words)
+    if statement.operation is None:
+        return _undone(statement, statement.why)
+    operation = statement.operation
+    key = operation.content if isinstance(operation, Add) else ""
+    why = refused.get(operation.bullet_id if isinstance(operation, Remove) else key)
+    if why is not None:
+        return _undone(statement, why)
+    return MemoryChange("kept" if statement.kind == "keep" else "forgotten", statement.words)
+
+
+def _undone(statement: Statement, why: str) -> MemoryChange:
+    return MemoryChange("not_kept" if statement.kind == "keep" else "not_forgotten", statement.words, why)
+
+
+@dataclass(frozen=True)
+class Notice:
+    """`answer` is the program's own, None where a model answers; `prompt` is what that model is told.
+
+    `question` ends the model's answer: whether a sensitive statement is to be remembered.
+    """
+
+    answer: str | None = None
+    prompt: str = ""
+    question: str = ""
+
+
+def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
+    """Return what the answer to this turn's message has to know."""
+    reading, snapshot, resources = reading_of(state, memory, run), memory.snapshot, run.resources
+    if reading.clearing is not None:
+        return Notice(reading.clearing.answer)
+    question = reading.consent_question
+    changes = memory_changes(
+        (*reading.statements, *reading.confirmed),
+        snapshot,
+        resources.store.policy,
+        resources.clock(),
+        asking=bool(question),
+        closed=reading.closed,
+    )
+    earlier = reading.judged or reading.doubted
+    check = None
+    if earlier is not None and snapshot is not None:
+        check = check_objection(earlier, snapshot.playbook.votes.get(earlier.turn.turn_id, {}))
+    parts = (render_changes(changes, resources.prompts), render_check(check, resources.prompts))
+    return Notice(prompt="\n\n".join(part for part in parts if part), question=question)

@@ -66,7 +66,7 @@ def sentences(message: str) -> Iterator[Sentence]:
             continue
         masked = _masked(line)
         begin = 0
-        for end in _ends(masked):
+        for end in (*(match.end() for match in _END.finditer(masked)), len(masked)):
             found = _sentence(line[begin:end], masked[begin:end])
             begin = end
             if found is not None:
@@ -80,12 +80,6 @@ def skip(word: re.Pattern[str], text: str, position: int = 0) -> int:
         position = match.end()
         match = word.match(text, position)
     return position
-
-
-def _ends(masked: str) -> Iterator[int]:
-    for match in _END.finditer(masked):
-        yield match.end()
-    yield len(masked)
 
 
 def _sentence(text: str, masked: str) -> Sentence | None:
@@ -117,7 +111,8 @@ def _cleaned(text: str, masked: str) -> tuple[str, str]:
 def _masked(line: str) -> str:
     """Return the line with MASK for every character of a quotation, its marks included."""
     opening = _OPENING.search(line)
-    if opening is None or not _holds_quotation(line):
+    quoted = (mark in line and any(map(line.__contains__, closing)) for mark, closing in _CLOSING.items())
+    if opening is None or not any(quoted):
         return line
     parts, closing, begin = list[str](), _Positions(line), 0
     while opening is not None:
@@ -130,10 +125,6 @@ def _masked(line: str) -> str:
     return "".join((*parts, line[begin:]))
 
 
-def _holds_quotation(line: str) -> bool:
-    return any(mark in line and any(map(line.__contains__, closing)) for mark, closing in _CLOSING.items())
-
-
 def _quotation_end(line: str, start: int, closing: _Positions) -> int | None:
     """Where the quotation ends that the mark at `start` begins, None where it begins none."""
     mark = line[start]
@@ -141,14 +132,9 @@ def _quotation_end(line: str, start: int, closing: _Positions) -> int | None:
     if not found:
         return None
     end = min(found) + 1
-    if mark in _IN_WORDS and not _stands_apart(line, start, end):
-        return None
-    return end
-
-
-def _stands_apart(line: str, start: int, end: int) -> bool:
     before, after = line[max(0, start - 1) : start], line[end : end + 1]
-    return end - start > 2 and not before.isalnum() and not after.isalnum()
+    stands_apart = end - start > 2 and not before.isalnum() and not after.isalnum()
+    return end if stands_apart or mark not in _IN_WORDS else None
 
 
 class _Positions:

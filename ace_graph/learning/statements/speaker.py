@@ -14,8 +14,7 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from ace_graph.learning.statements.english_rules import FILLER
-from ace_graph.learning.statements.forms import form_of, states_sensitive
+from ace_graph.learning.statements.forms import FILLER, form_of, holds_word, states_sensitive
 from ace_graph.learning.statements.sentences import MASK, Sentence, sentences, skip
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, phrases, table, words
@@ -64,7 +63,10 @@ def clauses_of(masked: str, language: str) -> list[Stretch]:
     cuts += _joints(masked, language)
     found, begin = list[Stretch](), 0
     for start, end in (*sorted(cuts), (len(masked), len(masked))):
-        found += _trimmed(masked, begin, start)
+        piece = masked[begin:start]
+        left, right = len(piece) - len(piece.lstrip(_EDGES)), len(piece.rstrip(_EDGES))
+        if right > left:
+            found.append(Stretch(begin + left, begin + right))
         begin = max(begin, end)
     return found
 
@@ -104,12 +106,10 @@ def _about_whom(marks: Sequence[_Mark], masked: str, *, sensitive: bool) -> str 
 
 def _reported(marks: Sequence[_Mark], clause: Stretch) -> bool:
     """Whether a verb of speech or thought of somebody else stands before the clause's end."""
-    for at, each in enumerate(marks):
-        if each.role == "reports" and each.start < clause.end:
-            own = at > 0 and marks[at - 1].role == "own"
-            if not own:
-                return True
-    return False
+    return any(
+        each.role == "reports" and each.start < clause.end and not (at > 0 and marks[at - 1].role == "own")
+        for at, each in enumerate(marks)
+    )
 
 
 def _is_question(sentence: Sentence, clause: Stretch, language: str) -> bool:
@@ -167,14 +167,6 @@ def goes_on(masked: str, clause: Stretch, language: str) -> bool:
     return "others" not in before and not before.isdisjoint(("own", "mine"))
 
 
-def holds_word(text: str, language: str, name: str) -> bool:
-    """Whether a text holds a word of the table of persons under `name`."""
-    wanted = words(language, "persons", name)
-    if language in SPACELESS:
-        return any(word in text for word in wanted)
-    return any(word.casefold() in wanted for word in _WORD.findall(text))
-
-
 def _joints(masked: str, language: str) -> Iterator[tuple[int, int]]:
     """The places between statements where a joint stands before a word for the speaker, or a question."""
     if language in SPACELESS:
@@ -204,14 +196,6 @@ def _wishes_at(masked: str, rest: Stretch, language: str) -> bool:
     return (form is not None and form.kind == "wishes") or goes_on(masked, rest, language)
 
 
-def _trimmed(masked: str, start: int, end: int) -> Iterator[Stretch]:
-    piece = masked[start:end]
-    left = len(piece) - len(piece.lstrip(_EDGES))
-    right = len(piece.rstrip(_EDGES))
-    if right > left:
-        yield Stretch(start + left, start + right)
-
-
 def _marks(masked: str, language: str) -> list[_Mark]:
     """The words for persons, and those that make a doubt, in their order."""
     if language in SPACELESS:
@@ -221,16 +205,14 @@ def _marks(masked: str, language: str) -> list[_Mark]:
     for word in _WORD.finditer(masked):
         said = word[0].casefold()
         role = roles.get(said)
-        if role == "others" and (f"{before} {said}" in excused or _begins_excused(masked, word, excused)):
-            role = None
+        if role == "others":
+            rest = masked[word.start() :]
+            begins = any(rest[: len(each)].casefold() == each for each in excused)
+            role = None if begins or f"{before} {said}" in excused else role
         if role is not None:
             found.append(_Mark(word.start(), word.end(), role))
         before = said
     return found
-
-
-def _begins_excused(masked: str, word: re.Match[str], excused: Sequence[str]) -> bool:
-    return any(masked[word.start() : word.start() + len(each)].casefold() == each for each in excused)
 
 
 def _marks_anywhere(masked: str, language: str) -> list[_Mark]:
@@ -282,7 +264,10 @@ def own_sentences(message: str, *, requests: bool = False) -> Iterator[Sentence]
             if not handed_over:
                 own, handed_over = _until_handed_over(sentence, requests=requests)
                 yield own
-            if _begins_with_material(sentence.masked) if requests else _names_material(sentence.masked):
+            language = spoken_language(sentence.masked)
+            if requests and _begins_with_material(sentence.masked, language):
+                return
+            if not requests and holds_word(sentence.masked, language, "material"):
                 return
 
 
@@ -317,12 +302,6 @@ def _introduces(said: str, language: str) -> bool:
     if language in SPACELESS:
         return any(each in said for each in known)
     return any(f" {each} " in f" {said} " for each in known)
-
-
-def _announces_a_text(line: str, *, requests: bool) -> bool:
-    """Whether the lines after one that ends with a colon are a text that is handed over."""
-    language = spoken_language(line)
-    return _hands_over(line, language) or not (requests or _goes_on_themselves(line, language))
 
 
 @cache
@@ -379,8 +358,11 @@ def _own_lines(message: str, *, requests: bool) -> Iterator[tuple[str, bool]]:
             before, closing = (line, "") if requests else _before_quotation(line)
             yield before, introduced
             begun = introduced
-            if bare.endswith(_COLON) and _announces_a_text(bare[-_HEAD_CHARS:-1], requests=requests):
-                introduced, begun = True, False
+            if bare.endswith(_COLON):  # whether the lines after it are a text that is handed over
+                head = bare[-_HEAD_CHARS:-1]
+                language = spoken_language(head)
+                if _hands_over(head, language) or not (requests or _goes_on_themselves(head, language)):
+                    introduced, begun = True, False
 
 
 def _before_quotation(line: str) -> tuple[str, str]:
@@ -395,18 +377,9 @@ def _before_quotation(line: str) -> tuple[str, str]:
     return (line[: marks[-1]], '"') if len(marks) % 2 else (line, "")
 
 
-def _begins_with_material(masked: str) -> bool:
-    language = spoken_language(masked)
+def _begins_with_material(masked: str, language: str) -> bool:
     named, said = words(language, "persons", "material"), masked[skip(FILLER, masked) :].casefold()
     if language in SPACELESS:
         return said.startswith(tuple(named))
     first = _WORD.search(said)
     return first is not None and first[0] in named
-
-
-def _names_material(masked: str) -> bool:
-    language = spoken_language(masked)
-    named = words(language, "persons", "material")
-    if language in SPACELESS:
-        return any(word in masked for word in named)
-    return not named.isdisjoint(_WORD.findall(masked.casefold()))

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 from typing import Literal, NamedTuple
 
 from ace_graph.base.prompts import NOT_ASKED
-from ace_graph.learning.statements.english_rules import FILLER, rule_of
-from ace_graph.learning.statements.forms import SLOTS, asks_to_take_back, form_of, slots_asked
+from ace_graph.learning.statements.forms import (
+    FILLER,
+    SLOTS,
+    asks_to_take_back,
+    form_of,
+    pattern,
+    rule_of,
+    slots_asked,
+)
 from ace_graph.learning.statements.sentences import skip
 from ace_graph.memory.bullet import STATED_BY_A_PERSON, Bullet, BulletSource, MemoryType, content_hash
 from ace_graph.memory.classify import infer_topic
@@ -90,27 +97,12 @@ def sensitive_statement(words: str, source: str, sensitive: SensitiveFacts) -> S
 _COVERAGE = 0.6
 """Share of a request's words that a bullet must hold to be the one that is meant."""
 
-FORGET = re.compile(
-    r"(?P<verb>forget|don'?t remember|do not remember|stop remembering|delete|erase"
-    r"|remove from memory|remove)"
-    r"(?: that| about| what i said about)? (?=\S)",
-    re.IGNORECASE,
-)
+FORGET = pattern("forget")
 _NO_LONGER = re.compile(r"i (?P<no_longer>no longer|don'?t|do not) (?=\w)", re.IGNORECASE)
 _ANY_MORE = re.compile(r" any ?more$| any longer$", re.IGNORECASE)
 _OWN_WORD = re.compile(r"\b(?:i|i'?m|i'?ve|me|my|mine)\b", re.IGNORECASE)
 _PARTS = re.compile(r",? and |, ", re.IGNORECASE)
-_THAT = re.compile(
-    r"(?:(?:you (?:can|may|should) )?(?:forget|delete|erase|remove|scratch|undo|wipe"
-    r"|(?:don'?t|do not) (?:remember|keep|save|store))(?: about)? "
-    r"(?:(?:it|that|this|that one|that last (?:one|thing)|the last one)(?: again)?"
-    r"|(?:that )?(?:what|everything|all|all that|the (?:last )?(?:things?|message|sentence|statement))"
-    r"(?: that)?(?: i(?:'ve| have)? (?:just )?(?:said|told you|wrote|typed|mentioned)(?: just now)?)"
-    r"|(?:the|my) last (?:thing|message|sentence|statement|remark))(?: from (?:your )?memory)?"
-    r"|take (?:that|it) back)"
-    r"(?:,? (?:please|pls|now|again|thanks|thank you)){0,2}[ .!?]{0,9}",
-    re.IGNORECASE,
-)
+_THAT = pattern("forget_that")
 """A request to forget that names nothing."""
 _MOST_SHOWN = 8
 NOTHING_KNOWN = "nothing that you said is remembered"
@@ -175,7 +167,7 @@ def pointed_at(words: str, own: Own, last: str | None) -> list[Statement]:
         return [
             Statement("forget", own.words(each), Remove(bullet_id=each.id), request=words) for each in meant
         ]
-    known = [own.words(each) for each, _ in own.bullets()]
+    known = [own.words(each) for each, _ in own.bullets]
     if not known:
         named = words.strip().rstrip(_EDGES)
         return [Statement("forget", named, why=NOTHING_KNOWN, request=named)]
@@ -186,19 +178,17 @@ def pointed_at(words: str, own: Own, last: str | None) -> list[Statement]:
 class Own:
     """The learner's own statements in a playbook, as a request names them."""
 
-    def __init__(self, playbook: Playbook, attribution: str) -> None:
+    def __init__(self, playbook: Playbook) -> None:
         self._playbook = playbook
-        self._attribution = attribution
-        self._read: list[tuple[Bullet, set[str]]] | None = None
         self._compared = 0
 
     def says(self, words: str) -> bool:
         """Whether the learner has said exactly this before, case and spacing aside."""
-        return content_hash(f"{self._attribution}{words}") in self._hashes
+        return content_hash(f"{ATTRIBUTION}{words}") in self._hashes
 
     @cached_property
     def _hashes(self) -> frozenset[str]:
-        return frozenset(bullet.content_hash for bullet, _ in self.bullets())
+        return frozenset(bullet.content_hash for bullet, _ in self.bullets)
 
     def may_deny(self) -> bool:
         """Whether one more denial of this message is compared with the statements: the first 20 are."""
@@ -207,11 +197,11 @@ class Own:
 
     def words(self, bullet: Bullet) -> str:
         """Return what the learner said, without who says it."""
-        return bullet.content.removeprefix(self._attribution)
+        return bullet.content.removeprefix(ATTRIBUTION)
 
     def said_in(self, turn_id: str) -> list[Bullet]:
         """Return the statements that a turn has stored, or that were said again in it."""
-        return [each for each, _ in self.bullets() if turn_id in (each.turn_id, *each.examples[-1:])]
+        return [each for each, _ in self.bullets if turn_id in (each.turn_id, *each.examples[-1:])]
 
     def meant(self, words: str) -> list[tuple[str, Bullet | None]]:
         """Return the bullet that is meant, None for none, or one for each part ("my dog and my cat")."""
@@ -224,12 +214,12 @@ class Own:
 
     def in_slot(self, slot: str) -> Bullet | None:
         """Return the statement in a slot, None for none."""
-        return next((bullet for bullet, _ in self.bullets() if bullet.slot == slot), None)
+        return next((bullet for bullet, _ in self.bullets if bullet.slot == slot), None)
 
     def _one(self, words: str) -> Bullet | None:
         """The statement in the slot that is named, or the one that holds most of the words."""
         named = values_named(words) | slots_asked(words)
-        asked, own = set(terms(words)), self.bullets()
+        asked, own = set(terms(words)), self.bullets
         for bullet, _ in own:
             if bullet.slot in named:
                 return bullet
@@ -237,14 +227,13 @@ class Own:
         best = max(shares, key=lambda share: share[0], default=None)
         return best[1] if best is not None and best[0] >= _COVERAGE else None
 
+    @cached_property
     def bullets(self) -> list[tuple[Bullet, set[str]]]:
-        """Return the statements, each with its content terms."""
-        if self._read is None:
-            entries, core = self._playbook.entries, self._playbook.index.core
-            profile = compress(entries.values(), map(core.__contains__, entries))
-            own = (b for b in profile if b.content.startswith(self._attribution))
-            self._read = [(b, set(terms(b.content.removeprefix(self._attribution)))) for b in own]
-        return self._read
+        """The statements, each with its content terms."""
+        entries, core = self._playbook.entries, self._playbook.index.core
+        profile = compress(entries.values(), map(core.__contains__, entries))
+        own = (b for b in profile if b.content.startswith(ATTRIBUTION))
+        return [(b, set(terms(self.words(b)))) for b in own]
 
 
 # Which value of a slot a statement gives, and whether it says more than that.
@@ -323,6 +312,28 @@ def sparing(add: Add, own: Own) -> Add:
     if known is None or not says_more(known.content.removeprefix(ATTRIBUTION)):
         return add
     return add.model_copy(update={"spares": known.id})
+
+
+def forgotten(
+    meant: Sequence[tuple[str, Bullet | None]],
+    own: Own,
+    *,
+    told: bool,
+    named: Callable[[str], Collection[str]] = lambda _: (),
+) -> Iterator[Statement]:
+    """Yield what becomes of requests to forget, each with the bullet that it means.
+
+    `told`: where none is meant, that is said. `named` returns the slots that a request names beside English.
+    """
+    for request, bullet in meant:
+        said = own.words(bullet) if bullet is not None else ""
+        if bullet is None:
+            if told:
+                yield Statement("forget", request, why=NOT_KNOWN, request=request)
+        elif bullet.slot not in named(request) and is_part(request, said, bullet.slot):
+            yield part_only(request, said)
+        else:
+            yield Statement("forget", said, Remove(bullet_id=bullet.id), request=request)
 
 
 def is_part(request: str, said: str, slot: str | None) -> bool:

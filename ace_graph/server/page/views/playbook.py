@@ -212,8 +212,8 @@ class FiguresQuery(Flash):
 @figures.get("")
 async def show_figures(visitor: VisitorDep, query: Annotated[FiguresQuery, Query()]) -> Response:
     """Show how each of the learner's playbooks is used, and how well."""
-    asked = PageQuery(limit=FIGURES_SIZE, after=query.after)
-    found = await list_all(visitor.identity, visitor.services, asked)
+    asked = api.PageQuery(limit=FIGURES_SIZE, after=query.after)
+    found = await api.list_all(visitor.identity, visitor.services, asked)
     opened = [(each, await visitor.open(each.playbook_id)) for each in found.playbooks]
     store, learner = visitor.services.store, visitor.learner
     worths = [(each, await read_worth(store, one.handle, learner, lambda _: ())) for each, one in opened]
