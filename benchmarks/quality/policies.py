@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.decay import decay_score
-from ace_graph.memory.retrieval.retrieve import line_tokens, retrieve
+from ace_graph.memory.retrieval.retrieve import Scored, line_tokens, retrieve
 from ace_graph.memory.search.index import idf
 from ace_graph.memory.search.tokenize import estimate_tokens, terms
 from ace_graph.memory.trust import arm_of
@@ -44,7 +44,7 @@ def within_budget(bullets: Sequence[Bullet], limit: int | None = None) -> Choice
     """Return the first of these bullets, as many as the budget holds."""
     ids, tokens = list[str](), 0
     for bullet in bullets[:limit]:
-        cost = line_tokens(bullet, estimate_tokens)
+        cost = line_tokens(Scored(bullet, 0.0, 0.0, 0.0), estimate_tokens)
         if tokens + cost > BUDGET:
             break
         ids.append(bullet.id)

@@ -6,8 +6,6 @@ from .call import (
     Usage as Usage,
     call_model as call_model,
     model_error as model_error,
-    redacted as redacted,
-    secrets_of as secrets_of,
     stream_model as stream_model,
     usage_of as usage_of,
 )
@@ -19,6 +17,7 @@ from .factory import (
     name_of_model as name_of_model,
 )
 from .local import LocalModel as LocalModel, ModelCall as ModelCall
+from .redaction import redacted as redacted, secrets_of as secrets_of
 from .reply import (
     Schemas as Schemas,
     Structured as Structured,

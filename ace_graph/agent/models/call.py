@@ -1,7 +1,7 @@
 """Calls a chat model: with timeouts, few retries, readable errors, and a count of the tokens.
 
 Every call goes through here. At most 3 attempts, with waits of at most 1 and 2 s, and only for failures that
-can pass (`failures.is_transient`). A stream is started again only while it has yielded nothing: once text was
+can pass (`is_transient`). A stream is started again only while it has yielded nothing: once text was
 sent, a failure is an error that says that the reply broke off, so no reader sees a text twice.
 
 Every call carries the tag `nostream`, so that LangGraph does not stream its tokens: the caller pushes the
@@ -21,8 +21,7 @@ from typing import TypeVar, cast
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import tool_call_chunk
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
-from pydantic import BaseModel, SecretStr
+from langchain_core.runnables import Runnable, RunnableConfig
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
@@ -31,10 +30,10 @@ from tenacity import (
     wait_exponential_jitter,
 )
 
+from ace_graph.agent.models.redaction import redacted, secrets_of
 from ace_graph.agent.state import UsageJSON
 from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, ModelError
-from ace_graph.memory.screening.secrets import redact
 
 # Failures of model calls: which ones are worth a retry, and the error that the caller gets.
 #
@@ -55,7 +54,6 @@ _CONNECTION_NAMES = frozenset(
         "ModelConnectionError",
     }
 )
-_HIDDEN = "[hidden]"
 _DETAIL_CHARS = 300
 _ADVICE = {
     400: "the provider refused the request as invalid; check the model's name (GEMINI_MODEL or ACE_MODEL) "
@@ -116,24 +114,6 @@ def model_error(error: BaseException, *, timeout: float, secrets: frozenset[str]
     else:
         advice = _UNREACHABLE if names & _CONNECTION_NAMES else _UNKNOWN
     return ModelError(f"The model call failed: {advice}{cause}", status)
-
-
-def redacted(text: str, secrets: frozenset[str] = frozenset()) -> str:
-    """Return `text` as one line in which `secrets`, and all that looks like a key, are replaced."""
-    for secret in secrets:
-        text = text.replace(secret, _HIDDEN)
-    return " ".join(redact(text).split())
-
-
-def secrets_of(model: object) -> frozenset[str]:
-    """Return every key that `model`, or the model inside a binding, holds in a field of type SecretStr."""
-    found: set[str] = set()
-    while isinstance(model, RunnableBinding):
-        model = cast("RunnableBinding[object, object]", model).bound
-    if isinstance(model, BaseModel):
-        values = (getattr(model, name, None) for name in type(model).model_fields)
-        found.update(value.get_secret_value() for value in values if isinstance(value, SecretStr))
-    return frozenset(secret for secret in found if secret)
 
 
 def _class_names(error: BaseException) -> set[str]:

@@ -14,7 +14,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retrieval.retrieve import line_tokens, retrieve
+from ace_graph.memory.retrieval.retrieve import Scored, line_tokens, retrieve
 from ace_graph.memory.search.index import idf
 from ace_graph.memory.search.tokenize import estimate_tokens, terms
 from ace_graph.memory.snapshot import Access
@@ -108,4 +108,7 @@ def semantic_ways(embeddings: Embeddings) -> dict[str, Way]:
 
 
 def _shown(bullets: Sequence[Bullet]) -> Shown:
-    return Shown(tuple(b.id for b in bullets), sum(line_tokens(b, estimate_tokens) for b in bullets))
+    return Shown(
+        tuple(b.id for b in bullets),
+        sum(line_tokens(Scored(b, 0.0, 0.0, 0.0), estimate_tokens) for b in bullets),
+    )
