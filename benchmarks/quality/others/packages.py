@@ -16,7 +16,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import FakeListChatModel
 
-from ace_graph.memory.retrieval.retrieve import line_tokens
+from ace_graph.memory.retrieval.retrieve import Scored, line_tokens
 from ace_graph.memory.search.tokenize import estimate_tokens
 from benchmarks.quality.retrieval.cases import Case, Question
 from benchmarks.quality.retrieval.methods import TOP, Shown, Way
@@ -109,4 +109,6 @@ def _keyword_encoder(stop_words: Collection[str]) -> object:
 def _shown(case: Case, ids: Sequence[str]) -> Shown:
     """Count all packages alike, by the lines that this project would show: a tool's JSON takes more."""
     bullets = [case.playbook.entries[key] for key in ids]
-    return Shown(tuple(ids), sum(line_tokens(bullet, estimate_tokens) for bullet in bullets))
+    return Shown(
+        tuple(ids), sum(line_tokens(Scored(bullet, 0.0, 0.0, 0.0), estimate_tokens) for bullet in bullets)
+    )
