@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import GIVEN, Bullet
 from ace_graph.memory.classify import infer_memory_type
 from ace_graph.memory.languages.tables import every_language, stop_words
 from ace_graph.memory.playbook import id_number
@@ -20,8 +20,6 @@ from ace_graph.memory.retrieval.relevance import Hit
 from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.similarity.claim import lexicon
 
-LESSONS = "strategies"
-"""The section of what the agent learned by itself."""
 _VALUE_WORDS = 6
 """A value has at most so many words."""
 _SUBJECT_TERMS = 2
@@ -95,8 +93,11 @@ def is_newer(a: Bullet, b: Bullet) -> bool:
 
 
 def is_fact(bullet: Bullet) -> bool:
-    """Whether a bullet is neither advice, nor a lesson that evidence has judged, nor part of the core."""
-    judged = bullet.section == LESSONS and bool(bullet.helpful or bullet.harmful)
+    """Whether a bullet is neither advice, nor a lesson that evidence has judged, nor part of the core.
+
+    What a person or the host said is a fact whatever its votes: it is dated, and not contested.
+    """
+    judged = bool(bullet.helpful or bullet.harmful) and GIVEN.isdisjoint(bullet.sources)
     if judged or bullet.memory_type == "procedural" or bullet.polarity == "anti_pattern" or bullet.core:
         return False
     return infer_memory_type(bullet.content) != "procedural"

@@ -98,6 +98,12 @@ def test_a_lesson_that_evidence_judged_is_contested_and_not_dated() -> None:
     assert ids(ask([six, five], six.content)) == ["six"]
 
 
+def test_what_a_person_said_is_dated_whatever_its_votes() -> None:
+    berlin = fact("fac-00001", "Ada lives in Berlin", sources=("learner",), helpful=5)
+    rome = fact("fac-00002", "Ada lives in Rome", day=1, sources=("learner",))
+    assert lines(ask([berlin, rome], ASKED)) == ["Ada lives in Rome (said earlier: Berlin)"]
+
+
 def test_a_quarantined_value_is_in_no_line() -> None:
     held = fact("b", "Ada lives in Rome", day=1, status="quarantined", quarantine_reason="test")
     assert lines(ask([fact("a", "Ada lives in Berlin"), held], ASKED)) == ["Ada lives in Berlin"]
