@@ -36,7 +36,7 @@ BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 _A_COMMIT = 20
 _FACT = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
 _LINE = re.compile(r"^\d+\. (\[[^\]]+\] \[[^\]]+\] (.+))$", re.MULTILINE)
-_EARLIER = re.compile(r" \((?:said earlier|before): [^)]*\)\Z")
+_EARLIER = re.compile(r" \(said (?:[\d-]+; )?earlier: [^)]*\)\Z")
 
 
 @dataclass(frozen=True)

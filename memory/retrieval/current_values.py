@@ -1,14 +1,15 @@
 """One line for one subject and relation: of facts that differ in their last words alone, the newest is shown.
 
 "Ada lives in Berlin" and "Ada lives in Rome" are one line, "Ada lives in Rome (said earlier: Berlin)", so a
-model need not guess which is newer. The words in brackets are true whether the value changed or both hold
-("speaks French", "speaks Italian"), and nothing is dropped. Advice is not folded: evidence judges it, not its
-date. The core is not, either: it holds one value of each slot.
+model need not guess which is newer; where a person said it, with the day. The words in brackets are true
+whether the value changed or both hold ("speaks French", "speaks Italian"), and nothing is dropped. Advice
+is not folded: evidence judges it, not its date. The core is not, either: it holds one value of each slot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from functools import cache, lru_cache
 
 from ace_graph.memory.bullet import GIVEN, Bullet
@@ -74,12 +75,24 @@ def earlier_values(bullet: Bullet, earlier: Iterable[Bullet]) -> tuple[str, ...]
     return tuple(found)
 
 
-def with_earlier(text: str, values: Sequence[str]) -> str:
-    """Return a line with the values that were said before its own, in brackets behind it."""
+def said_on(bullet: Bullet, earlier: Sequence[Bullet]) -> date | None:
+    """Return the day on which the current value was said by a person or the host, None where nobody did.
+
+    Of a value that is said again it is the day of the last time.
+    """
+    if not earlier or GIVEN.isdisjoint(bullet.sources):
+        return None
+    again = any(other.created_at > bullet.created_at for other in earlier)
+    return (bullet.updated_at if again else bullet.created_at).date()
+
+
+def with_earlier(text: str, values: Sequence[str], said: date | None) -> str:
+    """Return a line with the day of its value, and those that were said before it, in brackets behind it."""
     if not values:
         return text
     more = f"; and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-    return f"{text} (said earlier: {'; '.join(values[:_SHOWN])}{more})"
+    since = f"said {said}; earlier" if said else "said earlier"
+    return f"{text} ({since}: {'; '.join(values[:_SHOWN])}{more})"
 
 
 def same_relation(a: Bullet, b: Bullet) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
@@ -22,7 +22,7 @@ from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.chains import LEADS_ON, MOST_TOKENS, Chain, Link
 from ace_graph.memory.retrieval.chains import MOST_LINES as MOST_CHAINED
-from ace_graph.memory.retrieval.current_values import earlier_values, fold, with_earlier
+from ace_graph.memory.retrieval.current_values import earlier_values, fold, said_on, with_earlier
 from ace_graph.memory.retrieval.gate import Cutoff, Retrievable, apply_cutoff
 from ace_graph.memory.retrieval.query import Query, parse_question
 from ace_graph.memory.retrieval.relevance import Hit, Relevance, relevant
@@ -50,7 +50,7 @@ class Scored(NamedTuple):
 
     `relevance` (0-1) is the share of the question's terms, by weight, that it covers (1 for the core),
     `strength` its decay score, `score` what it was ranked by. `earlier` are values that facts of its subject
-    and relation had before, the newest first.
+    and relation had before, the newest first, `said` is the day of the current one where a person said it.
     """
 
     bullet: Bullet
@@ -58,6 +58,7 @@ class Scored(NamedTuple):
     relevance: float
     strength: float
     earlier: tuple[str, ...] = ()
+    said: date | None = None
 
 
 class Candidate(NamedTuple):
@@ -82,7 +83,7 @@ def prompt_line(scored: Scored) -> str:
     """
     bullet = scored.bullet
     slot = f"({bullet.slot}) " if bullet.slot in PROFILE_SLOTS else ""
-    text = with_earlier(bullet.advice, scored.earlier)
+    text = with_earlier(bullet.advice, scored.earlier, scored.said)
     return f"[{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {slot}{text}"
 
 
@@ -471,7 +472,8 @@ def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBulle
     for score, _, (hit, bullet, _, earlier), strength in found:
         terms = scope.index(of_base=hit.of_base).documents[hit.key].content
         values = earlier_values(bullet, earlier) if earlier else ()
-        yield Candidate(Scored(bullet, score, hit.covered, strength, values), terms, hit.of_base)
+        scored = Scored(bullet, score, hit.covered, strength, values, said_on(bullet, earlier))
+        yield Candidate(scored, terms, hit.of_base)
 
 
 def _key(item: Retrievable) -> tuple[int, str]:

@@ -101,7 +101,14 @@ def test_a_lesson_that_evidence_judged_is_contested_and_not_dated() -> None:
 def test_what_a_person_said_is_dated_whatever_its_votes() -> None:
     berlin = fact("fac-00001", "Ada lives in Berlin", sources=("learner",), helpful=5)
     rome = fact("fac-00002", "Ada lives in Rome", day=1, sources=("learner",))
-    assert lines(ask([berlin, rome], ASKED)) == ["Ada lives in Rome (said earlier: Berlin)"]
+    assert lines(ask([berlin, rome], ASKED)) == ["Ada lives in Rome (said 2025-12-03; earlier: Berlin)"]
+
+
+def test_a_value_that_a_person_says_again_has_the_day_of_the_last_time() -> None:
+    berlin = fact("fac-00001", "Ada lives in Berlin", sources=("learner",), seen=2)
+    again = berlin.model_copy(update={"updated_at": THEN + timedelta(9)})
+    rome = fact("fac-00002", "Ada lives in Rome", day=1, sources=("learner",))
+    assert lines(ask([again, rome], ASKED)) == ["Ada lives in Berlin (said 2025-12-11; earlier: Rome)"]
 
 
 def test_a_quarantined_value_is_in_no_line() -> None:
