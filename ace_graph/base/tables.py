@@ -17,7 +17,12 @@ from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import cast
 
-PACKAGES = ("ace_graph.memory.languages", "ace_graph.memory.screening", "ace_graph.memory.similarity")
+PACKAGES = (
+    "ace_graph.learning",
+    "ace_graph.memory.languages",
+    "ace_graph.memory.screening",
+    "ace_graph.memory.similarity",
+)
 """The packages whose tables a turn needs."""
 
 

@@ -296,7 +296,12 @@ READERS: tuple[Reader, ...] = (
     Reader(
         "plan_turn", _plan_turn, ("ace_graph.memory.classify", "ace_graph.memory.window"), of_message=True
     ),
-    Reader("retrieve", _retrieve, ("ace_graph.memory.retrieval.query",), of_message=True),
+    Reader(
+        "retrieve",
+        _retrieve,
+        ("ace_graph.memory.retrieval.query", "ace_graph.memory.retrieval.chains"),
+        of_message=True,
+    ),
     Reader("select_window", _select_window, ("ace_graph.memory.window",), of_message=True),
     Reader("read_statements", _read_statements, (*_STATEMENTS, _SOURCE_WORDS), of_message=True),
     _reader(asks_to_clear, of_message=True),

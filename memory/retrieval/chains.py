@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
@@ -38,7 +39,9 @@ _MOVED = 0.25
 """A run stands in another place where it begins so much of the line's length earlier or later."""
 _MOST_HOLDERS = 500
 """So many bullets of a word are compared, the newest in the index."""
-_CACHED_TEXTS = 16_384
+_MOST_WORDS = 64
+"""So many words of a text are compared: facts are short."""
+_CACHED_TEXTS = 4_096
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -135,10 +138,9 @@ class Chain:
             return
         words = _ordered(line.content)
         strange = [bool(word.terms) and self._asked.isdisjoint(word.terms) for word in words]
-        starts: dict[str, list[int]] = {}
+        places: dict[str, list[int]] = {}
         for place, word in enumerate(words):
-            if strange[place]:
-                starts.setdefault(word.text, []).append(place)
+            places.setdefault(word.text, []).append(place)
         runs: dict[str, tuple[Bullet, _Run] | None] = {}
         for term in {term for place, word in enumerate(words) if strange[place] for term in word.terms}:
             holders = self._index.postings.get(term, {})
@@ -150,7 +152,7 @@ class Chain:
                     bullet = None if key in known else self._bullet(key)
                     run = None
                     if bullet is not None and is_fact(bullet):
-                        run = _shared_run(words, strange, starts, _ordered(bullet.content))
+                        run = _shared_run(words, strange, places, _ordered(bullet.content))
                     runs[key] = None if bullet is None or run is None else (bullet, run)
                 if lead := runs[key]:
                     longest[lead[1].moved] = max(lead[1].length, longest.get(lead[1].moved, 0))
@@ -168,32 +170,36 @@ def _best_first(ranked: tuple[_Rank, Link]) -> tuple[_Rank, datetime, str]:
 def _shared_run(
     line: Sequence[_Word],
     strange: Sequence[bool],
-    starts: Mapping[str, Sequence[int]],
+    places: Mapping[str, Sequence[int]],
     other: Sequence[_Word],
 ) -> _Run | None:
     """Return the longest run of words of two lines that begins and ends with words that nobody asked for.
 
-    None where it only stands inside both: what a line is about stands at one of its ends.
+    None where it only stands inside both: what a line is about stands at one of its ends. `places` says where
+    in the line each word stands. Takes time in proportion to the product of both lengths.
     """
     best, ends = _Run(0, moved=False), False
+    before: dict[int, tuple[int, int]] = {}
     for at, word in enumerate(other):
-        for place in starts.get(word.text, ()):
-            shared = length = end = 0
-            for offset in range(min(len(line) - place, len(other) - at)):
-                if line[place + offset].text != other[at + offset].text:
-                    break
-                shared += bool(line[place + offset].terms)
-                if strange[place + offset]:
-                    length, end = shared, place + offset + 1
-            if length > best.length:
-                moved = abs(place / len(line) - at / len(other)) > _MOVED
-                best, ends = _Run(length, moved), at == 0 or place == 0 or end == len(line)
+        here: dict[int, tuple[int, int]] = {}
+        for place in places.get(word.text, ()):
+            begin, length = before.get(place - 1, (-1, 0))
+            if begin < 0 and not strange[place]:
+                continue
+            begin, length = (place if begin < 0 else begin), length + bool(line[place].terms)
+            here[place] = (begin, length)
+            if strange[place] and length > best.length:
+                other_begin = at - (place - begin)
+                moved = abs(begin / len(line) - other_begin / len(other)) > _MOVED
+                best = _Run(length, moved)
+                ends = begin == 0 or other_begin == 0 or place + 1 == len(line)
+        before = here
     return best if ends else None
 
 
 @lru_cache(_CACHED_TEXTS)
 def _ordered(text: str) -> tuple[_Word, ...]:
-    """Return the words of a text in their order, each with its terms; a stop word has none."""
+    """Return the first words of a text, each with its terms; a stop word has none."""
     language = language_of(text)
-    found = (match.group() for match in _WORD.finditer(text))
+    found = (match.group() for match in islice(_WORD.finditer(text), _MOST_WORDS))
     return tuple(_Word(word.casefold(), terms(word, language)) for word in found)

@@ -27,7 +27,7 @@ _SUBJECT_TERMS = 2
 """So many content terms stand before the value, at least."""
 _SHOWN = 3
 """So many earlier values are named, the newest; the line says how many more there are."""
-_CACHED_TEXTS = 16_384
+_CACHED_TEXTS = 4_096
 _END = " .!;。！"
 
 

@@ -112,10 +112,10 @@ async def test_a_small_playbook_is_shown_whole_and_of_a_large_one_ten_bullets(
 ) -> None:
     animals = ["otters", "badgers", "herons", "beavers", "lynxes", "moles", "storks"]
     meals = ["berries", "roots", "seeds", "leaves", "nuts", "bark", "worms"]
-    facts = [Add(content=f"In spring {animal} look for {meal}") for animal in animals for meal in meals]
+    facts = [Add(content=f"In spring {animal} eat {meal}") for animal in animals for meal in meals]
     extra = [Add(content="Winter is long in the north")] * more
     await store.seed("alice", *facts, Add(content="Name the currency of every price"), *extra)
-    asked = f"In spring, what do {', '.join(animals)} look for: {' or '.join(meals)}?"
+    asked = f"In spring, what do {', '.join(animals)} eat: {' or '.join(meals)}?"
     model = ScriptedModel(
         solver=["<final>x</final>"],
         reflector=[lessons("Name the currency of a price and of a fee")],

@@ -7,7 +7,7 @@ beginning of a clause counts, so a story about somebody who said "call me Tom" s
 quotation and a negated request are never stored. What no rule covers is left to the reflector.
 
 A statement that is not stored is returned too, with the reason, so that the answer does not confirm it
-(notice.py).
+(reading.py).
 """
 
 from __future__ import annotations

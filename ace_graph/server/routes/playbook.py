@@ -1289,7 +1289,7 @@ class ConsolidateBody(RequestBody):
     ] = ()
     tag: Annotated[tuple[Label, ...], Field(max_length=10, description="All of these tags.")] = ()
     keep_above: Annotated[
-        Share, Field(description="Bullets of at least this importance stay as they are.")
+        Share, Field(strict=True, description="Bullets of at least this importance stay as they are.")
     ] = 0.8
     preserve: Annotated[bool, Field(strict=True, description="False: no importance keeps a bullet.")] = True
 
