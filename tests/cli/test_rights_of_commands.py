@@ -13,6 +13,7 @@ from ace_graph.playbooks import open_playbook
 from ace_graph.testing.conformance import rewriting, write
 from tests.cli.commands import Commands, all_commands
 from tests.consolidation.planted import PARAPHRASES, bullets
+from tests.plugins.heavy import some_heavy
 
 BELONGS = Right.OWN + 1
 """More than a right that can be granted: only whose playbook it is."""
@@ -118,7 +119,7 @@ async def _prepare(path: str, relation: str) -> list[str]:
     return waiting
 
 
-@pytest.mark.parametrize("relation", HELD)
+@pytest.mark.parametrize("relation", some_heavy(HELD, {"owner", "stranger"}.__contains__))
 def test_a_command_does_what_the_right_allows(ace: Commands, relation: str) -> None:
     (ace.folder / "advice.md").write_text("- Use /v9\n")
     (ace.folder / "rows.jsonl").write_text('{"context": "How?", "target": "so"}\n')
