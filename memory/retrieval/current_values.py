@@ -133,7 +133,7 @@ def _value_at(a: str, b: str) -> int | None:
     "Ada's mother sings" and "Ada's mother bakes bread" do.
     """
     first, second = _words(a), _words(b)
-    if first[0] != second[0] or first == second:
+    if first[:1] != second[:1] or first == second:
         return None
     place = 0
     for x, y in zip(first, second, strict=False):

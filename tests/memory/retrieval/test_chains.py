@@ -103,3 +103,10 @@ def test_a_chain_keeps_to_its_lines_and_tokens_and_to_the_budget() -> None:
     short = ask(facts(*NOVEL), SPOUSE, budget_tokens=90)
     assert short.tokens <= 90
     assert ids(short) == ["fac-00001"]
+
+
+def test_a_line_without_any_word_ends_no_retrieval() -> None:
+    dots = bullet("fac-00900", "...", section="facts")
+    near = {"fac-00001": 0.9, "fac-00900": 0.8}
+    found = ids(ask([*facts(*NOVEL), dots], SPOUSE, semantic=near))
+    assert set(found) >= {"fac-00001", "fac-00002", "fac-00900"}
