@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.retrieval.current_values import is_fact, is_newer, same_relation
+from ace_graph.memory.retrieval.current_values import age, is_fact, same_relation
 from ace_graph.memory.retrieval.query import Query
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.search.tokenize import language_of, terms
@@ -114,17 +113,15 @@ class Chain:
                 rank = _Rank(weight, moved, rarity)
                 if (moved or weight) and (bullet.id not in best or rank > best[bullet.id][0]):
                     best[bullet.id] = (rank, Link(bullet, line.id))
-        ranked = sorted(best.values(), key=_best_first, reverse=True)
+        ranked = sorted(best.values(), key=lambda one: (one[0], age(one[1].bullet)), reverse=True)
         kept: list[Link] = []
         for _, link in ranked:
             if len(kept) == _LINKS:
                 break
             if any(same_relation(link.bullet, other) for other in (*told, *(one.bullet for one in kept))):
                 continue
-            newest = link
-            for _, rival in ranked:
-                if is_newer(rival.bullet, newest.bullet) and same_relation(rival.bullet, link.bullet):
-                    newest = rival
+            rivals = (rival for _, rival in ranked if same_relation(rival.bullet, link.bullet))
+            newest = max((link, *rivals), key=lambda one: age(one.bullet))
             if newest not in kept:
                 kept.append(newest)
         return kept
@@ -147,7 +144,8 @@ class Chain:
             if not 2 <= len(holders) <= self._most:
                 continue
             longest: dict[bool, int] = {}
-            for key in list(holders)[-_MOST_HOLDERS:]:
+            keys = list(holders)[-_MOST_HOLDERS:]
+            for key in keys:
                 if key not in runs:
                     bullet = None if key in known else self._bullet(key)
                     run = None
@@ -156,15 +154,10 @@ class Chain:
                     runs[key] = None if bullet is None or run is None else (bullet, run)
                 if lead := runs[key]:
                     longest[lead[1].moved] = max(lead[1].length, longest.get(lead[1].moved, 0))
-            for key in list(holders)[-_MOST_HOLDERS:]:
+            for key in keys:
                 lead = runs[key]
                 if lead and lead[1].length == longest[lead[1].moved]:
                     yield lead[0], lead[1].moved, -len(holders)
-
-
-def _best_first(ranked: tuple[_Rank, Link]) -> tuple[_Rank, datetime, str]:
-    rank, link = ranked
-    return rank, link.bullet.updated_at, link.bullet.id
 
 
 def _shared_run(

@@ -9,7 +9,7 @@ is not folded: evidence judges it, not its date. The core is not, either: it hol
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from functools import cache, lru_cache
 
 from ace_graph.memory.bullet import GIVEN, Bullet
@@ -52,7 +52,9 @@ def fold(usable: Sequence[Retrievable]) -> tuple[list[Retrievable], Mapping[str,
     told: dict[int, Retrievable | None] = {}
     by: dict[str, str] = {}
     for row in (row for rows in groups.values() for row in rows if len(row) > 1):
-        newest, *others = sorted((usable[place] for place in row), key=_age, reverse=True)
+        newest, *others = sorted(
+            (usable[place] for place in row), key=lambda item: age(item.bullet), reverse=True
+        )
         by.update((other.hit.key, newest.hit.key) for other in others)
         told.update(dict.fromkeys(row))
         told[row[0]] = newest._replace(
@@ -100,9 +102,9 @@ def same_relation(a: Bullet, b: Bullet) -> bool:
     return is_fact(a) and is_fact(b) and _value_at(a.content, b.content) is not None
 
 
-def is_newer(a: Bullet, b: Bullet) -> bool:
-    """Whether a bullet is newer than another one; of one commit, the one with the higher number is."""
-    return (a.updated_at, id_number(a.id)) > (b.updated_at, id_number(b.id))
+def age(bullet: Bullet) -> tuple[datetime, int]:
+    """Return what is greater for a newer bullet: of one commit, for the one with the higher number."""
+    return bullet.updated_at, id_number(bullet.id)
 
 
 def is_fact(bullet: Bullet) -> bool:
@@ -114,10 +116,6 @@ def is_fact(bullet: Bullet) -> bool:
     if judged or bullet.memory_type == "procedural" or bullet.polarity == "anti_pattern" or bullet.core:
         return False
     return infer_memory_type(bullet.content) != "procedural"
-
-
-def _age(item: Retrievable) -> tuple[object, int]:
-    return (item.bullet.updated_at, id_number(item.bullet.id))
 
 
 def _best(own: Hit, others: Iterable[Hit]) -> Hit:
@@ -148,7 +146,7 @@ def _value_at(a: str, b: str) -> int | None:
     before = first[:place]
     if not before or before[-1] not in _function_words():
         return None
-    return place if len(_terms(" ".join(before))) >= _SUBJECT_TERMS else None
+    return place if len(terms(" ".join(before))) >= _SUBJECT_TERMS else None
 
 
 @cache
@@ -159,8 +157,3 @@ def _function_words() -> frozenset[str]:
 @lru_cache(_CACHED_TEXTS)
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.rstrip(_END).casefold().split())
-
-
-@lru_cache(_CACHED_TEXTS)
-def _terms(words: str) -> tuple[str, ...]:
-    return terms(words)
