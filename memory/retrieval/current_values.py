@@ -3,7 +3,7 @@
 "Ada lives in Berlin" and "Ada lives in Rome" are one line, "Ada lives in Rome (said earlier: Berlin)", so a
 model need not guess which is newer; where a person said it, with the day. The words in brackets are true
 whether the value changed or both hold ("speaks French", "speaks Italian"), and nothing is dropped. Advice
-is not folded: evidence judges it, not its date. The core is not, either: it holds one value of each slot.
+is not folded: evidence judges it, not its date.
 """
 
 from __future__ import annotations
@@ -12,19 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache, lru_cache
 
-from ace_graph.memory.bullet import GIVEN, Bullet
+from ace_graph.memory.bullet import GIVEN, PROFILE_SECTIONS, Bullet
 from ace_graph.memory.classify import infer_memory_type
-from ace_graph.memory.languages.tables import every_language, stop_words
+from ace_graph.memory.languages.tables import stop_words
 from ace_graph.memory.playbook import id_number
 from ace_graph.memory.retrieval.gate import Retrievable
 from ace_graph.memory.retrieval.relevance import Hit
-from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.search.tokenize import language_of, terms
 from ace_graph.memory.similarity.claim import lexicon
 
 _VALUE_WORDS = 6
 """A value has at most so many words."""
 _SUBJECT_TERMS = 2
 """So many content terms stand before the value, at least."""
+_WISHES = PROFILE_SECTIONS - {"profile"}
+_SAYS = ("learner", "says:")
+"""Stands before what a learner said, and is no subject."""
 _SHOWN = 3
 """So many earlier values are named, the newest; the line says how many more there are."""
 _CACHED_TEXTS = 4_096
@@ -37,21 +40,9 @@ def fold(usable: Sequence[Retrievable]) -> tuple[list[Retrievable], Mapping[str,
     The newest takes the best rank of its group, and `earlier` holds the others, the newest first. The order
     is the given one, with the newest in the place of the first of its group.
     """
-    groups: dict[tuple[bool, str], list[list[int]]] = {}
-    for place, item in enumerate(usable):
-        words = _words(item.bullet.content)
-        if not words or not is_fact(item.bullet):
-            continue
-        rows = groups.setdefault((item.hit.of_base, words[0]), [])
-        for row in rows:
-            if _value_at(usable[row[0]].bullet.content, item.bullet.content) is not None:
-                row.append(place)
-                break
-        else:
-            rows.append([place])
     told: dict[int, Retrievable | None] = {}
     by: dict[str, str] = {}
-    for row in (row for rows in groups.values() for row in rows if len(row) > 1):
+    for row in of_one_relation([(item.bullet, item.hit.of_base) for item in usable]):
         newest, *others = sorted(
             (usable[place] for place in row), key=lambda item: age(item.bullet), reverse=True
         )
@@ -65,6 +56,23 @@ def fold(usable: Sequence[Retrievable]) -> tuple[list[Retrievable], Mapping[str,
         return list(usable), by
     kept = (told.get(place, item) for place, item in enumerate(usable))
     return [item for item in kept if item is not None], by
+
+
+def of_one_relation(bullets: Sequence[tuple[Bullet, bool]]) -> list[list[int]]:
+    """Return the places of bullets that tell of one subject and relation, those of the base apart."""
+    groups: dict[tuple[bool, str], list[list[int]]] = {}
+    for place, (bullet, of_base) in enumerate(bullets):
+        words = _words(bullet.content)
+        if not words or not is_fact(bullet):
+            continue
+        rows = groups.setdefault((of_base, words[0]), [])
+        for row in rows:
+            if _value_at(bullets[row[0]][0].content, bullet.content) is not None:
+                row.append(place)
+                break
+        else:
+            rows.append([place])
+    return [row for rows in groups.values() for row in rows if len(row) > 1]
 
 
 def earlier_values(bullet: Bullet, earlier: Iterable[Bullet]) -> tuple[str, ...]:
@@ -108,12 +116,14 @@ def age(bullet: Bullet) -> tuple[datetime, int]:
 
 
 def is_fact(bullet: Bullet) -> bool:
-    """Whether a bullet is neither advice, nor a lesson that evidence has judged, nor part of the core.
+    """Whether a bullet is neither advice, nor a wish, nor a lesson that evidence has judged.
 
-    What a person or the host said is a fact whatever its votes: it is dated, and not contested.
+    What a person or the host said is a fact whatever its votes: it is dated, and not contested. A pinned
+    bullet is shown as it is, and a slot holds one value anyway.
     """
     judged = bool(bullet.helpful or bullet.harmful) and GIVEN.isdisjoint(bullet.sources)
-    if judged or bullet.memory_type == "procedural" or bullet.polarity == "anti_pattern" or bullet.core:
+    alone = bullet.pinned or bullet.slot is not None or bullet.section in _WISHES
+    if judged or alone or bullet.memory_type == "procedural" or bullet.polarity == "anti_pattern":
         return False
     return infer_memory_type(bullet.content) != "procedural"
 
@@ -144,14 +154,15 @@ def _value_at(a: str, b: str) -> int | None:
     ):
         return None
     before = first[:place]
-    if not before or before[-1] not in _function_words():
+    if not before or before[-1] not in _function_words(language_of(a)):
         return None
-    return place if len(terms(" ".join(before))) >= _SUBJECT_TERMS else None
+    subject = before[len(_SAYS) :] if before[: len(_SAYS)] == _SAYS else before
+    return place if len(terms(" ".join(subject))) >= _SUBJECT_TERMS else None
 
 
 @cache
-def _function_words() -> frozenset[str]:
-    return frozenset[str]().union(*map(stop_words, every_language()), lexicon().forms_of_be)
+def _function_words(language: str) -> frozenset[str]:
+    return stop_words(language) | lexicon().forms_of_be
 
 
 @lru_cache(_CACHED_TEXTS)

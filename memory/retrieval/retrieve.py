@@ -22,7 +22,14 @@ from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.chains import LEADS_ON, MOST_TOKENS, Chain, Link
 from ace_graph.memory.retrieval.chains import MOST_LINES as MOST_CHAINED
-from ace_graph.memory.retrieval.current_values import earlier_values, fold, said_on, with_earlier
+from ace_graph.memory.retrieval.current_values import (
+    age,
+    earlier_values,
+    fold,
+    of_one_relation,
+    said_on,
+    with_earlier,
+)
 from ace_graph.memory.retrieval.gate import Cutoff, Retrievable, apply_cutoff
 from ace_graph.memory.retrieval.query import Query, parse_question
 from ace_graph.memory.retrieval.relevance import Hit, Relevance, relevant
@@ -396,14 +403,17 @@ def retrieve(
     query = parse_question(question, topic, scope.indexes(), access.asked)
     room = max(0, budget_tokens - FRAME_TOKENS)
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
-    core = selection.fill(scope.core(), room=selection.room // 2)
-    taken = {candidate.scored.bullet.id for candidate in core}
+    current, told_in_core = _current(scope.core())
+    core = selection.fill(current, room=selection.room // 2)
+    taken = {candidate.scored.bullet.id for candidate in core}.union(told_in_core)
     relevance = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
     retrievable, told_by = fold(scope.retrievable(relevance.hits, taken))
     cutoff = apply_cutoff(retrievable, query, lambda hit: scope.asked(hit, query), scope.terms)
     retrieved = selection.fill(_ranked(cutoff.kept, topic, scope), room=selection.room, limit=max_bullets)
     chain = _chain(retrieved, scope, query, selection, max_bullets)
-    decisions = Decisions(scope, query, relevance, retrievable, cutoff, selection, told_by, chain)
+    decisions = Decisions(
+        scope, query, relevance, retrievable, cutoff, selection, {**told_in_core, **told_by}, chain
+    )
     if not core and not retrieved:
         return Retrieval(decisions=decisions)
     return Retrieval(
@@ -444,10 +454,27 @@ def _chain(
 
     def eligible(key: str) -> Bullet | None:
         bullet = scope.bullet(key, of_base=of_base)
-        return None if bullet is None or scope.is_weak(bullet) else bullet
+        return None if bullet is None or bullet.core or scope.is_weak(bullet) else bullet
 
     chain = Chain(query, index, eligible)
     return chain.links([line.bullet for line in lines], take)
+
+
+def _current(core: Sequence[Candidate]) -> tuple[list[Candidate], dict[str, str]]:
+    """Return the core with one line for a subject and relation, and which id is told by which line."""
+    kept: dict[int, Candidate] = dict(enumerate(core))
+    told_by: dict[str, str] = {}
+    for row in of_one_relation([(candidate.scored.bullet, candidate.base) for candidate in core]):
+        newest, *others = sorted(row, key=lambda place: age(core[place].scored.bullet), reverse=True)
+        bullet, earlier = core[newest].scored.bullet, [core[place].scored.bullet for place in others]
+        scored = core[newest].scored._replace(
+            earlier=earlier_values(bullet, earlier), said=said_on(bullet, earlier)
+        )
+        kept[newest] = core[newest]._replace(scored=scored)
+        for place in others:
+            del kept[place]
+            told_by[core[place].scored.bullet.id] = bullet.id
+    return list(kept.values()), told_by
 
 
 def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:

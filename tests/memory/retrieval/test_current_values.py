@@ -111,6 +111,34 @@ def test_a_value_that_a_person_says_again_has_the_day_of_the_last_time() -> None
     assert lines(ask([again, rome], ASKED)) == ["Ada lives in Berlin (said 2025-12-11; earlier: Rome)"]
 
 
+def test_what_a_learner_says_in_a_chat_has_one_line_too() -> None:
+    zoe = [
+        fact(f"pro-0000{n}", f"Learner says: my sister Zoe lives in {place}", day=n, sources=("learner",))
+        for n, place in enumerate(("Berlin", "Rome"), 1)
+    ]
+    told = [each.model_copy(update={"section": "profile"}) for each in zoe]
+    found = ask(told, "What is a fraction?")
+    [line] = [prompt_line(scored).split("] ", 2)[2] for scored in found.core]
+    assert line == "Learner says: my sister Zoe lives in Rome (said 2025-12-04; earlier: Berlin)"
+    assert why(told, "What is a fraction?")["pro-00001"] == EarlierValue("pro-00002")
+
+
+@pytest.mark.parametrize("section", ["preferences", "misconceptions"])
+def test_wishes_stay_lines_of_their_own(section: str) -> None:
+    wishes = [
+        fact(f"w-{n}", f"Learner says: I like long answers in {each}")
+        for n, each in enumerate(("verse", "prose"))
+    ]
+    kept = [wish.model_copy(update={"section": section}) for wish in wishes]
+    assert len(ask(kept, "What is a fraction?").core) == 2
+
+
+def test_the_subject_is_not_that_somebody_says_it() -> None:
+    kept = [fact(f"p-{n}", f"Learner says: I have a {pet}") for n, pet in enumerate(("dog", "cat"))]
+    told = [each.model_copy(update={"section": "profile"}) for each in kept]
+    assert len(ask(told, "What is a fraction?").core) == 2
+
+
 def test_a_quarantined_value_is_in_no_line() -> None:
     held = fact("b", "Ada lives in Rome", day=1, status="quarantined", quarantine_reason="test")
     assert lines(ask([fact("a", "Ada lives in Berlin"), held], ASKED)) == ["Ada lives in Berlin"]
