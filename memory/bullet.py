@@ -7,7 +7,7 @@ bullet can look like two, or like a section header.
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Literal
@@ -100,6 +100,15 @@ def _cleaned(value: object) -> object:
     return clean_line(value) if isinstance(value, str) else value
 
 
+def _day(value: object) -> object:
+    """Return the calendar day of a moment, as its own zone has it; numbers are no days."""
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date) or (isinstance(value, str) and "-" in value.strip()[1:]):
+        return value
+    raise ValueError("must be a day such as 2026-11-26")
+
+
 def _without_types(tags: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(tag for tag in tags if tag.casefold() not in MEMORY_TYPES)
 
@@ -114,6 +123,8 @@ Tags = Annotated[tuple[ShortLine, ...], AfterValidator(_without_types)]
 """No tag names a memory type: what a bullet's type is, `memory_type` says (document 003)."""
 Context = Annotated[str, Field(max_length=MAX_CONTEXT_CHARS), BeforeValidator(_cleaned)]
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
+Day = Annotated[date, BeforeValidator(_day)]
+"""A calendar day where the speaker is; of a moment its day."""
 Count = Annotated[int, Field(ge=0)]
 Days = Annotated[float, Field(gt=0, le=1_000_000)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -152,8 +163,10 @@ class Bullet(BaseModel):
     about it. `consolidation_version` is 0 for a bullet that was never consolidated, else one more than the
     highest of its sources. `distinct_from` are bullets of which somebody said that they say something else:
     these never merge. `turn_id` and `conversation_id` name the turn that it came from, `source_words` are
-    words of that turn which the bullet's own text lacks: searches use them, prompts never show them. What
-    confidence follows from all of these is in `memory.views.confidence`.
+    words of that turn which the bullet's own text lacks: searches use them, prompts never show them.
+    `valid_from` and `valid_until` are the first and the last day on which what it says is true, as far as
+    somebody said so; when it was learned, the versions say. What confidence follows from all of these is in
+    `memory.views.confidence`.
 
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """
@@ -194,6 +207,8 @@ class Bullet(BaseModel):
     turn_id: Annotated[TrajectoryId | None, LEFT_OUT] = None
     conversation_id: Annotated[TrajectoryId | None, LEFT_OUT] = None
     source_words: Annotated[tuple[SourceWord, ...], Field(max_length=MAX_SOURCE_WORDS), LEFT_OUT] = ()
+    valid_from: Annotated[Day | None, LEFT_OUT] = None
+    valid_until: Annotated[Day | None, LEFT_OUT] = None
 
     @property
     def content_hash(self) -> str:
@@ -229,6 +244,15 @@ class Bullet(BaseModel):
     def expired(self, now: datetime) -> bool:
         """Whether its time to live has passed at `now`."""
         return self.ttl_days is not None and now - self.updated_at >= timedelta(days=self.ttl_days)
+
+    def true_on(self, day: date) -> bool:
+        """Whether what it says is true on this day, as far as it says when; else it counts as true."""
+        begun = self.valid_from is None or self.valid_from <= day
+        return begun and not self.past(day)
+
+    def past(self, day: date) -> bool:
+        """Whether what it says was true before this day, and no longer: it is past, not false."""
+        return self.valid_until is not None and self.valid_until < day
 
     def injectable(self, now: datetime) -> bool:
         """Whether prompts may show it: active, not expired, not more harmful than helpful."""

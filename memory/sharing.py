@@ -379,7 +379,9 @@ def _added(add: Add) -> Add:
         raise PlaybookForbidden("only the owner of a playbook can pin bullets in it, or fill a slot")
     _check_section(add.section)
     text = {"content", "section", "ref", "id", "memory_type", "polarity", "topic", "concept", "tags"}
-    kept = add.model_dump(include=text | {"importance", "ttl_days", "context"}, exclude_unset=True)
+    kept = add.model_dump(
+        include=text | {"importance", "ttl_days", "context", "valid_from", "valid_until"}, exclude_unset=True
+    )
     return Add(**kept, sources=(EDITOR,))
 
 
@@ -402,7 +404,7 @@ def _put_back(bullet: Bullet, seen: Mapping[str, Bullet]) -> Bullet:
     plain = Bullet(
         **bullet.model_dump(
             include={"id", "section", "content", "memory_type", "polarity", "topic", "concept", "tags"}
-            | {"importance", "created_at", "updated_at", "ttl_days", "context"}
+            | {"importance", "created_at", "updated_at", "ttl_days", "context", "valid_from", "valid_until"}
         ),
         sources=(EDITOR,),
     )

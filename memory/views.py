@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Literal, NamedTuple, TypeGuard, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -232,7 +232,8 @@ class BulletFilter:
     """A bullet passes with one of each of `statuses`, `memory_types` and `kinds`, all `tags` and all `words`.
 
     An empty set of types or kinds means any. Case and compatibility forms of letters are ignored. Tags must
-    be equal; words are substrings of the text. The memory type counts as a tag.
+    be equal; words are substrings of the text. The memory type counts as a tag. With `valid_on` a bullet must
+    be true on that day, as far as it says when it is.
     """
 
     statuses: frozenset[BulletStatus] = frozenset({"active"})
@@ -240,6 +241,7 @@ class BulletFilter:
     memory_types: frozenset[MemoryType] = frozenset()
     words: str = ""
     kinds: frozenset[BulletKind] = frozenset()
+    valid_on: date | None = None
 
     def passes(self, bullet: Bullet) -> bool:
         """Whether the filter shows the bullet."""
@@ -248,6 +250,8 @@ class BulletFilter:
         if self.memory_types and bullet.memory_type not in self.memory_types:
             return False
         if self.kinds and kind_of(bullet) not in self.kinds:
+            return False
+        if self.valid_on is not None and not bullet.true_on(self.valid_on):
             return False
         if not {_folded(tag) for tag in self.tags} <= {_folded(tag) for tag in bullet.labels}:
             return False

@@ -14,7 +14,7 @@ from typing import Annotated, Literal, Protocol, Self, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, model_validator
 
 from ace_graph.base.errors import InvalidContext
-from ace_graph.base.settings import WindowBound, WindowSize
+from ace_graph.base.settings import TimeZone, WindowBound, WindowSize
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.catalogue import PlaybookRef, wanted_refs
 from ace_graph.memory.snapshot import Snapshot
@@ -103,6 +103,11 @@ class ACEContext(BaseModel):
         default=None,
         description="The agent of the host that acts for the learner, for playbooks that are shared with an "
         "agent.",
+    )
+    timezone: TimeZone | None = Field(
+        default=None,
+        description="Where the learner is, such as Europe/Berlin: what day they mean by tomorrow. Default "
+        "ACE_TIMEZONE, else UTC.",
     )
     topic: ShortText | None = Field(
         default=None, description="Preferred topic of bullets; inferred when absent."

@@ -10,8 +10,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from hashlib import blake2b
 from typing import Any, Generic, TypeVar, cast
+from zoneinfo import ZoneInfo
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
@@ -73,6 +75,11 @@ class Run:
         """
         in_a_row = self.step == turn.get("step", self.step) + _STEPS_TO_ANSWER * number
         return self._id_of(f"{turn['turn_id']}\n{number}" if in_a_row else self._task())
+
+    def today(self) -> date:
+        """Return the day on which the learner speaks, where they are."""
+        zone = self.context.timezone or self.resources.settings.timezone
+        return self.resources.clock().astimezone(ZoneInfo(zone)).date()
 
     def new_try_id(self) -> str:
         """Return the id of this step of a host's agent: the same when it is repeated, another in a fork."""

@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dotenv import dotenv_values
 from platformdirs import user_data_path
@@ -76,6 +77,18 @@ Prices = Annotated[
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser())]
 Rate = Annotated[float, Field(allow_inf_nan=False)]
 Days = Annotated[float, Field(ge=0, le=36_500)]
+
+
+def _checked_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError("is no time zone: name one such as Europe/Berlin, or UTC") from error
+    return name
+
+
+TimeZone = Annotated[str, Field(max_length=64), AfterValidator(_checked_zone)]
+"""The IANA name of a time zone."""
 WindowSize = Annotated[int, Field(ge=0, le=100)] | Literal["all"]
 """Interactions of the conversation in the prompt."""
 WindowBound = Annotated[int, Field(ge=0, le=100)]
@@ -140,6 +153,7 @@ class Settings(BaseSettings):
     max_bullets: int = Field(default=1000, ge=1)
     replay: bool = True
     sensitive_facts: Literal["keep", "ask", "drop"] = "ask"
+    timezone: TimeZone = "UTC"
     holdout_rate: float = Field(default=0.05, ge=0, le=0.5)
     decay_semantic: Rate = 0.01
     decay_episodic: Rate = 0.05

@@ -16,6 +16,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from datetime import UTC, datetime, time, timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_type_hints
@@ -275,3 +276,15 @@ def refused(rejection: Rejection) -> ChangeRefused:
         return ChangeRefused(f"{rejection.why}: trajectory list shows the ids")
     hint = ": playbook show lists the ids" if rejection.why == "unknown id" else ""
     return ChangeRefused(f"{rejection.id}: {rejection.why}{hint}")
+
+
+def as_utc(moment: datetime | None) -> datetime | None:
+    """Return a moment in UTC where its zone is not given."""
+    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
+
+
+def to_its_end(moment: datetime | None) -> datetime | None:
+    """Return the last moment of a day, or the time that was given with it."""
+    if moment is None or moment.time() != time():
+        return moment
+    return moment + timedelta(days=1, microseconds=-1)

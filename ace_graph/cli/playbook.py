@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import date, datetime
 from enum import StrEnum
 from functools import partial
 from itertools import chain
@@ -34,10 +35,12 @@ from ace_graph.cli.command import (
     DryRun,
     Everybody,
     On,
+    as_utc,
     by_command,
     check_all,
     command,
     refused,
+    to_its_end,
 )
 from ace_graph.cli.playbook_files import (
     read_file,
@@ -72,11 +75,13 @@ from ace_graph.memory.delta.operations import (
     Tag,
     Unpin,
     Update,
+    check_days,
 )
 from ace_graph.memory.formats.markdown import AgentsFormat, public_lessons
 from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.formats.registry import FORMATS, format_named
 from ace_graph.memory.formats.skill import SkillFormat
+from ace_graph.memory.retrieval.current_values import when_true, with_earlier
 from ace_graph.memory.sharing import outgoing_text
 from ace_graph.memory.views import (
     BulletFilter,
@@ -243,6 +248,12 @@ def show(
     scope: ScopeOption = None,
     agent: AgentOption = None,
     of_template: Annotated[str | None, "--template NAME", "A template instead; list names them."] = None,
+    as_of: Annotated[
+        datetime | None, "--as-of DATE", "As it was known at the end of this day, or at this time (UTC)."
+    ] = None,
+    valid_on: Annotated[
+        datetime | None, "--valid-on DATE", "Only what was true on this day, or does not say when it is."
+    ] = None,
 ) -> None:
     """Totals, sections, and the bullets, the strongest first; or one bullet.
 
@@ -253,6 +264,8 @@ def show(
     ace-graph playbook show --scope tenant
     ace-graph playbook show --tag fractions --type procedural
     ace-graph playbook show --name api_client --details
+    ace-graph playbook show --as-of 2026-11-01
+    ace-graph playbook show --valid-on 2026-05-01
     ace-graph playbook show --json | jq '.bullets[].content'
     """
     if of_template is not None:
@@ -284,13 +297,14 @@ def show(
         frozenset(("quarantined",) if quarantined else statuses),
         tuple(tag or ()),
         _types(memory_type),
+        valid_on=_day(valid_on),
     )
     if kind is not None:
         if not is_bullet_kind(kind):
             _show_records(call, kind, limit)
             return
         shown = replace(shown, kinds=frozenset({kind}))
-    snapshot, policy = _load(call)
+    snapshot, policy = _load(call, to_its_end(as_utc(as_of)))
     wanted = [b for b in snapshot.playbook.bullets() if shown.passes(b)]
     if call.as_json:
         call.answer(bullets_json(snapshot, wanted), ())
@@ -313,9 +327,14 @@ def _types(types: list[MemoryChoice] | None) -> frozenset[MemoryType]:
     return frozenset(each.value for each in types or ())
 
 
-def _load(call: Call) -> tuple[Snapshot, Policy]:
+def _day(moment: datetime | None) -> date | None:
+    return None if moment is None else moment.date()
+
+
+def _load(call: Call, as_of: datetime | None = None) -> tuple[Snapshot, Policy]:
     async def job(store: Store, target: PlaybookHandle) -> tuple[Snapshot, Policy]:
-        return await target.load(), store.policy
+        held = await (target.load() if as_of is None else target.load_as_of(as_of))
+        return held, store.policy
 
     return call.on_playbook(job)
 
@@ -655,6 +674,8 @@ def add(
     avoid: Annotated[bool, "It is what not to do."] = False,
     pin: Annotated[bool, "Put it into every prompt."] = False,
     ttl_days: Annotated[float | None, "Days without a change after which no prompt holds it."] = None,
+    valid_from: Annotated[datetime | None, "--valid-from DATE", "The first day on which it is true."] = None,
+    valid_until: Annotated[datetime | None, "--valid-until DATE", "The last day on which it is true."] = None,
     scope: ScopeOption = None,
     agent: AgentOption = None,
 ) -> None:
@@ -674,6 +695,10 @@ def add(
     if where is not None and call.name == DEFAULT_NAME:
         place = call.on_store(lambda store: destination(store, call.learner, where))
         call = replace(call, name=shown_name(place))
+    try:
+        check_days(_day(valid_from), _day(valid_until))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
     bullet = Add(
         ref="new",
         content=text,
@@ -687,6 +712,8 @@ def add(
         tags=(*(tag or ()), *((agent_label(agent),) if agent else ())),
         pinned=pin,
         ttl_days=_checked_days(ttl_days),
+        valid_from=_day(valid_from),
+        valid_until=_day(valid_until),
         sources=(BulletSource.COMMAND_LINE,),
     )
     if kind is not None:
@@ -718,6 +745,10 @@ def edit(
         BulletTag | None, "Count this one up, apart from any turn. More harm than good is not shown."
     ] = None,
     by: Annotated[int, "By how much --vote counts up.", Bounds(1)] = 1,
+    valid_from: Annotated[
+        str | None, "--valid-from DATE", "The first day on which it is true; unknown: it says none."
+    ] = None,
+    valid_until: Annotated[str | None, "--valid-until DATE", "The last day on which it is true."] = None,
     description: Annotated[str | None, "Without ID: what the named playbook is about."] = None,
     scope: Annotated[Scope | None, "Without ID: whom the named playbook is meant for."] = None,
 ) -> None:
@@ -728,6 +759,7 @@ def edit(
     ace-graph playbook edit les-00002 --ttl-days 30 --pin
     ace-graph playbook edit les-00002 --quarantine "not checked yet"
     ace-graph playbook edit les-00002 --vote helpful
+    ace-graph playbook edit les-00002 --valid-until 2026-11-30
     ace-graph playbook edit --name api_client --description "calling our own API"
     """
     if bullet_id is None:
@@ -742,6 +774,9 @@ def edit(
     if text is not None or ttl_days is not None:
         expiry: float | Literal["never"] | None = "never" if ttl_days == 0 else _checked_days(ttl_days)
         operations.append(Update(bullet_id=bullet_id, content=text, ttl_days=expiry))
+    first, last = _day_or_unknown(valid_from), _day_or_unknown(valid_until)
+    if first is not None or last is not None:
+        operations.append(Update(bullet_id=bullet_id, valid_from=first, valid_until=last))
     if pin is not None:
         operations.append(Pin(bullet_id=bullet_id) if pin else Unpin(bullet_id=bullet_id))
     if quarantine is not None:
@@ -842,6 +877,16 @@ def _checked_days(days: float | None) -> float | None:
     if days is not None and not 0 < days <= 1_000_000:
         raise typer.BadParameter("--ttl-days is a number of days above 0, at most 1,000,000")
     return days
+
+
+def _day_or_unknown(text: str | None) -> date | Literal["unknown"] | None:
+    """Return the day that is named. Raises typer.BadParameter."""
+    if text is None or text == "unknown":
+        return None if text is None else "unknown"
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is no day: write it as 2026-11-30, or unknown") from error
 
 
 def _change(call: Call, operations: Sequence[Operation], verb: str) -> Commit:
@@ -1415,8 +1460,13 @@ def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy)
         print(
             f"[{bullet.id}] +{bullet.helpful}/-{bullet.harmful} "
             f"strength={decay_score(bullet, snapshot.access, policy.decay):.2f} "
-            f"{_marked(bullet)}: {printable(bullet.content)}"
+            f"{_marked(bullet)}: {_dated(bullet)}"
         )
+
+
+def _dated(bullet: Bullet) -> str:
+    """Return the text with the days on which it is true."""
+    return printable(with_earlier(bullet.content, (), when_true(bullet, (), utc_now().date())))
 
 
 def bullet_table(
@@ -1434,7 +1484,7 @@ def bullet_table(
         table.add_row(
             Text(bullet.id),
             Text(printable(_marked(bullet))),
-            Text(printable(bullet.content)),
+            Text(_dated(bullet)),
             Text(f"+{bullet.helpful}/-{bullet.harmful}"),
             Text(f"{decay_score(bullet, snapshot.access, policy.decay):.2f}"),
             Text("always" if bullet.core else used.isoformat() if used else "never"),

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from ace_graph.base.errors import ModelNotConfigured, UsageError
-from ace_graph.cli.command import AUTHOR, LEARNER, Call, command
+from ace_graph.cli.command import AUTHOR, LEARNER, Call, as_utc, command
 from ace_graph.cli.terminal import counted, learning_summary, picked, print_aside, print_notice, printable
-from ace_graph.cli.trajectory import as_utc
 
 if TYPE_CHECKING:
     from ace_graph.agent.resources import Resources

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError
-from ace_graph.cli.command import LEARNER, Bounds, Call, CommandGroup, command
+from ace_graph.cli.command import LEARNER, Bounds, Call, CommandGroup, as_utc, command, to_its_end
 from ace_graph.cli.terminal import counted, into_text, print_aside, print_json, print_line, printable
 from ace_graph.learning.trajectories import (
     Completion,
@@ -77,7 +77,7 @@ def list_(
         task_type=type_,
         status=cast("TurnStatus | None", status),
         since=as_utc(since),
-        until=_to_its_end(as_utc(until)),
+        until=to_its_end(as_utc(until)),
     )
     rows = call.on_store(
         lambda store: list_trajectories(store, call.learner, wanted, failed=failed, limit=limit, skip=skip)
@@ -92,18 +92,6 @@ def list_(
         print_line(f"{about}  {printable(turn.task)[:_TASK]}{standing}")
     if not rows:
         print_aside(f"Learner {call.learner} has no trajectory of this kind.")
-
-
-def as_utc(moment: datetime | None) -> datetime | None:
-    """Return a moment in UTC where its zone is not given."""
-    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
-
-
-def _to_its_end(moment: datetime | None) -> datetime | None:
-    """Return the last moment of a day, or the time that was given with it."""
-    if moment is None or moment.time() != time():
-        return moment
-    return moment + timedelta(days=1, microseconds=-1)
 
 
 def _row_json(row: ListedTrajectory) -> dict[str, object]:

@@ -299,6 +299,7 @@ async def _facts(
         run.resources.settings.sensitive_facts,
         stated_later(subject.turn_id, snapshot),
         subject.said,
+        subject.day,
     )
 
 

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
 from typing import Annotated
 
@@ -41,7 +42,8 @@ _SMALL_TALK_CHARS = 500
 class FinishedTurn:
     """The turn that is looked back at: this one, or an earlier one that the learner has now judged.
 
-    `said` are the statements of the question, where it was read already; they are not stored.
+    `said` are the statements of the question, where it was read already; they are not stored. `day` is that
+    of the question where the learner is, where it is known.
     """
 
     turn_id: str
@@ -56,6 +58,7 @@ class FinishedTurn:
     additional_context: str = ""
     revision: Revision | None = None
     conversation_id: str | None = None
+    day: date | None = None
     said: Annotated[tuple[Statement, ...] | None, Field(exclude=True)] = field(default=None, compare=False)
 
 

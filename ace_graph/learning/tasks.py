@@ -152,6 +152,7 @@ def _finished_turn(
         additional_context=state["turn"].get("additional_context", ""),
         revision=Revision(attempt["answer"], final_evidence) if first else None,
         conversation_id=run.context.conversation_id,
+        day=run.today(),
     )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Self
 
 from ace_graph.base.clock import utc_now
@@ -65,7 +65,7 @@ from ace_graph.playbooks.content import (
     without_turns,
 )
 from ace_graph.playbooks.directory import caller_of
-from ace_graph.playbooks.versions import drop_old_versions, kept_names, version_number
+from ace_graph.playbooks.versions import drop_old_versions, end_of, kept_names, version_number
 
 User = Caller | str | None
 """Who acts: with teams, or by name, whose teams the store's table has; None: the owner, by the host."""
@@ -323,6 +323,22 @@ class PlaybookHandle:
             return playbook_at(await self.store.history(self.key), n)
         kept = kept_names(await self.store.versions(self.key))
         raise HistoryTooShort(f"version {n} is not kept: {kept}")
+
+    async def load_as_of(self, when: date | datetime) -> Snapshot:
+        """Return the content as it was known at a moment, or at the end of a day (UTC); uses are not kept.
+
+        Raises HistoryTooShort where that version is no longer stored.
+        """
+        moment, versions = end_of(when), await self.store.versions(self.key)
+        known = [version for version in versions if version.at <= moment]
+        if not known:
+            if versions and versions[0].n > 1:
+                oldest = versions[0].at.date()
+                raise HistoryTooShort(f"what was known then is no longer stored: the oldest is of {oldest}")
+            return Snapshot()
+        epoch = (await self.load()).version.epoch
+        newest = known[-1]
+        return Snapshot(await self.content_at(newest.n), version=Version(epoch, newest.n, label=newest.label))
 
     async def restore(self, version: int | str, change: Change) -> Commit:
         """Commit the return to a version; see `restore`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import HistoryTooShort
@@ -41,6 +41,12 @@ def version_number(versions: tuple[StoredVersion, ...], version: int | str) -> i
     if number is None:
         raise HistoryTooShort(f"there is no version {version[:20]}: {kept_names(versions)}")
     return number
+
+
+def end_of(when: date | datetime) -> datetime:
+    """Return the last moment of a day, or a moment as it is; in UTC where no zone is given."""
+    moment = when if isinstance(when, datetime) else datetime.combine(when, time.max)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 async def keep_versions(

@@ -9,7 +9,7 @@ bullet that was merged away.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from itertools import combinations
 
 from ace_graph.memory.bullet import MAX_DISTINCT, MAX_EXAMPLES, MAX_KEYWORDS, Bullet, MemoryType, Stated
@@ -77,6 +77,7 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "distinct_from": _union(survivor.distinct_from, dropped.distinct_from)[-MAX_DISTINCT:],
             "consolidation_version": max(survivor.consolidation_version, dropped.consolidation_version),
             **_origin(survivor, dropped),
+            **_days(survivor, dropped),
             "updated_at": now,
         }
     )
@@ -86,6 +87,14 @@ def _memory_type(survivor: Bullet, dropped: Bullet) -> MemoryType:
     if survivor.memory_type == dropped.memory_type or has_stated_type(survivor):
         return survivor.memory_type
     return dropped.memory_type if has_stated_type(dropped) else survivor.memory_type
+
+
+def _days(survivor: Bullet, dropped: Bullet) -> dict[str, date | None]:
+    """The days on which it is true: what the bullet that changed last says of them, else the other."""
+    newest = max((survivor, dropped), key=lambda bullet: bullet.updated_at)
+    known = newest if newest.valid_from or newest.valid_until else survivor
+    known = known if known.valid_from or known.valid_until else dropped
+    return {"valid_from": known.valid_from, "valid_until": known.valid_until}
 
 
 def _origin(survivor: Bullet, dropped: Bullet) -> dict[str, object]:

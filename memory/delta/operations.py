@@ -6,15 +6,17 @@ state and loses nothing. Ids and limits are checked by `resolve`, which reports 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from datetime import date
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ace_graph.memory.bullet import (
     LEFT_OUT,
     Bullet,
     BulletTag,
     Danger,
+    Day,
     Days,
     MemoryType,
     Moment,
@@ -45,7 +47,10 @@ class Add(_Frozen):
     `vouched`. `examples` must be trajectories of this learner, stored before or with this commit; with
     `foreign` (from a file) those that are not become `sources`. Of `source_text`, said in the turn `turn_id`
     of the conversation `conversation_id`, only informative words that the screen allows are kept. `spares`
-    names the bullet in the slot if that says more than the value: it leaves the slot and stays.
+    names the bullet in the slot if that says more than the value: it leaves the slot and stays. `valid_from`
+    and `valid_until` are the first and the last day on which it is true.
+
+    Raises `pydantic.ValidationError`, too, where its last day is before the first.
     """
 
     op: Literal["add"] = "add"
@@ -88,13 +93,27 @@ class Add(_Frozen):
     turn_id: Annotated[Text | None, LEFT_OUT] = None
     conversation_id: Annotated[Text | None, LEFT_OUT] = None
     spares: Annotated[BulletRef | None, LEFT_OUT] = None
+    valid_from: Annotated[Day | None, LEFT_OUT] = None
+    valid_until: Annotated[Day | None, LEFT_OUT] = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        check_days(self.valid_from, self.valid_until)
+        return self
+
+
+def check_days(first: date | None, last: date | None) -> None:
+    """Raise ValueError where the last day on which something is true is before the first."""
+    if first is not None and last is not None and last < first:
+        raise ValueError(f"valid_until {last} is before valid_from {first}: exchange them, or leave one out")
 
 
 class Update(_Frozen):
     """Change the fields that are given.
 
     Counters are increments, and `examples` are added to those of the bullet. `ttl_days="never"` removes the
-    time to live. The bullet loses the sources in `withdrawn`, and has been seen once less for each.
+    time to live, `"unknown"` a day. The bullet loses the sources in `withdrawn`, and has been seen once less
+    for each.
     """
 
     op: Literal["update"] = "update"
@@ -115,6 +134,8 @@ class Update(_Frozen):
     examples: tuple[Text, ...] = ()
     stated: Stated | None = None
     withdrawn: tuple[Text, ...] = ()
+    valid_from: Annotated[Day | Literal["unknown"] | None, LEFT_OUT] = None
+    valid_until: Annotated[Day | Literal["unknown"] | None, LEFT_OUT] = None
 
 
 class Tag(_Frozen):

@@ -41,6 +41,7 @@ from ace_graph.memory.delta.operations import (
     Undo,
     Unpin,
     Update,
+    check_days,
 )
 from ace_graph.memory.delta.screening import (
     bounded_reason,
@@ -60,7 +61,7 @@ from ace_graph.memory.use_stamps import Uses, moved_stamps
 MAX_INSIGHT_CHARS = 500
 _REPLACED = (
     *("section", "memory_type", "polarity", "topic", "concept", "tags", "importance", "ttl_days"),
-    *("context", "stated"),
+    *("context", "stated", "valid_from", "valid_until"),
 )
 """Fields of a bullet that an Update replaces where it has a value."""
 
@@ -224,6 +225,11 @@ def _update(draft: Draft, operation: Update) -> None:
     } | _without_sources(old, operation)
     if operation.ttl_days == "never":
         new["ttl_days"] = None
+    new |= {name: None for name in ("valid_from", "valid_until") if getattr(operation, name) == "unknown"}
+    try:
+        check_days(new["valid_from"], new["valid_until"])
+    except ValueError as error:
+        raise Refused(str(error)) from error
     if operation.content is not None:
         new["content"] = checked_text(operation.content)
     for counter in ("helpful", "harmful", "neutral"):

@@ -1,9 +1,9 @@
 """One line for one subject and relation: of facts that differ in their last words alone, the newest is shown.
 
 "Ada lives in Berlin" and "Ada lives in Rome" are one line, "Ada lives in Rome (said earlier: Berlin)", so a
-model need not guess which is newer; where a person said it, with the day. The words in brackets are true
-whether the value changed or both hold ("speaks French", "speaks Italian"), and nothing is dropped. Advice
-is not folded: evidence judges it, not its date.
+model need not guess which is newer; with the day from which it is true, or on which a person said it. The
+words in brackets are true whether the value changed or both hold ("speaks French", "speaks Italian"), and
+nothing is dropped. Advice is not folded: evidence judges it, not its date.
 """
 
 from __future__ import annotations
@@ -34,17 +34,18 @@ _CACHED_TEXTS = 4_096
 _END = " .!;。！"
 
 
-def fold(usable: Sequence[Retrievable]) -> tuple[list[Retrievable], Mapping[str, str]]:
+def fold(usable: Sequence[Retrievable], on: date) -> tuple[list[Retrievable], Mapping[str, str]]:
     """Return the bullets with one for each subject and relation, and which id is told by which other's line.
 
-    The newest takes the best rank of its group, and `earlier` holds the others, the newest first. The order
-    is the given one, with the newest in the place of the first of its group.
+    The value of the day `on` takes the best rank of its group, and `earlier` holds the others, the newest
+    first. The order is the given one, with the newest in the place of the first of its group.
     """
     told: dict[int, Retrievable | None] = {}
     by: dict[str, str] = {}
     for row in of_one_relation([(item.bullet, item.hit.of_base) for item in usable]):
-        newest, *others = sorted(
-            (usable[place] for place in row), key=lambda item: age(item.bullet), reverse=True
+        items = {usable[place].hit.key: usable[place] for place in row}
+        newest, *others = (
+            items[bullet.id] for bullet in current_first([item.bullet for item in items.values()], on)
         )
         by.update((other.hit.key, newest.hit.key) for other in others)
         told.update(dict.fromkeys(row))
@@ -85,23 +86,45 @@ def earlier_values(bullet: Bullet, earlier: Iterable[Bullet]) -> tuple[str, ...]
     return tuple(found)
 
 
-def said_on(bullet: Bullet, earlier: Sequence[Bullet]) -> date | None:
-    """Return the day on which the current value was said by a person or the host, None where nobody did.
+def current_first(rivals: Sequence[Bullet], on: date) -> list[Bullet]:
+    """Return facts of one subject and relation, that with the value of the day `on` first.
 
-    Of a value that is said again it is the day of the last time.
+    What is true on the day comes before what is past or still to come; then the newest: by the day from which
+    it is true where all say so, else by when it was said.
     """
+    dated = all(bullet.valid_from for bullet in rivals)
+
+    def key(bullet: Bullet) -> tuple[bool, date, tuple[datetime, int]]:
+        begun = bullet.valid_from if dated else None
+        return bullet.true_on(on), begun or date.min, age(bullet)
+
+    return sorted(rivals, key=key, reverse=True)
+
+
+def when_true(bullet: Bullet, earlier: Sequence[Bullet], on: date) -> str:
+    """Return the days on which a fact is true, in words for a prompt of the day `on`; "" where none is known.
+
+    A value that others had before, and that has no day of its own, has that on which a person or the host
+    said it: of one that is said again the day of the last time.
+    """
+    first, last = bullet.valid_from, bullet.valid_until
+    if last is not None:
+        begun = f"{first} " if first else ""
+        return f"was true {begun}until {last}" if last < on else f"{begun}until {last}"
+    if first is not None:
+        return f"since {first}" if first <= on else f"from {first} on"
     if not earlier or GIVEN.isdisjoint(bullet.sources):
-        return None
+        return ""
     again = any(other.created_at > bullet.created_at for other in earlier)
-    return (bullet.updated_at if again else bullet.created_at).date()
+    return f"said {(bullet.updated_at if again else bullet.created_at).date()}"
 
 
-def with_earlier(text: str, values: Sequence[str], said: date | None) -> str:
-    """Return a line with the day of its value, and those that were said before it, in brackets behind it."""
+def with_earlier(text: str, values: Sequence[str], when: str) -> str:
+    """Return a line with the time of its value, and those that were said before it, in brackets behind it."""
     if not values:
-        return text
+        return f"{text} ({when})" if when else text
     more = f"; and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-    since = f"said {said}; earlier" if said else "said earlier"
+    since = f"{when}; earlier" if when else "said earlier"
     return f"{text} ({since}: {'; '.join(values[:_SHOWN])}{more})"
 
 

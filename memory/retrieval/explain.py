@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from itertools import islice
 from math import isinf
@@ -187,6 +187,8 @@ _INELIGIBLE: Mapping[Ineligible | Literal["weak"], str] = {
     "failing": "failed too often since its last success",
     "unproven": "not proven yet, and only proven ones were asked for",
     "type": "of a memory type that was not asked for",
+    "unknown": "learned later than the day that was asked for",
+    "untrue": "not true on the day that was asked for",
     "weak": "weaker than the policy's threshold",
 }
 _SHORTAGES: Mapping[Shortage, str] = {
@@ -312,6 +314,8 @@ class RetrieveOptions(TypedDict, total=False):
     base: Playbook | None
     semantic: Mapping[str, float] | None
     proven_only: bool
+    as_of: datetime | None
+    valid_on: date | None
 
 
 def explain(

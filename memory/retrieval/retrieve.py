@@ -24,10 +24,11 @@ from ace_graph.memory.retrieval.chains import LEADS_ON, MOST_TOKENS, Chain, Link
 from ace_graph.memory.retrieval.chains import MOST_LINES as MOST_CHAINED
 from ace_graph.memory.retrieval.current_values import (
     age,
+    current_first,
     earlier_values,
     fold,
     of_one_relation,
-    said_on,
+    when_true,
     with_earlier,
 )
 from ace_graph.memory.retrieval.gate import Cutoff, Retrievable, apply_cutoff
@@ -65,7 +66,7 @@ class Scored(NamedTuple):
     relevance: float
     strength: float
     earlier: tuple[str, ...] = ()
-    said: date | None = None
+    when: str = ""
 
 
 class Candidate(NamedTuple):
@@ -76,10 +77,10 @@ class Candidate(NamedTuple):
     base: bool = False
 
     @property
-    def rank(self) -> tuple[bool, int, datetime]:
+    def rank(self) -> tuple[bool, int, tuple[datetime, int]]:
         """The higher of two rivals is kept: the pinned, then the one with better evidence, then the newer."""
         bullet = self.scored.bullet
-        return (bullet.pinned, bullet.helpful - bullet.harmful, bullet.updated_at)
+        return (bullet.pinned, bullet.helpful - bullet.harmful, age(bullet))
 
 
 def prompt_line(scored: Scored) -> str:
@@ -90,7 +91,7 @@ def prompt_line(scored: Scored) -> str:
     """
     bullet = scored.bullet
     slot = f"({bullet.slot}) " if bullet.slot in PROFILE_SLOTS else ""
-    text = with_earlier(bullet.advice, scored.earlier, scored.said)
+    text = with_earlier(bullet.advice, scored.earlier, scored.when)
     return f"[{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {slot}{text}"
 
 
@@ -195,13 +196,20 @@ class Selection:
 # budget decide about the others (`relevance.py`, `gate.py`).
 
 
-Ineligible = Barred | Literal["type", "unproven", "failing"]
-"""Why a prompt may not hold a bullet, whatever the question; failing: too often since it did well."""
+Ineligible = Barred | Literal["type", "unproven", "failing", "unknown", "untrue"]
+"""Why a prompt may not hold a bullet, whatever the question.
+
+failing: too often since it did well; unknown: learned later than asked for; untrue: not true on the day that
+is asked for.
+"""
 
 
 @dataclass(frozen=True)
 class EligibleBullets:
-    """The bullets of a playbook and its base that a prompt may hold; `proven_only` as in `retrieve`."""
+    """The bullets of a playbook and its base that a prompt may hold.
+
+    `proven_only`, `as_of` and `valid_on` as in `retrieve`.
+    """
 
     playbook: Playbook
     base: Playbook | None
@@ -210,6 +218,20 @@ class EligibleBullets:
     now: datetime
     memory_types: Collection[MemoryType] | None
     proven_only: bool
+    as_of: datetime | None = None
+    valid_on: date | None = None
+
+    @property
+    def on(self) -> date:
+        """The day for which it is said what is true."""
+        return self.valid_on or self.now.date()
+
+    def scored(
+        self, bullet: Bullet, score: float, relevance: float, strength: float, earlier: Sequence[Bullet] = ()
+    ) -> Scored:
+        """Return a bullet as it is injected; `earlier` are others of its subject and relation."""
+        values = earlier_values(bullet, earlier) if earlier else ()
+        return Scored(bullet, score, relevance, strength, values, when_true(bullet, earlier, self.on))
 
     def indexes(self) -> list[tuple[Index, bool]]:
         base = [(self.base.index, True)] if self.base is not None else []
@@ -229,6 +251,10 @@ class EligibleBullets:
             return "type"
         if self.proven_only and not proven(bullet):
             return "unproven"
+        if self.as_of is not None and bullet.created_at > self.as_of:
+            return "unknown"
+        if self.valid_on is not None and not bullet.true_on(self.valid_on):
+            return "untrue"
         if bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned:
             return bullet.barred(self.now) or "failing"
         return bullet.barred(self.now)
@@ -296,14 +322,17 @@ class EligibleBullets:
         return decay_score(bullet, self.access, self.policy.decay)
 
     def core(self) -> list[Candidate]:
-        """Return the core in the order in which it is chosen: the newest facts first, where room is short."""
+        """Return the core in the order in which it is chosen: the newest facts first, where room is short.
+
+        What is past competes with the rest by relevance, unless it is pinned.
+        """
         found: list[Candidate] = []
         for index, of_base in self.indexes():
             for key in index.core:
                 bullet = self.bullet(key, of_base=of_base)
-                if bullet is not None and (bullet.pinned or not of_base):
+                if bullet is not None and (bullet.pinned or not (of_base or bullet.past(self.on))):
                     strength = self.strength(bullet)
-                    scored = Scored(bullet, strength, 1.0, strength)
+                    scored = self.scored(bullet, strength, 1.0, strength)
                     found.append(Candidate(scored, index.documents[key].content, of_base))
         found.sort(key=lambda candidate: candidate.scored.bullet.id)
         found.sort(key=lambda candidate: candidate.scored.bullet.created_at, reverse=True)
@@ -386,6 +415,8 @@ def retrieve(
     base: Playbook | None = None,
     semantic: Mapping[str, float] | None = None,
     proven_only: bool = False,
+    as_of: datetime | None = None,
+    valid_on: date | None = None,
 ) -> Retrieval:
     """Return the bullets of `playbook` and of the read-only `base` that this question gets.
 
@@ -393,21 +424,25 @@ def retrieve(
     most half, and what of it does not fit competes by relevance. `max_bullets` limits the retrieved part.
     `topic` boosts bullets of that topic. `memory_types` keeps all others out. `semantic` are cosine
     similarities (0-1) to the question by bullet id: they open the gate, too, and share in the rank.
-    `proven_only` withholds what has not earned its place yet (memory.trust).
+    `proven_only` withholds what has not earned its place yet (memory.trust). `as_of` leaves out what was
+    learned later (what was changed or removed since is in the playbook of that version), `valid_on` what was
+    not true on that day; a fact that does not say when it is true counts as true.
 
     Never injected are bullets that are expired, quarantined or more harmful than helpful, those that failed
     more often since their last success than the policy allows, and more than one of a group of rivals. The
     same bullets in another order give the same result.
     """
-    scope = EligibleBullets(playbook, base, access, policy, now, memory_types, proven_only)
+    scope = EligibleBullets(
+        playbook, base, access, policy, now, memory_types, proven_only, as_of=as_of, valid_on=valid_on
+    )
     query = parse_question(question, topic, scope.indexes(), access.asked)
     room = max(0, budget_tokens - FRAME_TOKENS)
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
-    current, told_in_core = _current(scope.core())
+    current, told_in_core = _current(scope)
     core = selection.fill(current, room=selection.room // 2)
     taken = {candidate.scored.bullet.id for candidate in core}.union(told_in_core)
     relevance = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
-    retrievable, told_by = fold(scope.retrievable(relevance.hits, taken))
+    retrievable, told_by = fold(scope.retrievable(relevance.hits, taken), scope.on)
     cutoff = apply_cutoff(retrievable, query, lambda hit: scope.asked(hit, query), scope.terms)
     retrieved = selection.fill(_ranked(cutoff.kept, topic, scope), room=selection.room, limit=max_bullets)
     chain = _chain(retrieved, scope, query, selection, max_bullets)
@@ -420,7 +455,7 @@ def retrieve(
         core=tuple(candidate.scored for candidate in sorted(core, key=_place_in_core)),
         retrieved=(
             *(candidate.scored for candidate in retrieved),
-            *(Scored(link.bullet, 0.0, 0.0, scope.strength(link.bullet)) for link in chain),
+            *(scope.scored(link.bullet, 0.0, 0.0, scope.strength(link.bullet)) for link in chain),
         ),
         tokens=max(0, budget_tokens - selection.room),
         decisions=decisions,
@@ -445,7 +480,7 @@ def _chain(
 
     def take(bullet: Bullet) -> bool:
         nonlocal left, room
-        scored = Scored(bullet, 0.0, 0.0, scope.strength(bullet))
+        scored = scope.scored(bullet, 0.0, 0.0, scope.strength(bullet))
         candidate = Candidate(scored, index.documents[bullet.id].content, of_base)
         if not selection.fill([candidate], room=room, limit=left):
             return False
@@ -460,20 +495,20 @@ def _chain(
     return chain.links([line.bullet for line in lines], take)
 
 
-def _current(core: Sequence[Candidate]) -> tuple[list[Candidate], dict[str, str]]:
+def _current(scope: EligibleBullets) -> tuple[list[Candidate], dict[str, str]]:
     """Return the core with one line for a subject and relation, and which id is told by which line."""
+    core = scope.core()
     kept: dict[int, Candidate] = dict(enumerate(core))
     told_by: dict[str, str] = {}
     for row in of_one_relation([(candidate.scored.bullet, candidate.base) for candidate in core]):
-        newest, *others = sorted(row, key=lambda place: age(core[place].scored.bullet), reverse=True)
-        bullet, earlier = core[newest].scored.bullet, [core[place].scored.bullet for place in others]
-        scored = core[newest].scored._replace(
-            earlier=earlier_values(bullet, earlier), said=said_on(bullet, earlier)
-        )
-        kept[newest] = core[newest]._replace(scored=scored)
-        for place in others:
-            del kept[place]
-            told_by[core[place].scored.bullet.id] = bullet.id
+        places = {core[place].scored.bullet.id: place for place in row}
+        bullet, *earlier = current_first([core[place].scored.bullet for place in row], scope.on)
+        newest = core[places[bullet.id]]
+        scored = scope.scored(bullet, newest.scored.score, 1.0, newest.scored.strength, earlier)
+        kept[places[bullet.id]] = newest._replace(scored=scored)
+        for other in earlier:
+            del kept[places[other.id]]
+            told_by[other.id] = bullet.id
     return list(kept.values()), told_by
 
 
@@ -498,8 +533,7 @@ def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBulle
     found.sort(key=itemgetter(0, 1), reverse=True)
     for score, _, (hit, bullet, _, earlier), strength in found:
         terms = scope.index(of_base=hit.of_base).documents[hit.key].content
-        values = earlier_values(bullet, earlier) if earlier else ()
-        scored = Scored(bullet, score, hit.covered, strength, values, said_on(bullet, earlier))
+        scored = scope.scored(bullet, score, hit.covered, strength, earlier)
         yield Candidate(scored, terms, hit.of_base)
 
 

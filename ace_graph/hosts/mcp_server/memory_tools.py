@@ -28,6 +28,8 @@ from ace_graph.hosts.mcp_server.schema import (
     Remembered,
     SearchWords,
     Statement,
+    ValidFrom,
+    ValidUntil,
 )
 from ace_graph.learning.curator import judge_bullets
 from ace_graph.learning.trajectory_feedback import give_feedback
@@ -111,6 +113,8 @@ class MemoryTools:
         playbook: PlaybookName = "default",
         scope: MemoryScope = None,
         agent: AgentName = None,
+        valid_from: ValidFrom = None,
+        valid_until: ValidUntil = None,
     ) -> Remembered:
         """Keep one sentence for later conversations: a fact, a preference, or advice that worked.
 
@@ -126,6 +130,8 @@ class MemoryTools:
             section=section,
             tags=(agent_label(agent),) if agent else (),
             sources=(BulletSource.AGENT,),
+            valid_from=valid_from,
+            valid_until=valid_until,
         )
         if kind is not None:
             fields = fields_of(kind)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Moment
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Day, Moment
 from ace_graph.memory.catalogue import MAX_NAME_CHARS, Scope
 from ace_graph.memory.stores.base import StoredVersion
 from ace_graph.memory.turn import LearnedInto
@@ -29,6 +29,8 @@ class BulletRow(_Reply):
     avoid: bool = Field(description="It is what not to do.")
     helpful: int
     harmful: int
+    valid_from: Day | None = Field(description="The first day on which it is true, where that is known.")
+    valid_until: Day | None = Field(description="The last one.")
 
     @classmethod
     def of(cls, bullet: Bullet) -> Self:
@@ -40,6 +42,8 @@ class BulletRow(_Reply):
             avoid=bullet.polarity == "anti_pattern",
             helpful=bullet.helpful,
             harmful=bullet.harmful,
+            valid_from=bullet.valid_from,
+            valid_until=bullet.valid_until,
         )
 
 
@@ -197,6 +201,15 @@ Cursor = Annotated[
     Text | None, Field(max_length=300, description="The next_cursor of the page before; leave it out first.")
 ]
 PageSize = Annotated[int, Field(ge=1, le=200, description="Most rows of one page.")]
+AsOf = Annotated[
+    Moment | Day | None,
+    Field(description="As it was known at the end of this day (UTC), or at this moment."),
+]
+ValidOn = Annotated[
+    Day | None, Field(description="Only what was true on this day, or does not say when it is true.")
+]
+ValidFrom = Annotated[Day | None, Field(description="The first day on which it is true, if it says so.")]
+ValidUntil = Annotated[Day | None, Field(description="The last day on which it is true, if it says so.")]
 MemoryScope = Annotated[
     Scope | None,
     Field(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
@@ -51,6 +52,7 @@ from ace_graph.learning.statements.statement import (
     slot_of,
     sparing,
 )
+from ace_graph.learning.statements.validity import with_validity
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.numbers import normalize, numerals
@@ -90,11 +92,12 @@ def learner_facts(
     sensitive: SensitiveFacts,
     newer: frozenset[str] = frozenset(),
     said: Sequence[Statement] | None = None,
+    today: date | None = None,
 ) -> WantedFacts:
     """Return what becomes of the facts that a model found in `message`; what is kept already is left out.
 
     `source` names the turn. A value of a slot in `newer` was stated after the message, and stays. `said` are
-    the statements of the message, where it was read.
+    the statements of the message, where it was read; `today` is the day of it where the learner is.
     """
     if not facts:
         return WantedFacts()
@@ -115,7 +118,10 @@ def learner_facts(
         elif decided.slot in newer:
             problems.append(_told(fact, NEWER_KNOWN))
         elif len(kept) < room:
-            kept[decided.content] = sparing(decided, own)
+            words = decided.content.removeprefix(ATTRIBUTION)
+            kept[decided.content] = sparing(
+                decided if today is None else with_validity(decided, words, today), own
+            )
         else:
             problems.append(_told(fact, f"more than {MAX_STATEMENTS} statements in one message"))
     return WantedFacts(tuple(kept.values()), tuple(asked), tuple(problems))

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 from langchain_core.messages import BaseMessage
@@ -34,7 +34,7 @@ from ace_graph.learning.statements.explicit import corrected, read_statements
 from ace_graph.learning.statements.forms import FILLER, pattern
 from ace_graph.learning.statements.model_facts import confirmed_statements, consent_question
 from ace_graph.learning.statements.sentences import sentences, skip
-from ace_graph.learning.statements.statement import Own, SensitiveFacts, Statement
+from ace_graph.learning.statements.statement import Own, SensitiveFacts, Statement, dated
 from ace_graph.memory.delta.effect import Put
 from ace_graph.memory.delta.operations import Add, Delta, Remove
 from ace_graph.memory.delta.resolve import resolve
@@ -164,12 +164,13 @@ def read_message(
     messages: Sequence[BaseMessage],
     snapshot: Snapshot | None,
     turn_id: str,
+    today: date,
     sensitive: SensitiveFacts,
     closed: str | None = None,
 ) -> MessageReading:
     """Return what `message` says, the newest of `messages`; `turn_id` names the turn that it begins.
 
-    Takes time linear in the message's length.
+    `today` is the day where the learner is. Takes time linear in the message's length.
     """
     before = last_exchange(messages)
     clearing = clearing_of(message, before, snapshot, closed=closed)
@@ -189,8 +190,12 @@ def read_message(
     return MessageReading(
         turn_id,
         closed,
-        statements=tuple(found),
-        confirmed=tuple(confirmed_statements(message, before, snapshot)) if asks else (),
+        statements=tuple(dated(statement, today) for statement in found),
+        confirmed=tuple(
+            dated(statement, today) for statement in confirmed_statements(message, before, snapshot)
+        )
+        if asks
+        else (),
         consent_question=consent_question(found, messages) if asks else "",
         judged=judged,
         doubted=find_doubted_turn(messages, snapshot.access) if judged is None else None,
@@ -206,6 +211,7 @@ def reading_of(state: ACEState, memory: Memory, run: Run) -> MessageReading:
             state["messages"],
             memory.snapshot,
             turn["turn_id"],
+            run.today(),
             run.resources.settings.sensitive_facts,
             _closed(memory, run),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 from itertools import compress
 from typing import Literal, NamedTuple
@@ -20,6 +21,7 @@ from ace_graph.learning.statements.forms import (
     slots_asked,
 )
 from ace_graph.learning.statements.sentences import skip
+from ace_graph.learning.statements.validity import with_validity
 from ace_graph.memory.bullet import STATED_BY_A_PERSON, Bullet, BulletSource, MemoryType, content_hash
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.delta.operations import Add, Operation, Remove
@@ -70,6 +72,18 @@ def keep(words: str, section: str, memory_type: MemoryType, slot: str | None, so
         examples=(source,),
         sources=(BulletSource.LEARNER,),
         vouched=("link", "answers"),
+    )
+
+
+def dated(statement: Statement, today: date) -> Statement:
+    """Return a statement that was made on this day, with the days on which it says that it is true."""
+    kept, later = statement.operation, statement.after_yes
+    if isinstance(kept, Add):
+        return replace(statement, operation=with_validity(kept, statement.words, today))
+    return (
+        statement
+        if later is None
+        else replace(statement, after_yes=with_validity(later, statement.words, today))
     )
 
 

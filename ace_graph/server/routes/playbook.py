@@ -42,6 +42,7 @@ from ace_graph.memory.bullet import (
     Bullet,
     BulletSource,
     BulletTag,
+    Day,
     MemoryType,
     Moment,
     Polarity,
@@ -170,11 +171,22 @@ class PlaybookQuery(RequestBody):
         str, Field(max_length=500, description="Only bullets whose text holds all of these words.")
     ] = ""
 
+    as_of: Annotated[
+        Moment | Day | None,
+        Field(description="As it was known at the end of this day (UTC), or at this moment."),
+    ] = None
+    valid_on: Annotated[
+        Day | None,
+        Field(description="Only what was true on this day, and what does not say when it is true."),
+    ] = None
+
     def filter(self) -> BulletFilter:
         every: tuple[BulletStatus, ...] = ("active", "quarantined")
         statuses = every if self.status == "all" else (self.status,)
         kinds = frozenset(self.kind)
-        return BulletFilter(frozenset(statuses), self.tag, frozenset(self.type), self.words, kinds)
+        return BulletFilter(
+            frozenset(statuses), self.tag, frozenset(self.type), self.words, kinds, self.valid_on
+        )
 
 
 class StoredBullet(BulletFields):
@@ -234,6 +246,13 @@ class NewBullet(RequestBody):
     importance: Annotated[Share, Field(strict=True)] = 0.5
     pinned: Annotated[bool, Field(strict=True, description="Part of every prompt.")] = False
     ttl_days: TtlDays = 0
+    valid_from: Annotated[Day | None, Field(description="The first day on which it is true.")] = None
+    valid_until: Annotated[Day | None, Field(description="The last day on which it is true.")] = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        operations.check_days(self.valid_from, self.valid_until)
+        return self
 
     def operation(self) -> Add:
         fields = self.model_dump(exclude={"kind", "ttl_days"})
@@ -290,12 +309,25 @@ class Patch(RequestBody):
         return self
 
 
+ValidDay = Day | Literal["unknown"]
+_DAY_SCHEMA = WithJsonSchema(
+    {
+        "anyOf": [{"type": "string", "format": "date"}, {"type": "string", "const": "unknown"}],
+        "description": "The first or the last day on which it is true; unknown: it says no such day.",
+    }
+)
+
+
 class BulletPatch(Patch):
     """The fields to change, at least one."""
 
-    must_say = "a new content, pinned or ttlDays"
+    must_say = "a new content, pinned, ttlDays, validFrom or validUntil"
     model_config = ConfigDict(
-        json_schema_extra={"anyOf": [{"required": [name]} for name in ("content", "pinned", "ttlDays")]}
+        json_schema_extra={
+            "anyOf": [
+                {"required": [name]} for name in ("content", "pinned", "ttlDays", "validFrom", "validUntil")
+            ]
+        }
     )
 
     content: Annotated[
@@ -323,8 +355,14 @@ class BulletPatch(Patch):
         ),
     ] = None
 
+    valid_from: Annotated[ValidDay | None, _DAY_SCHEMA] = None
+    valid_until: Annotated[ValidDay | None, _DAY_SCHEMA] = None
+
     def operations(self, bullet: Bullet) -> list[Operation]:
         wanted: list[Operation] = []
+        first, last = self.valid_from, self.valid_until
+        if first is not None or last is not None:
+            wanted.append(operations.Update(bullet_id=bullet.id, valid_from=first, valid_until=last))
         if self.content is not None and self.content != bullet.content:
             wanted.append(operations.Update(bullet_id=bullet.id, content=self.content))
         if self.ttl_days is not None and (self.ttl_days or None) != bullet.ttl_days:
@@ -353,18 +391,24 @@ async def show(
     query: Annotated[PlaybookQuery, Query()],
     response: Response,
 ) -> PlaybookReply:
-    """Return the bullets in their order, all of them or those that are wanted."""
+    """Return the bullets in their order, all of them or those that are wanted.
+
+    With `asOf` the bullets are those of that day, without an `ETag`; their figures are today's.
+    """
     wanted = query.filter()
+    known = None if query.as_of is None else await playbook.load_as_of(query.as_of)
 
     def chosen(snapshot: Snapshot) -> list[Bullet]:
-        return [bullet for bullet in snapshot.playbook.bullets() if wanted.passes(bullet)]
+        return [bullet for bullet in (known or snapshot).playbook.bullets() if wanted.passes(bullet)]
 
     found = await read_worth(services.store, playbook, learner, chosen)
     snapshot, evidence, now = found.snapshot, found.evidence, services.clock.now()
-    tag_version(response, snapshot.version)
+    held = known or snapshot
+    if known is None:
+        tag_version(response, snapshot.version)
     return PlaybookReply.of(
         found,
-        version=None if snapshot.absent else snapshot.version.n,
+        version=None if held.absent else held.version.n,
         bullets=tuple(
             StoredBullet(
                 **bullet.model_dump(),
