@@ -101,10 +101,15 @@ def _cleaned(value: object) -> object:
 
 
 def _day(value: object) -> object:
-    """Return the calendar day of a moment, as its own zone has it; numbers are no days."""
+    """Return the calendar day of a text or a moment, as its own zone has it. Numbers are no days."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            value = None
     if isinstance(value, datetime):
         return value.date()
-    if isinstance(value, date) or (isinstance(value, str) and "-" in value.strip()[1:]):
+    if isinstance(value, date):
         return value
     raise ValueError("must be a day such as 2026-11-26")
 

@@ -91,7 +91,7 @@ def _memory_type(survivor: Bullet, dropped: Bullet) -> MemoryType:
 
 def _days(survivor: Bullet, dropped: Bullet) -> dict[str, date | None]:
     """The days on which it is true: what the bullet that changed last says of them, else the other."""
-    newest = max((survivor, dropped), key=lambda bullet: bullet.updated_at)
+    newest = max((dropped, survivor), key=lambda bullet: bullet.updated_at)
     known = newest if newest.valid_from or newest.valid_until else survivor
     known = known if known.valid_from or known.valid_until else dropped
     return {"valid_from": known.valid_from, "valid_until": known.valid_until}

@@ -227,7 +227,7 @@ def _update(draft: Draft, operation: Update) -> None:
         new["ttl_days"] = None
     new |= {name: None for name in ("valid_from", "valid_until") if getattr(operation, name) == "unknown"}
     try:
-        check_days(new["valid_from"], new["valid_until"])
+        check_days(new.get("valid_from"), new.get("valid_until"))
     except ValueError as error:
         raise Refused(str(error)) from error
     if operation.content is not None:

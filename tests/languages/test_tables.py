@@ -29,8 +29,11 @@ _FEEDBACK = """lead no thanks that very but because wrong should_be value tails 
 wish wished sum_before sum_after"""
 _IMPERATIVES = """endings finite_endings sure last plural separable participles before_nouns adjective
 polite prefixes starts ends inside irregular nouns leads addressed duties conditions objects owned joints"""
+_DATES = """weekdays months today yesterday tomorrow last next this day week month year numbers events
+recurring begun fill"""
 TABLES = {
     "claims.toml": frozenset(("negations", "ordering", "seldom")),
+    "dates.toml": frozenset(_DATES.split()),
     "feedback.toml": frozenset(_FEEDBACK.split()),
     "agent_orders.toml": frozenset(("rule", "joined_words")),
     "imperatives.toml": frozenset(("finite",)),
@@ -43,6 +46,17 @@ MAY_BE_EMPTY = {"no_person", "no_value", "not_this", "question_ends", "sum_after
 OPTIONAL = {
     "claims.toml": {"forms_of_be"},
     "agent_orders.toml": {"answers", "parts"},
+    "dates.toml": {
+        "since",
+        "from",
+        "until",
+        "to",
+        "since_after",
+        "until_after",
+        "ago",
+        "ago_before",
+        "ahead",
+    },
     "feedback.toml": {"goes_on"},
     "imperatives.toml": set(_IMPERATIVES.split()),
     "persons.toml": {"joint_ends"},
@@ -72,6 +86,7 @@ LACKS = {
         "agent_orders.toml: joined_words",
         "chat.txt",
         "claims.toml",
+        "dates.toml",
         "feedback.toml",
         "imperatives.toml",
         "persons.toml",
@@ -85,6 +100,7 @@ LACKS = {
     "korean": [
         "chat.txt",
         "claims.toml",
+        "dates.toml",
         "feedback.toml",
         "imperatives.toml",
         "persons.toml",
@@ -97,6 +113,7 @@ LACKS = {
         "chat.txt",
         "claims.toml: negations",
         "claims.toml: seldom",
+        "dates.toml",
         "feedback.toml",
         "imperatives.toml",
         "persons.toml",
@@ -108,6 +125,7 @@ LACKS = {
         "agent_orders.toml",
         "chat.txt",
         "claims.toml",
+        "dates.toml",
         "feedback.toml",
         "imperatives.toml",
         "persons.toml",

@@ -77,6 +77,17 @@ async def test_search_and_history_read_a_named_playbook() -> None:
         assert [(each["label"], each["author"]) for each in versions] == [("1.1", "mcp"), ("1.0", "host")]
 
 
+async def test_what_was_known_and_what_was_true_is_shown() -> None:
+    async with client(SQLiteStore()) as ada:
+        kept = await ada.call("remember", statement="Ada lives in Rome", valid_from="2025-05-01")
+        [row] = (await ada.call("playbook_show"))["bullets"]
+        assert (row["id"], row["valid_from"], row["valid_until"]) == (kept["id"], "2025-05-01", None)
+        assert (await ada.call("playbook_show", valid_on="2025-04-30"))["total"] == 0
+        assert (await ada.call("playbook_show", valid_on="2025-05-01"))["total"] == 1
+        assert (await ada.call("playbook_show", as_of="2020-01-01"))["total"] == 0
+        await ada.refused("remember", statement="Ada lives in Oslo", valid_from="soon")
+
+
 async def test_a_playbook_is_a_resource_of_those_who_may_read_it() -> None:
     store = await _store()
     await playbooks.grant(store, "api", "user:ben", "viewer", owner="ada")

@@ -341,3 +341,44 @@ async def test_a_fixed_name_is_no_id_of_a_bullet(name: str) -> None:
             found = await at.served.client.request(method, f"{at.bullets}/{name}", json={"pinned": True})
             allowed = "POST" if name in ("merge", "rollback") else "GET"
             assert (found.status_code, found.headers["Allow"]) == (405, allowed)
+
+
+@pytest.mark.parametrize("address", PLACES)
+async def test_when_a_fact_is_true_is_kept_changed_and_asked_for(address: str) -> None:
+    async with place(address) as at:
+        body = {"content": "Ada lives in Rome", "validFrom": "2025-05-01", "validUntil": "2026-01-01"}
+        added = await at.post(at.bullets, body)
+        new = f"{at.bullets}/{added.json()['id']}"
+        past = await at.get(at.bullets, words="rome", validOn="2025-04-30")
+        then = await at.get(at.bullets, words="rome", validOn="2025-05-01")
+        edited = await at.served.client.patch(new, json={"validUntil": "unknown"})
+        later = await at.get(at.bullets, words="rome", validOn="2030-01-01")
+        wrong = [
+            await at.post(at.bullets, {"content": "Ada lives in Oslo", **days})
+            for days in (
+                {"validFrom": 5},
+                {"validFrom": "5"},
+                {"validFrom": "2025-13-01"},
+                {"validFrom": "2025-02-02", "validUntil": "2025-02-01"},
+            )
+        ]
+        before = await at.served.client.patch(new, json={"validUntil": "2020-01-01"})
+    assert (past["bullets"], edited.status_code) == ([], 200)
+    assert [(b["validFrom"], b["validUntil"]) for b in then["bullets"]] == [("2025-05-01", "2026-01-01")]
+    assert [(b["validFrom"], b.get("validUntil")) for b in later["bullets"]] == [("2025-05-01", None)]
+    assert [each.status_code for each in wrong] == [422] * 4
+    assert (before.status_code, "is before valid_from" in before.text) == (409, True)
+
+
+@pytest.mark.parametrize("address", PLACES[:2])
+async def test_what_was_known_is_shown_without_an_etag(address: str) -> None:
+    async with place(address) as at:
+        await at.served.client.delete(f"{at.bullets}/{FIRST}")
+        now = await at.served.client.get(at.bullets)
+        first = (await at.get(f"{at.bullets.removesuffix('/bullets')}/history"))["versions"][-1]["at"]
+        then = await at.served.client.get(at.bullets, params={"asOf": first})
+        old = await at.served.client.get(at.bullets, params={"asOf": "2020-01-01"})
+        wrong = await at.served.client.get(at.bullets, params={"asOf": "soon"})
+    assert (len(now.json()["bullets"]), "ETag" in now.headers) == (1, True)
+    assert (len(then.json()["bullets"]), "ETag" in then.headers) == (2, False)
+    assert (old.json()["bullets"], old.json()["version"], wrong.status_code) == ([], None, 422)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+
 from ace_graph.memory.commit import History, playbook_at
 from ace_graph.memory.delta.operations import (
     Add,
@@ -64,6 +66,25 @@ async def it_has_no_gap(subject: StoreUnderTest) -> None:
         version = (await store.load(learner)).version
     assert [entry.n for entry in history.entries] == list(range(1, version.n + 1))
     assert all(entry.effect is not None for entry in history.entries)
+
+
+async def it_tells_what_was_known_and_when_it_was_true(subject: StoreUnderTest) -> None:
+    """A version says when it was made, and its bullets the days on which they are true, in every reading."""
+    learner, first, last = new_learner(), date(2020, 2, 29), date(2026, 5, 4)
+    async with subject.open() as store:
+        added = await write(
+            store, learner, rewriting(Add(content="Ada lives in Rome", valid_from=first, valid_until=last))
+        )
+        key = added.report.added[0]
+        await write(store, learner, rewriting(Update(bullet_id=key, valid_until="unknown"), minute=1))
+        history, versions = await store.history(learner), await store.versions(learner)
+        exported, loaded = await store.export(learner), await store.load(learner)
+    assert [entry.at for entry in history.entries] == [NOON, NOON + timedelta(minutes=1)]
+    assert [version.at for version in versions] == [NOON, NOON + timedelta(minutes=1)]
+    before, now = playbook_at(history, 1).bullets()[0], loaded.playbook.bullets()[0]
+    assert (before.valid_from, before.valid_until) == (first, last)
+    assert (now.valid_from, now.valid_until) == (first, None)
+    assert exported.snapshot.playbook.bullets() == loaded.playbook.bullets()
 
 
 async def it_folds_to_the_state(subject: StoreUnderTest) -> None:
