@@ -47,6 +47,7 @@ class Policy(BaseModel):
     `similarity` (0-1) is the least similarity of two texts that count as the same lesson, guards aside.
     `setbacks_allowed` is how many failures on evidence a bullet may have since its last success and still be
     shown; after one more it is in no prompt until a success names it again. Pinned bullets are exempt.
+    `max_instructions` is how many standing instructions and wishes are in every prompt, the newest.
     `harm_limit` is the difference of failures and successes at which a vote archives a bullet; the core is
     exempt, and `Restore` brings it back.
     `prune_threshold` keeps weaker bullets out of retrieval, but in the store; 0 is off.
@@ -64,6 +65,7 @@ class Policy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_bullets: Annotated[int, Field(ge=1)] = 1_000
+    max_instructions: Annotated[int, Field(ge=0)] = 20
     similarity: Annotated[float, Field(ge=0, le=1)] = 0.9
     decay: DecayRates = DecayRates()
     setbacks_allowed: Annotated[int, Field(ge=0)] = 1

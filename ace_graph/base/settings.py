@@ -151,6 +151,7 @@ class Settings(BaseSettings):
     curator_similarity: float = Field(default=0.9, ge=0, le=1)
     embeddings: Literal["auto", "static", "off"] = "auto"
     max_bullets: int = Field(default=1000, ge=1)
+    max_instructions: int = Field(default=20, ge=0)
     replay: bool = True
     sensitive_facts: Literal["keep", "ask", "drop"] = "ask"
     timezone: TimeZone = "UTC"

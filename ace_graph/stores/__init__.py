@@ -105,6 +105,7 @@ def policy_of(settings: Settings) -> Policy:
     """Return the limits and thresholds that the settings name."""
     return Policy(
         max_bullets=settings.max_bullets,
+        max_instructions=settings.max_instructions,
         similarity=settings.curator_similarity,
         holdout_rate=settings.holdout_rate,
         history_kept=settings.history_kept,

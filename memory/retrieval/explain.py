@@ -159,6 +159,14 @@ class EarlierValue:
 
 
 @dataclass(frozen=True, slots=True)
+class Waits:
+    """A standing instruction whose condition does not hold; "" where as many newer ones are shown."""
+
+    kind: ClassVar[Literal["waits"]] = "waits"
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
 class Superseded:
     """It failed last time, and another one on its subject was learned or confirmed since."""
 
@@ -178,6 +186,7 @@ Reason = (
     | NoRoom
     | RivalKept
     | EarlierValue
+    | Waits
     | Superseded
 )
 _INELIGIBLE: Mapping[Ineligible | Literal["weak"], str] = {
@@ -284,6 +293,10 @@ def in_words(reason: Reason) -> str:
             return f"its rival {rival} is better"
         case EarlierValue(newest=newest):
             return f"{newest} has a newer value of the same, and tells this one as said earlier"
+        case Waits(condition=""):
+            return "as many newer instructions are shown as may be"
+        case Waits(condition=condition):
+            return f"its condition does not hold: {condition}"
         case Superseded(by=by):
             return f"it failed last time, and {by} on its subject is newer"
 
@@ -414,6 +427,8 @@ class _Why:
             return barred
         if key in made.told_by:
             return EarlierValue(made.told_by[key])
+        if key in made.waiting and item is None:
+            return Waits(made.waiting[key])
         if key in made.selection.rivals:
             return RivalKept(made.selection.rivals[key])
         if key in made.selection.missed:

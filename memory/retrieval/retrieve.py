@@ -34,6 +34,7 @@ from ace_graph.memory.retrieval.current_values import (
 from ace_graph.memory.retrieval.gate import Cutoff, Retrievable, apply_cutoff
 from ace_graph.memory.retrieval.query import Query, parse_question
 from ace_graph.memory.retrieval.relevance import Hit, Relevance, relevant
+from ace_graph.memory.retrieval.standing import waiting
 from ace_graph.memory.search.index import Index, PrefixFilter
 from ace_graph.memory.search.tokenize import estimate_tokens
 from ace_graph.memory.similarity.compare import compare
@@ -321,15 +322,23 @@ class EligibleBullets:
     def strength(self, bullet: Bullet) -> float:
         return decay_score(bullet, self.access, self.policy.decay)
 
-    def core(self) -> list[Candidate]:
+    def waiting(self, query: Query, semantic: Mapping[str, float]) -> dict[str, str]:
+        """Return the standing instructions that wait, with the condition that does not hold."""
+        found = (self.bullet(key, of_base=of_base) for index, of_base in self.indexes() for key in index.core)
+        every = (bullet for bullet in found if bullet is not None)
+        return waiting(every, query.weights, semantic, self.policy.max_instructions)
+
+    def core(self, waiting: Collection[str]) -> list[Candidate]:
         """Return the core in the order in which it is chosen: the newest facts first, where room is short.
 
-        What is past competes with the rest by relevance, unless it is pinned.
+        What is past competes with the rest by relevance, unless it is pinned, and so does what is `waiting`.
         """
         found: list[Candidate] = []
         for index, of_base in self.indexes():
             for key in index.core:
                 bullet = self.bullet(key, of_base=of_base)
+                if key in waiting:
+                    continue
                 if bullet is not None and (bullet.pinned or not (of_base or bullet.past(self.on))):
                     strength = self.strength(bullet)
                     scored = self.scored(bullet, strength, 1.0, strength)
@@ -364,7 +373,8 @@ class Decisions:
     """What each step of a retrieval decided, from which `explain` reads why a bullet was or was not shown.
 
     `told_by` maps facts whose value is told by a newer one's line to that one's id. `chain` are the lines
-    that others led to.
+    that others led to. `waiting` are standing instructions that are not in every prompt, with the condition
+    that does not hold, "" for those beyond the number that the policy allows.
     """
 
     scope: EligibleBullets
@@ -375,6 +385,7 @@ class Decisions:
     selection: Selection
     told_by: Mapping[str, str]
     chain: Sequence[Link] = ()
+    waiting: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -438,7 +449,8 @@ def retrieve(
     query = parse_question(question, topic, scope.indexes(), access.asked)
     room = max(0, budget_tokens - FRAME_TOKENS)
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
-    current, told_in_core = _current(scope)
+    waits = scope.waiting(query, semantic or {})
+    current, told_in_core = _current(scope, waits)
     core = selection.fill(current, room=selection.room // 2)
     taken = {candidate.scored.bullet.id for candidate in core}.union(told_in_core)
     relevance = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
@@ -447,7 +459,7 @@ def retrieve(
     retrieved = selection.fill(_ranked(cutoff.kept, topic, scope), room=selection.room, limit=max_bullets)
     chain = _chain(retrieved, scope, query, selection, max_bullets)
     decisions = Decisions(
-        scope, query, relevance, retrievable, cutoff, selection, {**told_in_core, **told_by}, chain
+        scope, query, relevance, retrievable, cutoff, selection, {**told_in_core, **told_by}, chain, waits
     )
     if not core and not retrieved:
         return Retrieval(decisions=decisions)
@@ -495,9 +507,9 @@ def _chain(
     return chain.links([line.bullet for line in lines], take)
 
 
-def _current(scope: EligibleBullets) -> tuple[list[Candidate], dict[str, str]]:
+def _current(scope: EligibleBullets, waits: Collection[str]) -> tuple[list[Candidate], dict[str, str]]:
     """Return the core with one line for a subject and relation, and which id is told by which line."""
-    core = scope.core()
+    core = scope.core(waits)
     kept: dict[int, Candidate] = dict(enumerate(core))
     told_by: dict[str, str] = {}
     for row in of_one_relation([(candidate.scored.bullet, candidate.base) for candidate in core]):

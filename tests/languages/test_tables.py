@@ -39,6 +39,7 @@ TABLES = {
     "imperatives.toml": frozenset(("finite",)),
     "persons.toml": frozenset(_PERSONS.split()),
     "sensitive.toml": frozenset(("health", "belief", "origin", "sexuality", "politics", "money", "topics")),
+    "standing.toml": frozenset(("marks", "opening", "asking", "polite", "kinds")),
     "statements.toml": frozenset(_STATEMENTS.split()),
 }
 """The texts that each language needs, by table."""
@@ -60,6 +61,7 @@ OPTIONAL = {
     "feedback.toml": {"goes_on"},
     "imperatives.toml": set(_IMPERATIVES.split()),
     "persons.toml": {"joint_ends"},
+    "standing.toml": {"when", "wants"},
     "statements.toml": {
         "beside",
         "not_beside",
@@ -92,6 +94,7 @@ LACKS = {
         "persons.toml",
         "platitudes.txt",
         "sensitive.toml",
+        "standing.toml",
         "statements.toml",
         "stop_words.txt",
     ],
@@ -106,6 +109,7 @@ LACKS = {
         "persons.toml",
         "platitudes.txt",
         "sensitive.toml",
+        "standing.toml",
         "statements.toml",
     ],
     "swedish": [
@@ -119,6 +123,7 @@ LACKS = {
         "persons.toml",
         "platitudes.txt",
         "sensitive.toml",
+        "standing.toml",
         "statements.toml",
     ],
     "thai": [
@@ -131,6 +136,7 @@ LACKS = {
         "persons.toml",
         "platitudes.txt",
         "sensitive.toml",
+        "standing.toml",
         "statements.toml",
     ],
 }

@@ -48,6 +48,7 @@ from ace_graph.learning.statements.forms import (
 )
 from ace_graph.learning.statements.sentences import MASK, Sentence, skip
 from ace_graph.learning.statements.speaker import Stretch, asks_not_to_keep, doubt, order_in, own_sentences
+from ace_graph.learning.statements.standing import standing_instruction
 from ace_graph.learning.statements.statement import (
     ATTRIBUTION,
     FACTS,
@@ -65,10 +66,12 @@ from ace_graph.learning.statements.statement import (
     points_back,
     says_more,
     sensitive_statement,
+    slot_of,
     sparing,
 )
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Add, Remove
+from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.tables import FIRST, first_names, languages
 from ace_graph.memory.numbers import normalize, numerals
 from ace_graph.memory.playbook import Playbook
@@ -387,6 +390,10 @@ def read_statements(
     reader = _Reader(text, parts, own, source, sensitive)
     unwanted = asks_not_to_keep(text)
     for part in parts:
+        wish = None if unwanted else _standing(part, source)
+        if wish is not None:
+            found.append(wish)
+            continue
         for said in islice(reader.read(part), MAX_STATEMENTS):
             if isinstance(said, str):
                 taken_back, found = taken_back or said, [_taken_back(each) for each in found]
@@ -394,7 +401,12 @@ def read_statements(
                 found.append(said)
         if len(found) >= MAX_STATEMENTS:
             break
-    others = list(islice(form_statements(text, own, source, sensitive), max(0, MAX_STATEMENTS - len(found))))
+    told = [each.words for each in found if each.kind == "keep"]
+    others = [
+        each
+        for each in islice(form_statements(text, own, source, sensitive), max(0, MAX_STATEMENTS - len(found)))
+        if not any(each.words in words for words in told)
+    ]
     found += map(_taken_back, others) if taken_back else others
     here = unwanted and not points_back(text.strip())  # "I like cats. Don't remember that."
     if taken_back and not here and not any(each.why == TAKEN_BACK for each in found):
@@ -405,6 +417,20 @@ def read_statements(
     ]
     order = order_in(text) if any(_wish(each) is not None for each in found) else None
     return [_held_back(each, order) for each in found] if order is not None else found
+
+
+def _standing(part: Sentence, source: str) -> Statement | None:
+    """The statement that a standing instruction is; None for what other rules read, and what is sensitive."""
+    found = standing_instruction(part)
+    if found is None or NEGATED.search(part.masked) is not None:
+        return None
+    language = spoken_language(found.words)
+    begin = skip(FILLER, part.masked) if language == FIRST else 0
+    known = rule_of(part.masked, begin) is not None or slot_of(part.text[begin:], language) is not None
+    if (known and found.condition is None) or is_sensitive(found.words, language):
+        return None
+    kept = keep(found.words, "preferences", "episodic", None, source)
+    return Statement("keep", found.words, kept.model_copy(update={"context": found.condition}))
 
 
 def _wish(statement: Statement) -> Add | None:
