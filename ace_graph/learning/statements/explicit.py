@@ -426,7 +426,8 @@ def _standing(part: Sentence, source: str) -> Statement | None:
         return None
     language = spoken_language(found.words)
     begin = skip(FILLER, part.masked) if language == FIRST else 0
-    known = rule_of(part.masked, begin) is not None or slot_of(part.text[begin:], language) is not None
+    rule = rule_of(part.masked, begin) if language == FIRST and not part.asks else None
+    known = (rule is not None and not rule[0].fact) or slot_of(part.text[begin:], language) is not None
     if (known and found.condition is None) or is_sensitive(found.words, language):
         return None
     kept = keep(found.words, "preferences", "episodic", None, source)
