@@ -86,10 +86,7 @@ async def test_a_finished_run_is_read_again_without_a_call(
     assert silent.calls == []
 
 
-@pytest.mark.parametrize(
-    "torn",
-    some_heavy((b'{"phase": "tr', b"\xff\x00", b'{"phase":"train","epoch":1}'), b'{"phase": "tr'.__eq__),
-)
+@pytest.mark.parametrize("torn", [b'{"phase": "tr', b"\xff\x00", b'{"phase":"train","epoch":1}'])
 async def test_a_line_that_a_crash_tore_did_not_happen(
     torn: bytes, tmp_path: Path, undisturbed: dict[str, object]
 ) -> None:
