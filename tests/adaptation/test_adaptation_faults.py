@@ -22,6 +22,7 @@ from ace_graph.training import (
     report,
 )
 from tests.adaptation.stub_learner import Apprentice, exact, options, question_of, samples
+from tests.plugins.heavy import some_heavy
 
 DATA = samples(12)
 
@@ -58,7 +59,7 @@ def after(steps: int) -> Callable[[], bool]:
     return should_stop
 
 
-@pytest.mark.parametrize("steps", [0, 5, 6, 14, 25])
+@pytest.mark.parametrize("steps", some_heavy((0, 5, 6, 14, 25), (6, 14).__contains__))
 async def test_a_run_that_was_stopped_goes_on_to_the_same_result(
     steps: int, tmp_path: Path, undisturbed: dict[str, object]
 ) -> None:

@@ -25,6 +25,7 @@ from ace_graph.testing.conformance import NOON, adding, contents, new_learner, r
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets, pairs
 from tests.graph.conftest import ask
 from tests.memory.stores.neo4j.subject import Neo4jSubject
+from tests.plugins.heavy import some_heavy
 from tests.plugins.neo4j_server import Neo4jServer
 
 POLICY = Policy(consolidate_above=30, consolidate_batch=24)
@@ -101,7 +102,7 @@ async def _opened(kind: str, folder: Path) -> AsyncGenerator[Store]:
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-@pytest.mark.parametrize("kills", [1, 2, 3, 4])
+@pytest.mark.parametrize("kills", some_heavy((1, 2, 3, 4), (2).__eq__))
 async def test_a_run_killed_after_any_batch_goes_on(kind: str, kills: int, tmp_path: Path) -> None:
     async with _opened(kind, tmp_path) as store:
         await _expect_a_killed_run_to_go_on(store, kills)

@@ -31,6 +31,7 @@ from ace_graph.memory import (
 from ace_graph.memory.delta import Effect, Remove, Touch, apply
 from ace_graph.memory.search import Index
 from tests.memory.store_scenario import Life, bullet
+from tests.plugins.sizes import HEAVY
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 BULLETS = st.builds(
@@ -45,7 +46,7 @@ PLAYBOOKS = st.lists(BULLETS, max_size=8, unique_by=lambda bullet: bullet.id).ma
 
 
 @given(PLAYBOOKS, PLAYBOOKS, st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=100 if HEAVY else 30)
 def test_loading_beside_a_known_playbook_gives_the_same_index_and_hashes(
     stored: Playbook, known: Playbook, warm: bool
 ) -> None:

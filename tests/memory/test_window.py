@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from ace_graph.base import UsageError
 from ace_graph.memory import adaptive_size, interactions, select_window, truncate_tool_results, window_metrics
+from tests.plugins.sizes import HEAVY
 
 Message = dict[str, Any]  # the shape of a chat message in JSON
 
@@ -229,7 +230,7 @@ def messages_of(roles: list[str]) -> list[Message]:
 
 
 @given(st.lists(ROLES, max_size=25), st.one_of(st.none(), st.integers(0, 8)), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=150 if HEAVY else 40)
 def test_the_laws_of_the_window(roles: list[str], size: int | None, refers: bool) -> None:
     messages = messages_of(roles)
     frozen = deepcopy(messages)

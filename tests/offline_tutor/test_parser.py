@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ace_graph.agent.offline_tutor import find_problem, solve
 from ace_graph.memory import NoValue
+from tests.plugins.sizes import HEAVY
 
 
 def answered(text: str) -> str | None:
@@ -95,7 +96,7 @@ def test_a_text_without_a_clear_problem_has_none(text: str) -> None:
     assert answered(text) is None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 if HEAVY else 40, deadline=None)
 @given(st.text(alphabet="0123456789 +-*/%^().,½²xofandhalfis?\n", max_size=60))
 def test_no_text_raises(text: str) -> None:
     answered(text)

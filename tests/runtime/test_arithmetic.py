@@ -23,6 +23,7 @@ from ace_graph.memory import (
     parse,
 )
 from ace_graph.memory.arithmetic import Operation
+from tests.plugins.sizes import HEAVY
 
 SYMBOLS: list[Symbol] = ["+", "-", "×", "÷"]
 
@@ -106,7 +107,7 @@ def test_a_decimal_is_shown_only_where_it_is_exact(exact: Fraction, text: str) -
     assert format_number(exact, decimal=True) == text
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80 if HEAVY else 30, deadline=None)
 @given(trees)
 def test_a_formatted_tree_parses_to_the_same_value(tree: Expression) -> None:
     again = parse(format_tree(tree))
@@ -114,7 +115,7 @@ def test_a_formatted_tree_parses_to_the_same_value(tree: Expression) -> None:
     assert value_of(again) == value_of(tree)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80 if HEAVY else 30, deadline=None)
 @given(trees)
 def test_the_calculator_gets_an_expression_of_the_same_value(tree: Expression) -> None:
     expected, text = value_of(tree), calculate(as_program(tree))

@@ -15,6 +15,7 @@ from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides, create_app
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
+from tests.plugins.heavy import some_heavy
 from tests.server.serving import listening, serving, settings_for
 
 FOREIGN: tuple[dict[str, str], ...] = (
@@ -41,7 +42,22 @@ def changing_routes() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("headers", FOREIGN, ids=str)
+async def test_no_site_but_our_own_changes_anything() -> None:
+    store = CountingStore()
+    async with serving(
+        settings_for(jwt_secret=None), Overrides(model=ScriptedModel([]), store=store)
+    ) as served:
+        url = httpx.URL(str(served.client.base_url)).copy_with(host="localhost")
+        async with httpx.AsyncClient(base_url=url, trust_env=False) as browser:
+            for headers in FOREIGN:
+                sent = {name: value.replace("{port}", str(url.port)) for name, value in headers.items()}
+                reply = await browser.post("/api/playbook", json={"content": "Mine"}, headers=sent)
+                assert reply.status_code == 403, headers
+            kept = (await browser.get("/api/playbook")).json()["bullets"]
+    assert kept == []
+
+
+@pytest.mark.parametrize("headers", some_heavy(FOREIGN, (FOREIGN[0], FOREIGN[-1]).__contains__), ids=str)
 async def test_no_route_takes_a_change_from_another_site(headers: dict[str, str]) -> None:
     store = CountingStore()
     await store.seed("local", Add(content="Name the unit"))

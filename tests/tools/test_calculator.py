@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ace_graph.agent.tools import calculate
 from ace_graph.agent.tools.calculator import calculator
 from ace_graph.memory import MAX_CHARS
+from tests.plugins.sizes import HEAVY
 
 
 @pytest.mark.parametrize(
@@ -86,20 +87,20 @@ def test_an_expression_without_a_value_gives_an_error_text(expression: str) -> N
     assert len(text) > 20
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 if HEAVY else 40, deadline=None)
 @given(st.text(alphabet="0123456789+-*/%().eE ×÷^,_='x\n", max_size=40))
 def test_no_text_raises(expression: str) -> None:
     assert calculate(expression)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100 if HEAVY else 40, deadline=None)
 @given(st.integers(-999, 999), st.sampled_from(["+", "-", "*"]), st.integers(-999, 999))
 def test_whole_numbers_are_calculated_as_python_does(left: int, sign: str, right: int) -> None:
     expected = {"+": left + right, "-": left - right, "*": left * right}[sign]
     assert calculate(f"{left} {sign} ({right})") == str(expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100 if HEAVY else 40, deadline=None)
 @given(st.fractions(-50, 50, max_denominator=30))
 def test_a_fraction_keeps_its_exact_value(value: Fraction) -> None:
     text = calculate(f"({value.numerator}) / {value.denominator}")

@@ -24,6 +24,7 @@ from ace_graph.memory.delta import Add, Merge, Operation, Quarantine, Supersede
 from ace_graph.memory.stores import Store
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing.conformance import rewriting, write
+from tests.plugins.sizes import HEAVY
 
 _TOOLS = ("memory_list", "memory_search", "memory_by_topic", "memory_lineage")
 
@@ -123,7 +124,7 @@ NAMES = ("words", "topic", "bullet_id", "limit", "learner_id", "user_id", "runti
 TEXTS = ("bob", "gen-00001", "bob:gen-00001", "decimals", "secret", "fractions bar", "*")
 
 
-@settings(max_examples=25)
+@settings(max_examples=25 if HEAVY else 10)
 @given(
     tool=st.sampled_from(_TOOLS),
     args=st.dictionaries(

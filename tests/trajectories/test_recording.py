@@ -292,7 +292,7 @@ async def test_a_hundred_steps_take_less_than_twice_the_room_of_the_final_trace(
 async def test_failures_and_a_sample_of_successes_keep_their_steps(store: Store) -> None:
     kept = dict[str, int]()
     tracing = Tracing(success_rate=0.1, seed="fixed")
-    names = [(f"s{n}", "success") for n in range(100)] + [(f"f{n}", "failure") for n in range(5)]
+    names = [(f"s{n}", "success") for n in range(50)] + [(f"f{n}", "failure") for n in range(3)]
     for name, status in names:
         await start_trajectory(store, "bot", "x", trajectory_id=name)
         await log_step(store, "bot", name, "action", "did it")
@@ -304,5 +304,5 @@ async def test_failures_and_a_sample_of_successes_keep_their_steps(store: Store)
     for turn in turns:
         kept[turn.status] = kept.get(turn.status, 0) + bool(turn.steps)
         assert turn.steps_dropped == (None if turn.steps else "sampled")
-    assert (len(turns), kept["failure"]) == (105, 5)
-    assert 3 <= kept["success"] <= 20
+    assert (len(turns), kept["failure"]) == (53, 3)
+    assert 1 <= kept["success"] <= 12

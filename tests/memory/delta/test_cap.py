@@ -21,6 +21,7 @@ from ace_graph.memory import (
 )
 from ace_graph.memory.delta import PLAYBOOK_FULL, Add, Delta, Operation, Tag
 from tests.memory.counted_calls import calls_of
+from tests.plugins.sizes import HEAVY
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 BULLETS = st.lists(
@@ -58,7 +59,7 @@ def changed(snapshot: Snapshot, policy: Policy, *operations: Operation) -> Playb
 
 
 @given(BULLETS, st.data(), RATES)
-@settings(max_examples=150)
+@settings(max_examples=150 if HEAVY else 40)
 def test_the_weakest_of_all_are_archived(
     bullets: list[Bullet], data: st.DataObject, rates: DecayRates
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from ace_graph.base import FormatError
 from ace_graph.memory.formats import FORMATS, MAX_BULLETS, read_bullets
 from tests.memory.formats.playbooks import imported
+from tests.plugins.heavy import some_heavy
 
 ALL = [each.name for each in FORMATS]
 CYCLE = {
@@ -59,7 +60,10 @@ def test_cycles_are_names_like_others() -> None:
     assert len(imported(json.dumps(CYCLE))) == 2
 
 
-@pytest.mark.parametrize("start", ["- ", "[a-1] ", "[a-1] helpful=1 harmful=1 :: ", "- [a-1] (helpful=1, "])
+_STARTS = ("- ", "[a-1] ", "[a-1] helpful=1 harmful=1 :: ", "- [a-1] (helpful=1, ")
+
+
+@pytest.mark.parametrize("start", some_heavy(_STARTS, _STARTS[2:].__contains__))
 def test_a_line_of_ten_megabytes_is_refused(start: str) -> None:
     reading = read_bullets(f"{start}{'(helpful=1, ' * 900_000}\n- fine\n")
     assert [bullet.content for bullet in reading.bullets] == ["fine"]

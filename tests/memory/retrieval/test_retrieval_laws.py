@@ -12,6 +12,7 @@ from ace_graph.memory import Bullet
 from ace_graph.memory.retrieval import FRAME_TOKENS
 from ace_graph.memory.search import estimate_tokens
 from tests.memory.retrieval.queries import NOW, THEN, ask, bullet
+from tests.plugins.sizes import HEAVY
 
 WORDS = "add fractions with different denominators pictures 1/2 not 3 file read < 分数 common"
 CONTENTS = st.lists(
@@ -39,7 +40,7 @@ BULLETS = st.lists(
 
 
 @given(BULLETS, CONTENTS, st.integers(0, 400))
-@settings(max_examples=60)
+@settings(max_examples=60 if HEAVY else 15)
 def test_the_prompt_never_exceeds_the_budget(bullets: list[Bullet], question: str, budget: int) -> None:
     found = ask(bullets, question, budget_tokens=budget)
     lines = [
@@ -54,7 +55,7 @@ def test_the_prompt_never_exceeds_the_budget(bullets: list[Bullet], question: st
 
 
 @given(BULLETS, CONTENTS, st.integers(0, 900))
-@settings(max_examples=40)
+@settings(max_examples=40 if HEAVY else 15)
 def test_any_counter_of_tokens_is_respected(bullets: list[Bullet], question: str, budget: int) -> None:
     found = ask(bullets, question, budget_tokens=budget, count_tokens=len)
     shown = [scored.bullet for scored in (*found.core, *found.retrieved)]
@@ -62,7 +63,7 @@ def test_any_counter_of_tokens_is_respected(bullets: list[Bullet], question: str
 
 
 @given(BULLETS, CONTENTS, st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=60 if HEAVY else 15)
 def test_the_order_in_which_bullets_came_changes_nothing(
     bullets: list[Bullet], question: str, random: Any
 ) -> None:
@@ -72,7 +73,7 @@ def test_the_order_in_which_bullets_came_changes_nothing(
 
 
 @given(BULLETS, CONTENTS)
-@settings(max_examples=60)
+@settings(max_examples=60 if HEAVY else 15)
 def test_nothing_that_must_not_be_injected_ever_is(bullets: list[Bullet], question: str) -> None:
     found = ask(bullets, question)
     shown = [scored.bullet for scored in (*found.core, *found.retrieved)]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ace_graph.memory import Bullet
 from ace_graph.memory.search import Index, fold, idf, terms, topic_term
 from tests.memory.counted_calls import calls_of
+from tests.plugins.sizes import HEAVY
 
 WORDS = [
     "fraction",
@@ -50,7 +51,7 @@ def bullet(key: str, content: str, **fields: str) -> Bullet:
 
 
 @given(STEPS)
-@settings(max_examples=60)
+@settings(max_examples=60 if HEAVY else 20)
 def test_an_index_after_any_changes_equals_one_built_from_scratch(
     steps: list[tuple[set[int], list[Bullet]]],
 ) -> None:
@@ -66,7 +67,7 @@ def test_an_index_after_any_changes_equals_one_built_from_scratch(
 
 
 @given(st.lists(BULLETS, max_size=4), BULLETS)
-@settings(max_examples=40)
+@settings(max_examples=40 if HEAVY else 20)
 def test_changing_leaves_the_old_index_as_it_was(bullets: list[Bullet], new: Bullet) -> None:
     index, twin = Index.build(bullets), Index.build(bullets)
     index.changed([b for b in bullets if b.id == new.id], [new])
@@ -118,7 +119,7 @@ WEIGHTS = st.dictionaries(
 
 
 @given(st.lists(BULLETS, max_size=7, unique_by=lambda b: b.id), WEIGHTS, st.floats(0, 1))
-@settings(max_examples=150)
+@settings(max_examples=150 if HEAVY else 20)
 def test_the_gate_finds_exactly_the_bullets_that_reach_the_floor(
     bullets: list[Bullet], weights: dict[str, float], share: float
 ) -> None:
@@ -134,7 +135,7 @@ def test_the_gate_finds_exactly_the_bullets_that_reach_the_floor(
 
 
 @given(st.lists(BULLETS, max_size=7, unique_by=lambda b: b.id), WEIGHTS)
-@settings(max_examples=60)
+@settings(max_examples=60 if HEAVY else 20)
 def test_scores_do_not_depend_on_which_bullets_are_asked_for(
     bullets: list[Bullet], weights: dict[str, float]
 ) -> None:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ace_graph.memory.search import MAX_DIFFERENCE, PrefixFilter, in_order
+from tests.plugins.sizes import HEAVY
 
 WORDS = ["a", "b", "c", "d", "ee", "ff", "gg", "hhh", "iii", "jjjj", "kkkk", "lllll"]
 TERMS = st.sets(st.sampled_from(WORDS), max_size=9)
@@ -19,7 +20,7 @@ def similar(a: set[str], b: set[str]) -> bool:
 
 
 @given(TEXTS, TERMS, SLOTS, TERMS)
-@settings(max_examples=200)
+@settings(max_examples=200 if HEAVY else 40)
 def test_it_finds_what_shares_enough_terms_or_the_slot(
     texts: list[tuple[set[str], str | None]], terms: set[str], slot: str | None, common: set[str]
 ) -> None:

@@ -15,6 +15,7 @@ from ace_graph.memory.similarity import mergeable_scope
 from ace_graph.memory.similarity.compare import compare
 from tests.memory.similarity.near_duplicates import LESSONS, SAME
 from tests.memory.similarity.other_claims import APART
+from tests.plugins.sizes import HEAVY
 
 OLD = datetime(2025, 1, 1, tzinfo=UTC)
 NEW = datetime(2025, 2, 1, tzinfo=UTC)
@@ -75,14 +76,14 @@ def test_different_lessons_are_different() -> None:
 
 
 @given(st.sampled_from(LESSONS), st.integers(2, 9_999), st.integers(2, 9_999))
-@settings(max_examples=60)
+@settings(max_examples=60 if HEAVY else 20)
 def test_another_number_never_merges(lesson: str, a: int, b: int) -> None:
     same = outcome(f"{lesson}, at most {a} times", f"{lesson}, at most {b} times") == "same"
     assert same == (a == b)
 
 
 @given(st.text(min_size=1, max_size=80).filter(lambda text: bool(bullet_or_none(text))))
-@settings(max_examples=60)
+@settings(max_examples=60 if HEAVY else 20)
 def test_a_text_says_the_same_as_itself(text: str) -> None:
     assert outcome(text, text) == "same"
 

@@ -16,12 +16,13 @@ from tests.memory.similarity.recorded import (
     pairs,
     read_record,
 )
+from tests.plugins.heavy import some_heavy
 
 PARTS = 5
 """The record is compared in so many tests."""
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", some_heavy(range(PARTS), (0, 1).__contains__))
 def test_the_labelled_pairs_are_answered_as_recorded(part: int) -> None:
     asked = list(pairs())[part::PARTS]
     answers, recorded = answers_to_pairs(asked), read_record(PAIRS)
@@ -29,7 +30,7 @@ def test_the_labelled_pairs_are_answered_as_recorded(part: int) -> None:
     assert claims(asked) == {key: read_record(CLAIMS).get(key) for key in answers}
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", some_heavy(range(PARTS), (0, 1).__contains__))
 def test_texts_with_a_word_missing_or_moved_are_answered_as_recorded(part: int) -> None:
     recorded = dict(list(read_record(VARIANTS).items())[part::PARTS])
     assert answers_to_variants(recorded) == recorded

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ace_graph.memory import Bullet, infer_memory_type
 from ace_graph.memory.similarity import ClaimComparison, say_the_same, statement_of
 from ace_graph.memory.similarity.compare import compare
+from tests.plugins.sizes import HEAVY
 
 SAME = Path(__file__).with_name("same_in_other_syntax.txt").read_text("utf-8")
 APART = Path(__file__).with_name("apart_in_like_syntax.txt").read_text("utf-8")
@@ -190,7 +191,7 @@ def test_what_the_rules_do_not_understand_has_no_statement(text: str) -> None:
     assert statement_of(text) is None
 
 
-@settings(max_examples=200)
+@settings(max_examples=200 if HEAVY else 40)
 @given(st.lists(st.sampled_from(WORDS), max_size=12))
 def test_any_words_have_a_statement_or_none(words: list[str]) -> None:
     text = " ".join(words)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.testing.conformance import CORE_VERBS, VERBS, Case, cases
-from tests.memory.stores.large_cases import is_small
+from tests.memory.stores.large_cases import is_a_sample
 from tests.memory.stores.stores_under_test import (
     MemoryPlaybooks,
     MemorySubject,
@@ -36,6 +36,6 @@ async def test_in_memory_playbooks(case: Case) -> None:
     await case(MemoryPlaybooks())
 
 
-@pytest.mark.parametrize("case", some_heavy(cases(*CORE_VERBS, "damage"), is_small), ids=str)
+@pytest.mark.parametrize("case", some_heavy(cases(*CORE_VERBS, "damage"), is_a_sample), ids=str)
 async def test_sqlite_playbooks(case: Case, tmp_path: Path) -> None:
     await case(SQLitePlaybooksSubject(tmp_path / "ace.db"))

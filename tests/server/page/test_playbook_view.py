@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.consolidation.planted import PARAPHRASES
+from tests.plugins.heavy import some_heavy
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer
 
@@ -167,7 +168,7 @@ def test_bullets_that_do_not_say_the_same_are_not_merged(visit: Visit, site: Sit
     assert len(site.contents("hal")) == 2
 
 
-@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("options", some_heavy(({}, WITHOUT), bool), ids=["scripts", "no scripts"])
 def test_a_bullet_tells_its_history_and_its_turns(visit: Visit, site: Site, options: dict[str, bool]) -> None:
     learner = f"ida-{len(options)}"
     [name] = site.add(learner, "Say the unit with each number")
@@ -191,7 +192,7 @@ def test_the_history_shows_what_each_version_said(visit: Visit, site: Site) -> N
     ]
 
 
-@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("options", some_heavy(({}, WITHOUT), bool), ids=["scripts", "no scripts"])
 def test_a_version_comes_back_and_a_difference_is_shown(
     visit: Visit, site: Site, options: dict[str, bool]
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from ace_graph.base import read_prices
 from ace_graph.memory.stores.sql import SQLiteStore
+from tests.plugins.heavy import some_heavy
 from tests.server.page.conftest import Site, Visit, site_in
 from tests.server.serving import bearer
 
@@ -55,7 +56,7 @@ def test_an_answer_that_was_judged_wrong_is_listed_as_wrong(visit: Visit, site: 
     assert una.page.locator(".facts .verdict").inner_text() == "wrong"
 
 
-@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("options", some_heavy(({}, WITHOUT), bool), ids=["scripts", "no scripts"])
 def test_what_waits_and_what_failed_is_listed_and_tried_again(
     visit: Visit, site: Site, options: dict[str, bool]
 ) -> None:
@@ -107,7 +108,7 @@ def test_charts_say_in_a_sentence_what_they_show(visit: Visit, site: Site) -> No
     assert all(each.endswith(" UTC") for each in times)
 
 
-@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("options", some_heavy(({}, WITHOUT), bool), ids=["scripts", "no scripts"])
 def test_runs_have_steps_and_figures(visit: Visit, options: dict[str, bool]) -> None:
     zoe = visit(f"zoe-{len(options)}", **options)
     zoe.open("/chat")

@@ -10,11 +10,15 @@ from ace_graph.memory import Policy
 from ace_graph.memory.stores.sql import PostgresStore
 from ace_graph.testing import check
 from ace_graph.testing.conformance import Case, adding, cases, contents, new_learner, write
+from tests.memory.stores.large_cases import is_of_many_at_once
 from tests.memory.stores.postgres.subject import PostgresSubject
+from tests.plugins.heavy import some_heavy
 from tests.plugins.sizes import PATIENT
 
 
-@pytest.mark.parametrize("case", cases("load", "concurrency", "pending"), ids=str)
+@pytest.mark.parametrize(
+    "case", some_heavy(cases("load", "concurrency", "pending"), is_of_many_at_once), ids=str
+)
 async def test_a_store_behind_pgbouncer_keeps_the_promises(case: Case, pgbouncer: str) -> None:
     await case(PostgresSubject(pgbouncer))
 

@@ -17,7 +17,9 @@ from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVari
 from ace_graph.memory import PlaybookRef, WantedPlaybook
 from ace_graph.memory.stores.sql import SCHEMA, TABLES, PostgresStore, restored_text, stored_text
 from ace_graph.testing.conformance import Case, adding, cases, contents, new_learner, record, rewriting, write
+from tests.memory.stores.large_cases import is_of_many_at_once
 from tests.memory.stores.postgres.subject import PostgresSubject, sent_statements
+from tests.plugins.heavy import some_heavy
 from tests.plugins.sizes import PATIENT
 
 PARTS = 3
@@ -72,7 +74,9 @@ async def test_the_tables_of_learners_are_partitioned_by_learner(partitioned: Po
     assert {(key, count) for _, key, count in rows} == {("HASH (user_id)", PARTS)}
 
 
-@pytest.mark.parametrize("case", cases("concurrency", "pending", "forget"), ids=str)
+@pytest.mark.parametrize(
+    "case", some_heavy(cases("concurrency", "pending", "forget"), is_of_many_at_once), ids=str
+)
 async def test_a_partitioned_store_keeps_the_promises(case: Case, partitioned: PostgresSubject) -> None:
     await case(partitioned)
 
