@@ -77,6 +77,25 @@ def test_search_filter_sort_and_pages(visit: Visit, site: Site) -> None:
     assert {int(text.split()[1]) // 30 for text in homes} == {1}
 
 
+def test_what_was_true_and_what_was_known_on_a_day_is_shown(visit: Visit, site: Site) -> None:
+    [berlin] = site.add("uma", "Uma lives in Berlin", validUntil="2025-04-30")
+    site.add("uma", "Uma lives in Rome", validFrom="2025-05-01")
+    uma = visit("uma")
+    uma.open("/playbooks/default?sort=text")
+    assert "true until 2025-04-30" in uma.page.locator(f"#row-{berlin}").inner_text()
+    uma.page.fill("#valid-on", "2025-05-01")
+    uma.page.click("#find")
+    assert uma.page.locator(".bullet-text").all_inner_texts() == ["Uma lives in Rome"]
+    uma.page.fill("#valid-on", "")
+    uma.page.fill("#known-on", "2020-01-01")
+    uma.page.click("#find")
+    assert "No bullet is like that." in uma.page.locator("main").inner_text()
+    uma.page.fill("#known-on", "2099-01-01")
+    uma.page.click("#find")
+    assert uma.page.locator(".row").count() == 2
+    assert uma.page.locator(".row button, .row input").count() == 0, "what was known is not changed"
+
+
 def test_hostile_texts_are_shown_and_do_nothing(visit: Visit, site: Site) -> None:
     long, turned = "x" * 2_000, "\u202eright to left\u2066 and on"
     site.add("dan", HOSTILE, long, turned)

@@ -14,10 +14,10 @@ from typing import Annotated, Literal, cast
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Path, Query, Response
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from ace_graph.base.errors import PlaybookChanged, RequestRefused
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Day
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.effect import Report
@@ -56,6 +56,10 @@ class ListedBullet:
     last_used: date | None
 
 
+ChosenDay = Annotated[Day | None, BeforeValidator(lambda value: value or None)]
+"""A day of the page's form, where an empty field is none."""
+
+
 class ListQuery(Flash):
     """What the list shows."""
 
@@ -67,6 +71,8 @@ class ListQuery(Flash):
     sort: Sort = "strength"
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     edit: Annotated[str, Field(max_length=128)] = ""
+    valid_on: ChosenDay = None
+    known_on: ChosenDay = None
 
     def filter(self) -> BulletFilter:
         """Return the filter for bullets; a kind that there is not shows all."""
@@ -74,7 +80,7 @@ class ListQuery(Flash):
         wanted = statuses if self.status == "all" else (self.status,)
         kinds: frozenset[BulletKind] = frozenset(kind for kind in BULLET_KINDS if kind == self.kind)
         tags = (self.tag,) if self.tag else ()
-        return BulletFilter(frozenset(wanted), tags, words=self.words, kinds=kinds)
+        return BulletFilter(frozenset(wanted), tags, words=self.words, kinds=kinds, valid_on=self.valid_on)
 
     def chosen(self, snapshot: Snapshot) -> list[Bullet]:
         wanted = self.filter()
@@ -125,6 +131,8 @@ async def show(opened: OpenedDep, query: Annotated[ListQuery, Query()]) -> Respo
     """Show a page of the list."""
     visitor = opened.visitor
     found = await read_worth(visitor.services.store, opened.handle, visitor.learner, query.chosen)
+    if query.known_on is not None:
+        found = found._replace(snapshot=await opened.handle.load_as_of(query.known_on))
     rows = _rows(found, query, visitor.services.clock.now())
     pages = max(1, -(-len(rows) // PAGE_SIZE))
     page = min(query.page, pages)
