@@ -289,12 +289,6 @@ def _check_graph(settings: Settings) -> Iterator[Check]:
     yield Check("graph", "ok", " -> ".join(nodes))
 
 
-# `ace-graph doctor --ask`: six calls of the configured model, and what each of them came to.
-#
-# An answer, a stream, a reflection, a tool call, a reply that is cut, a refusal: what a turn needs of a
-# model, and the two endings that must be told from a whole answer.
-
-
 _SUM = "What is 2 + 2? Answer with the number."
 _COUNT = "Write the numbers from 1 to {} in words, separated by commas, and nothing else."
 _LOOK_BACK = (
@@ -311,7 +305,10 @@ _CHARS_A_TOKEN = 20
 
 
 class _Trial:
-    """Six calls of one model, each a row; what they cost is the last."""
+    """`--ask`: what a turn needs of a model, and two endings that must be told from a whole answer.
+
+    Six calls, each a row; what they cost is the last.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

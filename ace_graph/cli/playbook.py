@@ -145,9 +145,6 @@ ScopeOption = Annotated[
 AgentOption = Annotated[str | None, "--agent NAME", "The label of an agent."]
 
 
-# Look
-
-
 @command(commands, *LEARNER, panel=_LOOK, name="list")
 def list_(
     call: Call,
@@ -581,9 +578,6 @@ commands.registered_commands[-1].help = (export_.__doc__ or "").format(
 )
 
 
-# Change
-
-
 @command(commands, *LEARNER, panel=_CHANGE)
 def create(
     call: Call,
@@ -1000,9 +994,6 @@ def delete(
     print_line(f"{name}: deleted")
 
 
-# Versions
-
-
 @command(commands, *PLAYBOOK, panel=_VERSIONS)
 def history(call: Call, limit: Annotated[int, "Versions shown.", Bounds(0)] = 50) -> None:
     """The versions, the newest first: number, label, when, who changed what, and why.
@@ -1167,9 +1158,6 @@ def _version_from(text: str) -> int | str:
     if not text.isascii() or not text.replace(".", "", 1).isdecimal():
         raise UsageError(f"{text[:20]} is no version: give a number such as 2, or a label such as 2.0")
     return version_from(text)
-
-
-# Many runs
 
 
 @command(commands, *PLAYBOOK, panel=_MANY)
@@ -1365,9 +1353,6 @@ async def _rescreen_listed(store: Store, listed: _Listed, *, dry_run: bool) -> _
     base = await where.load(listed.key)
     done = await rescreen_bullets(where, listed.key, base, by_command(""), dry_run=dry_run)
     return _Screened(name, done, of_named=listed.of_named)
-
-
-# Bullets and entries, as JSON and for people
 
 
 _EMPTY: dict[str, object] = {

@@ -188,9 +188,6 @@ def _descriptor_limit() -> int:
     return _MAX_DESCRIPTORS if soft == resource.RLIM_INFINITY else min(soft, _MAX_DESCRIPTORS)
 
 
-# The sockets of a server, bound before it starts, so that a port that is taken is one sentence.
-
-
 @contextmanager
 def bound_sockets(host: str, port: int) -> Generator[list[socket.socket]]:
     """Yield one socket for each address of the host, bound to the port (0 is a free one); close them.

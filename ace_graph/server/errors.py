@@ -25,9 +25,6 @@ from starlette.exceptions import HTTPException
 from ace_graph.base import errors
 from ace_graph.base.errors import RequestRefused
 
-# The id of the current request, for log lines and the response header.
-
-
 REQUEST_ID: ContextVar[str | None] = ContextVar("ace_request_id", default=None)
 """The id, in the task of a request and in the turn that it began."""
 _VALID = re.compile(r"[A-Za-z0-9._:-]{1,64}")

@@ -41,14 +41,6 @@ from ace_graph.server.middleware import identity_of, learner_of, teams_of
 from ace_graph.server.turns import RunningTurns, recovery_loop
 from ace_graph.stores import check_store, open_store
 
-# Opens what the server works with, in order, and closes it in the opposite order.
-
-
-# The worker inside the server, which learns from turns after their answers.
-#
-# `ace-graph worker` does the same in a process of its own; any number of both share the work.
-
-
 logger = logging.getLogger("ace_graph")
 
 
@@ -67,8 +59,8 @@ async def background_worker(
 ) -> AsyncGenerator[Callable[[str], None]]:
     """Run a worker until the block ends; yield the function that wakes it up for a learner.
 
-    What it has not finished within ACE_SERVER_GRACE stays pending. Where turns learn themselves, only the
-    graph is drawn.
+    Any number of these and of `ace-graph worker` share the work. What it has not finished within
+    ACE_SERVER_GRACE stays pending. Where turns learn themselves, only the graph is drawn.
     """
     if not settings.server_worker:
         yield lambda _: None  # another process learns

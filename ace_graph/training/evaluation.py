@@ -74,11 +74,6 @@ async def compare(
     )
 
 
-# A run as `results.json`: accuracy with its interval, the controls beside it, and what it cost.
-#
-# Everything in it but `timing` is the same for the same data, seed and model, interrupted or not.
-
-
 Json = dict[str, object]
 
 
@@ -101,7 +96,7 @@ def report(
     prices: Prices | None = None,
     data: Mapping[str, RowFile] | None = None,
 ) -> Json:
-    """Return the results of a run as plain JSON.
+    """Return the results of a run as plain JSON: all but `timing` is the same for the same data and seed.
 
     `unit` is what accuracy is counted in. `data` are the files, whose rows that were left out are reported.
     """

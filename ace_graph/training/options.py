@@ -108,13 +108,6 @@ async def with_model(options: AdaptationOptions) -> AsyncGenerator[AdaptationOpt
         await close_model(model)
 
 
-# The last transcripts within the playbook's budget: the material of the control that learns nothing.
-#
-# A transcript is a question of the run, the answer that the agent gave, how that was judged, and the right
-# answer where there is one: all that the reflector is given to write lessons from. So this control and the
-# playbook have the same experience, raw in the one and as bullets in the other.
-
-
 MAX_CHARS = 30_000
 """Of all transcripts in a prompt; additional context, which carries them, is cut at 32,000."""
 _QUESTION_CHARS, _FEEDBACK_CHARS, _TARGET_CHARS = 2_000, 500, 500
@@ -137,7 +130,11 @@ NO_TRANSCRIPTS = Transcripts()
 
 
 class LastTranscripts:
-    """The newest transcripts that fit in `budget` tokens; one that alone is longer is left out."""
+    """The newest transcripts that fit in `budget` tokens; one that alone is longer is left out.
+
+    A transcript is what the reflector is given to write lessons from, so a control with these has the same
+    experience as the playbook, raw instead of as bullets.
+    """
 
     def __init__(self, budget: int, count_tokens: Callable[[str], int] = estimate_tokens) -> None:
         self._budget, self._count_tokens = budget, count_tokens

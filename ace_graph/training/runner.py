@@ -52,17 +52,15 @@ from ace_graph.training.journal import (
 from ace_graph.training.options import AUTO, AdaptationOptions, Progress, Transcripts, with_model
 from ace_graph.training.samples import Environment, Outcome, Sample, judge
 
-# The store of an adaptation run: the newest snapshot of one learner, and the commit that led to it.
-#
-# It keeps no history and no turn records, so that a run of a million steps needs no more room than its
-# playbook. The steps are in the journal, from which `replay` rebuilds the state.
-
-
 LEARNER = "adaptation"
 
 
 class AdaptationStore:
-    """What learning inline needs of a `Store`, for one run on one event loop."""
+    """What learning inline needs of a `Store`, for one run on one event loop.
+
+    It keeps no history and no turn records, so that a run of a million steps needs no more room than its
+    playbook. The steps are in the journal, from which `replay` rebuilds the state.
+    """
 
     name = "memory"
 
@@ -120,13 +118,6 @@ class AdaptationStore:
         planned = plan(self._snapshot, delta, self.policy, record, random_token)
         self._snapshot = planned.snapshot
         return planned.commit()
-
-
-# Measuring without learning: each sample is a run of its own, with a playbook that does not change.
-#
-# The playbook is given as the base playbook, which is how it is deployed. No ground truth, no reflections
-# of earlier turns and no evidence reach the run, and nothing is stored. A control may be given transcripts
-# of earlier samples in the place of bullets. `input_for`, `new_step` and `used` are shared with training.
 
 
 def input_for(sample: Sample, mode: str) -> ACEInput:
@@ -200,7 +191,11 @@ Answered: TypeAlias = tuple[AdaptationStep, ModelError | None]
 
 @dataclass(frozen=True)
 class FrozenAgent:
-    """The job of answering samples with a playbook that does not change, or with an empty memory."""
+    """The job of answering samples with a playbook that does not change, or with an empty memory.
+
+    It is given as the base playbook, as it is deployed. No ground truth, no reflections of earlier turns and
+    no evidence reach the run, and nothing is stored.
+    """
 
     environment: Environment
     options: AdaptationOptions
@@ -252,12 +247,6 @@ class _Answering:
         shown = transcripts.samples if transcripts is not None else None
         known = {"attempts": 1, "bullets": self._bullets, "transcripts": shown}
         return step.model_copy(update=known), None
-
-
-# A training step: the graph answers a sample, the environment judges the answer, the graph learns from it.
-#
-# The environment is the graph's evaluator; its outcome is evidence of the ground truth where the sample has
-# a target, else evidence of a tool. The first answer counts; a revision may come after it.
 
 
 class _StepEvaluator:
@@ -314,7 +303,10 @@ class _Ids:
 
 
 class Trainer:
-    """The graph with a memory that grows from step to step."""
+    """The graph with a memory that grows from step to step; the environment is its evaluator.
+
+    The outcome is evidence of the ground truth where the sample has a target, else of a tool.
+    """
 
     def __init__(self, environment: Environment, options: AdaptationOptions, memory: AdaptationStore) -> None:
         self.memory = memory

@@ -35,12 +35,6 @@ from ace_graph.agent.state import UsageJSON
 from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, ModelError
 
-# Failures of model calls: which ones are worth a retry, and the error that the caller gets.
-#
-# Each provider raises classes of its own, which change with its library. HTTP statuses and class names are
-# what they share, so both are read from the exception and from its causes.
-
-
 _TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504, 529})
 _TIMEOUT_NAMES = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError", "ModelTimeoutError"})
 _CONNECTION_NAMES = frozenset(
@@ -71,7 +65,10 @@ _UNKNOWN = "the model raised an error"
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status that `error`, or what caused it, carries."""
+    """Return the HTTP status that `error`, or what caused it, carries.
+
+    Providers raise classes of their own; statuses and class names are what they share.
+    """
     for link in _chain(error):
         response = getattr(link, "response", None)
         candidates = (

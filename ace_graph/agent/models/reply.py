@@ -142,13 +142,6 @@ def _block_reason(message: AIMessage) -> str | None:
     return str(getattr(reason, "name", reason)) if reason else None
 
 
-# A model's reply as a typed value, or the reason why there is none.
-#
-# A reply that was cut at the token limit may still parse, into half of what the model meant. So a reply
-# counts only if the model finished it and all of it was read. Models that are bound to a schema are kept
-# from turn to turn, because binding takes some providers milliseconds.
-
-
 NO_OBJECT = "the reply holds no complete JSON object"
 """The problem of a finished reply in prose."""
 Bound = Runnable[Sequence[BaseMessage], Mapping[str, object]]
@@ -215,7 +208,8 @@ async def structured_call(
 ) -> Structured[M]:
     """Ask `model` for a `schema` and return the value, or the problem, of the one reply.
 
-    `schemas` keeps the model bound to the schema from call to call.
+    A reply that was cut may still parse, into half of what was meant: it counts only if it was finished and
+    all of it was read. `schemas` keeps the model bound to the schema from call to call.
 
     A model that has no structured output of its own is called plainly and its text is searched for one
     JSON object; the same is done when a model answers in text although it was bound to a schema.

@@ -31,14 +31,6 @@ if TYPE_CHECKING:
     from mcp.types import ContentBlock
 
 
-# The configuration of MCP servers, in the JSON format of other MCP clients.
-#
-#     {"mcpServers": {"files": {"command": "uvx", "args": ["mcp-server-files"], "env": {"TOKEN": "${TOKEN}"}},
-#                     "maths": {"url": "https://maths.example/mcp", "headers": {"Authorization": "..."}}}}
-#
-# `${NAME}` in a value is replaced from the environment, so that the file needs no secrets.
-
-
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,39}", re.ASCII)
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _IGNORED_KEYS = frozenset(
@@ -145,16 +137,6 @@ def _substituted(value: JsonValue, name: str, environ: Mapping[str, str]) -> Jso
     return [_substituted(item, name, environ) for item in value] if isinstance(value, list) else value
 
 
-# The session with one MCP server, on the portal.
-#
-# A session belongs to the task and the event loop that opened it. So each server has one task on the
-# portal, which opens the session, waits, and closes it, whichever loop or thread calls. A session that
-# broke is closed, and the next call opens another one. A failed call is not repeated here, because the
-# server may have begun it; the model may call again.
-#
-# The standard error of a program that we start goes to the log, at level DEBUG.
-
-
 logger = logging.getLogger("ace_graph")
 T = TypeVar("T")
 _START_SECONDS = 20.0
@@ -187,7 +169,12 @@ class _OpenSession:
 
 
 class McpServer:
-    """One server. Its methods run on the portal."""
+    """One server. Its methods run on the portal.
+
+    A session belongs to the task and the event loop that opened it, so each server has one task there that
+    opens the session, waits, and closes it. A session that broke is closed, and the next call opens another.
+    A failed call is not repeated here, because the server may have begun it; the model may call again.
+    """
 
     def __init__(self, name: str, config: ServerConfig) -> None:
         self.name = name
@@ -366,17 +353,6 @@ class _LineLogger(asyncio.Protocol):
                 logger.debug("[ACE MCP] %s: %s", self._name, clean)
 
 
-# Tools of MCP servers, as LangChain tools that work on every event loop and thread.
-#
-#     async with mcp_tools({"maths": {"url": "https://maths.example/mcp"}}) as tools:
-#         graph = build_ace_graph(tools=tools)
-#
-# A server's text is untrusted: names are made plain, descriptions and results are cut, and no declaration
-# of a server makes its tool a check (`metadata={"evidence": True}`); only the caller can. A failed call is
-# a ToolException, which the agent passes to the model. Resources, prompts, sampling and elicitation of a
-# server are ignored.
-
-
 MAX_TOOLS = 100
 """Per server; further ones are ignored."""
 _MAX_DESCRIPTION_CHARS = 1_000
@@ -388,6 +364,10 @@ _EXTRA = "langchain_mcp_adapters"
 
 class McpTools:
     """The tools of several servers. Servers start at the first `ready`, and stop at `close`.
+
+    A server's text is untrusted: names are made plain, descriptions and results are cut, and only the caller
+    can make a tool a check (`metadata={"evidence": True}`). A failed call is a ToolException, which the agent
+    passes to the model. Resources, prompts, sampling and elicitation of a server are ignored.
 
     `taken` are names that these tools must not have: one that would gets its server's name in front.
     """

@@ -130,9 +130,6 @@ def _row(entry: PlaybookEntry, learner: str) -> PlaybookRow:
     )
 
 
-# Resources and prompts: a playbook as a document, and prompts that hold what is remembered.
-
-
 PLAYBOOK_URI = "playbook:///{name}"
 
 # Of resources and prompts pydantic would validate the call as well, and copy it without its request.

@@ -114,12 +114,6 @@ class ConversationDatabase(ABC):
         """Release connections."""
 
 
-# The tables of the conversations: one schema, the same statements on SQLite and PostgreSQL.
-#
-# Any number of servers may start at once: the one with the lock makes the tables. A database with another
-# schema is refused as it is.
-
-
 SCHEMA: Final = "1"
 _STATEMENTS: Final[tuple[LiteralString, ...]] = (
     "CREATE TABLE ace_conversation_schema (name TEXT PRIMARY KEY, made_at TEXT NOT NULL)",
@@ -146,7 +140,10 @@ _STATEMENTS: Final[tuple[LiteralString, ...]] = (
 
 
 async def make_schema(database: ConversationDatabase, now: str) -> None:
-    """Make the tables where there are none. Raises OtherSchema, StoreUnavailable."""
+    """Make the tables where there are none; of several servers that start, the one with the lock makes them.
+
+    A database with another schema is left as it is. Raises OtherSchema, StoreUnavailable.
+    """
 
     async def make(execute: Execute) -> None:
         names = ("ace_conversation_schema", "ace_conversations")

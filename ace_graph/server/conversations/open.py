@@ -137,15 +137,6 @@ async def _open_database(settings: Settings) -> ConversationDatabase:
         ) from error
 
 
-# Copies the conversations with the web backend from one database into another, SQLite or PostgreSQL.
-#
-#     result = await copy_conversations(source, target, now)     # safe to repeat
-#
-# A conversation is its row and the newest checkpoint of its thread, which has all messages. The row is
-# written last, so a copy that was interrupted shows no conversation without its messages. Turns that a
-# stopped server left, and replies that a repeated request gets, come along.
-
-
 _PAGE = 200
 _ROW: Final = "learner_id, id, thread_id, created_at, used_at, title"
 _LIST: Final = (
@@ -211,6 +202,10 @@ async def copy_conversations(
     on_conversation: Callable[[int], None] = lambda _: None,
 ) -> ConversationsCopied:
     """Copy all conversations and compare each with the source; with `verify_only` compare them alone.
+
+    A conversation is its row and the newest checkpoint of its thread, which has all messages. The row is
+    written last, so a copy that was interrupted can be repeated, and shows no conversation without its
+    messages. Turns that a stopped server left, and replies that a repeated request gets, come along.
 
     One that the target has already is brought up to date, unless it was used there since or is another one:
     then it is a problem. `on_conversation` is called with the number of those done. Raises

@@ -29,12 +29,6 @@ from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.memory.stores.whole import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row, make_schema
 
-# Names the process that works on a turn, and finds out whether a process of this machine has ended.
-#
-# For processes of other machines or containers, and on systems without /proc, nothing is known; their
-# leases expire.
-
-
 _STARTED = 19
 """The index of the start time in /proc/PID/stat, counted from after the program's name."""
 
@@ -46,7 +40,10 @@ def new_owner() -> str:
 
 
 def is_gone(owner: str, mine: str) -> bool:
-    """Whether `owner` is certainly a process of this machine that has ended; a reused pid starts later."""
+    """Whether `owner` is certainly a process of this machine that has ended; a reused pid starts later.
+
+    Of other machines or containers, and of systems without /proc, nothing is known; their leases expire.
+    """
     theirs, ours = owner.split("|"), mine.split("|")
     if len(theirs) != 5 or theirs[:2] != ours[:2] or not theirs[1] or not theirs[2].isdigit():
         return False
@@ -372,9 +369,6 @@ def _accepted(row: Row) -> AcceptedTurn:
     return AcceptedTurn(str(row[1]), str(row[7]), str(row[2]), str(row[3]), str(row[0]), tries, known="turn")
 
 
-# Lists, reads, renames and deletes single conversations of a learner; no other learner's is seen.
-
-
 MAX_TITLE_CHARS = 200
 MAX_PAGE_CHARS = 1_000_000
 """The most characters of messages on one page, though always one message."""
@@ -490,17 +484,15 @@ def page_of(messages: Sequence[AnyMessage], limit: int, before: str | None = Non
     return MessagePage(tuple(shown[start:end]), shown[start].id if start else None)
 
 
-# Everything stored about a learner as a stream of chunks, serialized off the event loop.
-#
-# The memory is read at one moment, as a whole; conversations, which may hold hundreds of megabytes, one by
-# one. Tool calls and the agent's thoughts are left out. The command line writes the same, without FastAPI.
-
-
 _CHUNK_CHARS = 65_536
 
 
 async def export_chunks(found: LearnerExport, conversations: Conversations | None) -> AsyncGenerator[bytes]:
-    """Yield the learner's document: the memory, then each conversation."""
+    """Yield the learner's document: the memory as it is at one moment, then each conversation.
+
+    Conversations may hold hundreds of megabytes: they are read one by one, and serialized off the event loop.
+    Tool calls and the agent's thoughts are left out.
+    """
     memory = memory_pieces(found)
     while piece := await asyncio.to_thread(_next_chunk, memory):
         yield piece

@@ -23,10 +23,6 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from ace_graph.base.errors import StoreUnavailable
 from ace_graph.server.conversations.database import ConversationDatabase, R, Row, Work
 
-# LangGraph's SqliteSaver for an event loop: each of its calls is one job of the connection's thread.
-#
-# LangGraph's own AsyncSqliteSaver changes threads for every cursor, statement and row.
-
 
 class _Run(Protocol):
     """Runs a job in the connection's thread."""
@@ -35,7 +31,10 @@ class _Run(Protocol):
 
 
 class ThreadSaver(SqliteSaver):
-    """A checkpointer whose calls run in a thread. Its connection is used in no other one."""
+    """A checkpointer whose calls are jobs of a thread. Its connection is used in no other one.
+
+    LangGraph's own AsyncSqliteSaver changes threads for every cursor, statement and row.
+    """
 
     def __init__(self, connection: sqlite3.Connection, run: _Run) -> None:
         super().__init__(connection)

@@ -299,9 +299,6 @@ def carried_fields(form: Iterable[tuple[str, object]]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in form if isinstance(value, str)]
 
 
-# What the page says after a change, and the form that takes it back.
-
-
 _Changed = Literal["added", "edited", "held", "pinned", "unpinned", "off", "on", "removed", "restored"]
 Done = Literal[_Changed, "merged", "undone", "back", "voted", "distinct", "accepted"]
 """A change of a playbook that was made."""

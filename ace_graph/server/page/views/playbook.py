@@ -200,9 +200,6 @@ async def _playbooks(visitor: Visitor) -> Sequence[tuple[str, str]]:
     return listed
 
 
-# How each playbook is used.
-
-
 class FiguresQuery(Flash):
     """Which page of the figures; `after` is the name of the last playbook before it."""
 
@@ -219,9 +216,6 @@ async def show_figures(visitor: VisitorDep, query: Annotated[FiguresQuery, Query
     worths = [(each, await read_worth(store, one.handle, learner, lambda _: ())) for each, one in opened]
     rows = [(each, len(active_bullets(worth.snapshot)), worth.effectiveness) for each, worth in worths]
     return visitor.show("figures.html", query=query, rows=rows, next=found.next, own=DEFAULT)
-
-
-# One bullet.
 
 
 _BULLET = "/bullets/{bullet_id}"
