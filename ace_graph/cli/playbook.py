@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 from rich.table import Table
@@ -89,6 +89,7 @@ from ace_graph.memory.views import (
     kind_of,
 )
 from ace_graph.memory.views import diff as bullet_diff
+from ace_graph.playbooks.catalogue import all_playbooks
 from ace_graph.playbooks.content import Change, Rescreened
 from ace_graph.playbooks.content import rescreen as rescreen_bullets
 from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle
@@ -169,17 +170,10 @@ def list_(
         return
 
     async def job(store: Store) -> list[PlaybookEntry]:
-        entries: list[PlaybookEntry] = []
-        page = await playbooks.list_playbooks(store, call.learner)
-        while page:
-            entries += page
-            page = await playbooks.list_playbooks(store, call.learner, after=page[-1].name_key)
-        return entries
+        return [entry async for entry in all_playbooks(store, call.learner)]
 
     entries = call.on_store(job)
-    if not entries and not call.as_json:
-        print_aside(f"Learner {call.learner} has no playbook yet.")
-    if figures:
+    if figures and entries:
         _answer_figures(call, entries)
         return
     call.answer(
@@ -189,6 +183,7 @@ def list_(
             + (f"  {entry.description}" if entry.description else "")
             for entry in entries
         ],
+        None if entries else f"Learner {call.learner} has no playbook yet.",
     )
 
 
@@ -352,21 +347,16 @@ def _show_bullet(call: Call, bullet_id: str) -> None:
 
 def _show_archived(call: Call, limit: int) -> None:
     archive = call.on_playbook(lambda _, target: target.archived_bullets())[:limit]
-    if not archive and not call.as_json:
-        print_aside(f"No bullet of {call} has left its playbook.")
-
     rows = [
         {**bullet_json(left.bullet), "left": {"version": left.n, **picked(left, "at", "why", "into")}}
         for left in archive
     ]
-    call.answer(
-        {"bullets": rows},
-        [
-            f"[{left.bullet.id}] version {left.n}, {left.at:%Y-%m-%d}, "
-            f"{left.why}{f' (now {left.into})' if left.into else ''}: {left.bullet.content}"
-            for left in archive
-        ],
-    )
+    lines = [
+        f"[{left.bullet.id}] version {left.n}, {left.at:%Y-%m-%d}, "
+        f"{left.why}{f' (now {left.into})' if left.into else ''}: {left.bullet.content}"
+        for left in archive
+    ]
+    call.answer({"bullets": rows}, lines, None if lines else f"No bullet of {call} has left its playbook.")
 
 
 def _show_details(call: Call) -> None:
@@ -399,13 +389,12 @@ def _show_records(call: Call, kind: str, limit: int) -> None:
         return await store.load(call.learner), await memories(store, call.learner, kind, limit)
 
     snapshot, records = call.on_store(job)
-    if not records and not call.as_json:
-        print_aside(f"Nothing of the kind {kind} is stored for learner {call.learner}.")
     rows = [picked(each, "id", "kind", "content", "at") for each in records]
     plural = "trajectories" if kind == "trajectory" else f"{kind}s"
     call.answer(
         {**bullets_json(snapshot, ()), plural: rows},
         [f"[{each.id}] {each.at:%Y-%m-%d %H:%M} {each.content}" for each in records],
+        None if records else f"Nothing of the kind {kind} is stored for learner {call.learner}.",
     )
 
 
@@ -414,11 +403,10 @@ def _show_memories(call: Call, found: Callable[[Store], Awaitable[tuple[MemoryIt
     if call.name != DEFAULT_NAME:
         raise UsageError("--scope says which playbooks: leave out --name")
     items = call.on_store(found)
-    if not items and not call.as_json:
-        print_aside(f"Learner {call.learner} has no such memory in this scope.")
     call.answer(
         {"memories": [asdict(each) for each in items]},
         [f"{each.playbook} [{each.id}] {each.kind}: {each.content}" for each in items],
+        None if items else f"Learner {call.learner} has no such memory in this scope.",
     )
 
 
@@ -1012,11 +1000,10 @@ def history(call: Call, limit: Annotated[int, "Versions shown.", Bounds(0)] = 50
 
     oldest, rows, is_others = call.on_playbook(job)
     newest = rows[::-1][:limit]
-    if not newest and not call.as_json:
-        print_aside(f"There is no history of {call} yet.")
     call.answer(
         {"oldest": oldest, "versions": [_version_json(*row) for row in newest]},
         [_version_line(*row, is_others=is_others) for row in newest],
+        None if newest else f"There is no history of {call} yet.",
     )
 
 
@@ -1328,31 +1315,23 @@ class _Screened:
     of_named: bool = False
 
 
-class _Listed(NamedTuple):
-    """A playbook to screen: its key, and whether it is a named one."""
-
-    key: str
-    of_named: bool
-
-
-async def _listed_playbooks(store: Store) -> AsyncIterator[_Listed]:
+async def _listed_playbooks(store: Store) -> AsyncIterator[tuple[str, bool]]:
+    """Yield the key of each playbook, and whether it is a named one."""
     from ace_graph.learning.cleaning import learner_ids
 
     async for learner in learner_ids(store):
-        yield _Listed(learner, of_named=False)
+        yield learner, False
     async for playbook_id in learner_ids(store.playbooks):
-        yield _Listed(playbook_id, of_named=True)
+        yield playbook_id, True
 
 
-async def _rescreen_listed(store: Store, listed: _Listed, *, dry_run: bool) -> _Screened:
-    where: KeyedStore = store
-    name = listed.key
-    if listed.of_named:
-        where, entry = store.playbooks, await store.playbooks.entry(listed.key)
-        name = f"{entry.owner or ''}/{entry.name}" if entry is not None else listed.key
-    base = await where.load(listed.key)
-    done = await rescreen_bullets(where, listed.key, base, by_command(""), dry_run=dry_run)
-    return _Screened(name, done, of_named=listed.of_named)
+async def _rescreen_listed(store: Store, listed: tuple[str, bool], *, dry_run: bool) -> _Screened:
+    (key, of_named), where, name = listed, cast("KeyedStore", store), listed[0]
+    if of_named:
+        where, entry = store.playbooks, await store.playbooks.entry(key)
+        name = f"{entry.owner or ''}/{entry.name}" if entry is not None else key
+    done = await rescreen_bullets(where, key, await where.load(key), by_command(""), dry_run=dry_run)
+    return _Screened(name, done, of_named)
 
 
 _EMPTY: dict[str, object] = {
