@@ -19,7 +19,7 @@ from ace_graph.base.errors import ConfigurationError, how_to_install
 from ace_graph.base.settings import Settings
 from ace_graph.memory.stores.base import Timeouts
 from ace_graph.server.conversations.cleaning import ConversationLimits, clean_conversations
-from ace_graph.server.conversations.database import ConversationDatabase, Row, make_schema
+from ace_graph.server.conversations.database import SQL, ConversationDatabase, Row, make_schema
 from ace_graph.server.conversations.repository import Conversations, new_owner
 
 _POSTGRES = ("postgresql://", "postgres://")
@@ -138,16 +138,6 @@ async def _open_database(settings: Settings) -> ConversationDatabase:
 
 
 _PAGE = 200
-_ROW: Final = "learner_id, id, thread_id, created_at, used_at, title"
-_LIST: Final = (
-    f"SELECT {_ROW} FROM ace_conversations WHERE (learner_id, id) > (?, ?) "  # noqa: S608  constants
-    "ORDER BY learner_id, id LIMIT ?"
-)
-_FIND: Final = f"SELECT {_ROW} FROM ace_conversations WHERE learner_id = ? AND id = ?"  # noqa: S608  as above
-_PUT: Final = (
-    f"INSERT INTO ace_conversations ({_ROW}) VALUES (?, ?, ?, ?, ?, ?) "  # noqa: S608  as above
-    "ON CONFLICT (learner_id, id) DO UPDATE SET used_at = excluded.used_at, title = excluded.title"
-)
 _BUSY: Final = "SELECT count(*) FROM ace_runs WHERE lease_until > ?"
 
 # What belongs to turns, and is written where it is missing.
@@ -237,7 +227,7 @@ async def copy_conversations(
                         found.metadata,
                         found.checkpoint["channel_versions"],
                     )
-            await target.execute(_PUT, here.row)
+            await target.execute(SQL["PUT_COPIED"], here.row)
             if here.is_like(await _held(target, row)):
                 copied += 1
             else:
@@ -264,15 +254,15 @@ def _why_not(here: _Held, there: _Held | None, *, verify_only: bool) -> str | No
 
 
 async def _rows(database: ConversationDatabase) -> AsyncIterator[Row]:
-    page = await database.execute(_LIST, ("", "", _PAGE))
+    page = await database.execute(SQL["COPIED_PAGE"], ("", "", _PAGE))
     while page:
         for row in page:
             yield row
-        page = await database.execute(_LIST, (page[-1][0], page[-1][1], _PAGE))
+        page = await database.execute(SQL["COPIED_PAGE"], (page[-1][0], page[-1][1], _PAGE))
 
 
 async def _held(database: ConversationDatabase, row: Row) -> _Held | None:
-    found = await database.execute(_FIND, row[:2])
+    found = await database.execute(SQL["COPIED_ROW"], row[:2])
     return _Held(found[0], await _newest(database, found[0])) if found else None
 
 
