@@ -48,16 +48,12 @@ async def _writer_for(settings: Settings, *, wanted: bool) -> AsyncGenerator[Wri
     if not wanted:
         yield None
         return
-    from ace_graph.agent.models import choose_model, close_model, make_model
+    from ace_graph.agent.models import open_model
     from ace_graph.base.prompts import Prompts
     from ace_graph.learning.consolidation_writer import model_writer
 
-    choose_model(settings)
-    model = make_model(settings)
-    try:
+    async with open_model(settings) as model:
         yield model_writer(model, Prompts.load(settings.prompts_dir), timeout=settings.llm_timeout)
-    finally:
-        await close_model(model)
 
 
 @dataclass(frozen=True)

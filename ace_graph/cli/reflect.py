@@ -174,16 +174,12 @@ def _learned_now(call: Call, settings: Settings, pending_id: str | None) -> Pend
 
 def _with_model(call: Call, settings: Settings, job: Callable[[Resources, Store], Awaitable[T]]) -> T:
     """Run `job` with the resources of learning, among them the model, and the store."""
-    from ace_graph.agent.models import close_model, make_model
+    from ace_graph.agent.models import open_model
     from ace_graph.learning.worker import learning_resources
 
     async def work(opened: Store) -> T:
-        model = make_model(settings)
-        try:
-            resources, store = learning_resources(model=model, store=opened, settings=settings)
-            return await job(resources, store)
-        finally:
-            await close_model(model)
+        async with open_model(settings) as model:
+            return await job(*learning_resources(model=model, store=opened, settings=settings))
 
     return call.on_store(work, settings)
 

@@ -257,10 +257,9 @@ async def destination(
 
     Raises UsageError where there is none, or several; PlaybookNotFound for a name.
     """
-    if isinstance(playbook, PlaybookHandle):
-        return playbook
     if playbook is not None:
-        return await open_playbook(store, playbook, _name(learner), learner)
+        named = isinstance(playbook, str)
+        return await open_playbook(store, playbook, _name(learner), learner) if named else playbook
     writable = list[PlaybookHandle]()
     async for place in _places(store, learner, scope):
         if scope in _OWN:

@@ -244,11 +244,6 @@ async def learner_of(request: Request) -> str:
     return (await identity_of(request)).learner
 
 
-async def teams_of(request: Request) -> frozenset[str] | None:
-    """Return the teams that the token names; None where the store's table is to be asked."""
-    return (await identity_of(request)).teams
-
-
 def does(act: Act) -> Any:  # Any: of FastAPI's Depends
     """Return the dependency of a route that says what it does with a memory.
 

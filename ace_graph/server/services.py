@@ -37,7 +37,7 @@ from ace_graph.server.conversations.cleaning import ConversationLimits, conversa
 from ace_graph.server.conversations.open import open_conversations
 from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.middleware import identity_of, learner_of, teams_of
+from ace_graph.server.middleware import identity_of, learner_of
 from ace_graph.server.turns import RunningTurns, recovery_loop
 from ace_graph.stores import check_store, open_store
 
@@ -189,5 +189,3 @@ Learner = Annotated[str, Depends(learner_of)]
 """The learner that the request is about, as an argument of a route."""
 Sender = Annotated[Identity, Depends(identity_of)]
 """The learner that the request is about, and who sends it, as an argument of a route."""
-ClaimedTeams = Annotated[frozenset[str] | None, Depends(teams_of)]
-"""The teams that the request's token names, as an argument of a route; None: the table is to be asked."""

@@ -563,7 +563,8 @@ class RunningTurns:
         """
         known = self.snapshots.get(learner_id)
         loading = asyncio.ensure_future(self.store.load(learner_id, known=known))
-        loading.add_done_callback(_retrieve_exception)
+        # Without it asyncio would log the error of a turn that ended before its router asked for the memory.
+        loading.add_done_callback(lambda done: None if done.cancelled() else done.exception())
         return loading
 
     async def _end_cancelled(self, work: TurnWork, reason: tuple[object, ...]) -> None:
@@ -577,12 +578,6 @@ class RunningTurns:
         except Exception as error:
             logger.warning("[ACE Server] a stopped turn keeps its lease: %s", type(error).__name__)
         live.fail(_forgotten() if forgotten else _left_to_next_server())
-
-
-def _retrieve_exception(loading: asyncio.Future[Snapshot]) -> None:
-    """Keep asyncio from logging the error of a turn that ended before its router asked for the memory."""
-    if not loading.cancelled():
-        loading.exception()
 
 
 def _forgotten() -> RequestRefused:

@@ -17,6 +17,7 @@ import json
 import os
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from random import Random
@@ -179,13 +180,10 @@ class OfflineAdapter:
         """
         data = {"train": train, "validation": validation, "test": test}
         description = describe("offline", self.environment, self.options, data, epochs=self.epochs)
-        journal = open_journal(out, description, resume=resume)
-        try:
+        with closing(open_journal(out, description, resume=resume)) as journal:
             running = _Running(self, data, description, journal, out)
             await running.go()
             return running.adapted()
-        finally:
-            journal.close()
 
 
 class _Running:
@@ -311,11 +309,8 @@ class OnlineAdapter:
         run, EnvironmentFailed, ModelOutage, RunFolderError: all can be resumed; and ConfigurationErrors.
         """
         description = describe("online", self.environment, self.options, {"data": samples})
-        journal = open_journal(out, description, resume=resume)
-        try:
+        with closing(open_journal(out, description, resume=resume)) as journal:
             return await self._run(samples, description, journal, out)
-        finally:
-            journal.close()
 
     async def _run(
         self, samples: Sequence[Sample], description: dict[str, object], journal: Journal, out: Path | None

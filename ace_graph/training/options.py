@@ -11,7 +11,7 @@ from datetime import datetime
 from langchain_core.language_models import BaseChatModel
 
 from ace_graph.agent.context import ACEContext
-from ace_graph.agent.models import close_model, make_model
+from ace_graph.agent.models import open_model
 from ace_graph.agent.state import MODES
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError
@@ -41,7 +41,7 @@ def _never() -> bool:
     return False
 
 
-def _nobody(progress: Progress) -> None:
+def _nobody(_: Progress) -> None:
     return None
 
 
@@ -101,11 +101,8 @@ async def with_model(options: AdaptationOptions) -> AsyncGenerator[AdaptationOpt
     if options.model is not None:
         yield options
         return
-    model = make_model(options.settings)
-    try:
+    async with open_model(options.settings) as model:
         yield replace(options, model=model)
-    finally:
-        await close_model(model)
 
 
 MAX_CHARS = 30_000

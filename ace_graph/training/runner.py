@@ -19,7 +19,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Self, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from langchain_core.messages import HumanMessage
 
@@ -30,13 +30,13 @@ from ace_graph.graph import (  # pyright: ignore[reportUnknownVariableType]  # L
     ACEGraph,
     build_ace_graph,  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 )
-from ace_graph.memory.commit import Commit, History, plan
+from ace_graph.memory.commit import Commit, plan
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, Store, random_token
+from ace_graph.memory.stores.base import Store, random_token
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.training.journal import (
@@ -91,28 +91,6 @@ class AdaptationStore:
         done = self._write(delta, record)
         self._last = Committed(delta=delta, record=record)
         return done
-
-    async def history(self, learner_id: str) -> History:
-        return History(self._snapshot.version.n, self._snapshot.playbook, ())
-
-    async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
-        return ()
-
-    async def export(self, learner_id: str) -> LearnerExport:
-        return LearnerExport(learner_id, self._snapshot, await self.history(learner_id), ())
-
-    async def forget(self, learner_id: str) -> bool:
-        there, self._snapshot = not self._snapshot.absent, Snapshot()
-        return there
-
-    async def close(self) -> None:
-        """Do nothing: the state lives as long as the run."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self.close()
 
     def _write(self, delta: Delta, record: TurnRecord | None) -> Commit:
         planned = plan(self._snapshot, delta, self.policy, record, random_token)

@@ -46,7 +46,7 @@ from ace_graph.server.schemas import (
     Text,
     not_blank,
 )
-from ace_graph.server.services import ClaimedTeams, Learner, Services, ServicesDep
+from ace_graph.server.services import Learner, Sender, Services, ServicesDep
 from ace_graph.server.sse import (
     PING,
     PING_SECONDS,
@@ -93,26 +93,22 @@ _CHAT_ERRORS = error_responses(404, 408, 409, 413, 501, 502, 504)
 
 
 @chatting.post("/chat", responses=_CHAT_ERRORS, response_model_exclude_none=True)
-async def chat(
-    request: ChatRequest, learner: Learner, teams: ClaimedTeams, services: ServicesDep
-) -> ChatReply:
+async def chat(request: ChatRequest, sender: Sender, services: ServicesDep) -> ChatReply:
     """Answer a message.
 
     One turn at a time in a conversation: a second one is 409. When the client hangs up the turn goes on.
     """
-    turn = await services.turns.begin(request, learner, uuid4().hex, teams)
+    turn = await services.turns.begin(request, sender.learner, uuid4().hex, sender.teams)
     return await turn.outcome()
 
 
 @chatting.post("/chat/stream", responses={**SSE_RESPONSES, **_CHAT_ERRORS}, response_class=StreamingResponse)
-async def chat_stream(
-    request: ChatRequest, learner: Learner, teams: ClaimedTeams, services: ServicesDep
-) -> StreamingResponse:
+async def chat_stream(request: ChatRequest, sender: Sender, services: ServicesDep) -> StreamingResponse:
     """Answer a message as server-sent events.
 
     When the client hangs up the turn goes on; `GET /api/ai/chat/stream/{streamId}` resumes the stream.
     """
-    return sse_response(await services.turns.begin(request, learner, uuid4().hex, teams))
+    return sse_response(await services.turns.begin(request, sender.learner, uuid4().hex, sender.teams))
 
 
 @chatting.get("/chat/stream/{stream_id}", responses=SSE_RESPONSES, response_class=StreamingResponse)
