@@ -44,7 +44,6 @@ def options_of(chosen: ConsolidatedBullets, tags: tuple[str, ...]) -> Options:
 
 @asynccontextmanager
 async def _writer_for(settings: Settings, *, wanted: bool) -> AsyncGenerator[Writer | None]:
-    """Yield a writer with the model of the settings; None where none is wanted."""
     if not wanted:
         yield None
         return

@@ -175,7 +175,6 @@ def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
 
 
 def _graph_lag(lags: Sequence[GraphLag], *, on: bool) -> Check:
-    """Return the row about what the graph in Neo4j does not show yet."""
     if not on:
         return Check("graph in Neo4j", "ok", "off: nothing is drawn (ACE_NEO4J_GRAPH=true draws it)")
     number = sum(lag.number for lag in lags)
@@ -190,7 +189,6 @@ def _graph_lag(lags: Sequence[GraphLag], *, on: bool) -> Check:
 
 
 def _pending(counts: PendingCounts, dead: Sequence[PendingItem]) -> Check:
-    """Return the row about turns that wait to be learned from, consolidations, and dead letters."""
     fix = "ace-graph worker works on it" if counts.pending else ""
     if counts.dead:
         fix = "ace-graph trajectory list --failed shows them, ace-graph reflect ID tries again"

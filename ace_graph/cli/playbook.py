@@ -59,20 +59,8 @@ from ace_graph.cli.terminal import (
 from ace_graph.memory.bullet import AVOID, Bullet, BulletSource, BulletTag, MemoryType
 from ace_graph.memory.catalogue import PlaybookEntry, Scope, Visibility
 from ace_graph.memory.decay import decay_score
-from ace_graph.memory.delta.operations import (
-    Add,
-    Merge,
-    Operation,
-    Pin,
-    Quarantine,
-    Release,
-    Remove,
-    Reset,
-    Supersede,
-    Tag,
-    Unpin,
-    Update,
-)
+from ace_graph.memory.delta import operations as ops
+from ace_graph.memory.delta.operations import Operation
 from ace_graph.memory.formats.markdown import AgentsFormat, public_lessons
 from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.formats.registry import FORMATS, format_named
@@ -317,7 +305,6 @@ def _template_json(found: Template) -> dict[str, object]:
 
 
 def _show_bullet(call: Call, bullet_id: str) -> None:
-    """Print one bullet as a strategy, and the trajectories behind it. Raises ChangeRefused."""
     worth = _worth(call, lambda snapshot: [bullet_named(snapshot, bullet_id)])
     bullet = bullet_named(worth.snapshot, bullet_id)
     entry = entry_of(bullet, worth.evidence, utc_now())
@@ -383,8 +370,6 @@ def _show_details(call: Call) -> None:
 
 
 def _show_records(call: Call, kind: str, limit: int) -> None:
-    """Print memories that are no bullets, trajectories or reflections, the newest first."""
-
     async def job(store: Store) -> tuple[Snapshot, tuple[MemoryItem, ...]]:
         return await store.load(call.learner), await memories(store, call.learner, kind, limit)
 
@@ -656,7 +641,7 @@ def add(
     if where is not None and call.name == DEFAULT_NAME:
         place = call.on_store(lambda store: destination(store, call.learner, where))
         call = replace(call, name=shown_name(place))
-    bullet = Add(
+    bullet = ops.Add(
         ref="new",
         content=text,
         section=section or "lessons",
@@ -723,15 +708,15 @@ def edit(
     operations = list[Operation]()
     if text is not None or ttl_days is not None:
         expiry: float | Literal["never"] | None = "never" if ttl_days == 0 else _checked_days(ttl_days)
-        operations.append(Update(bullet_id=bullet_id, content=text, ttl_days=expiry))
+        operations.append(ops.Update(bullet_id=bullet_id, content=text, ttl_days=expiry))
     if pin is not None:
-        operations.append(Pin(bullet_id=bullet_id) if pin else Unpin(bullet_id=bullet_id))
+        operations.append(ops.Pin(bullet_id=bullet_id) if pin else ops.Unpin(bullet_id=bullet_id))
     if quarantine is not None:
-        operations.append(Quarantine(bullet_id=bullet_id, why=quarantine))
+        operations.append(ops.Quarantine(bullet_id=bullet_id, why=quarantine))
     if release:
-        operations.append(Release(bullet_id=bullet_id))
+        operations.append(ops.Release(bullet_id=bullet_id))
     if vote is not None:
-        operations.append(Tag(bullet_id=bullet_id, tag=vote, by=by))
+        operations.append(ops.Tag(bullet_id=bullet_id, tag=vote, by=by))
     if not operations:
         raise typer.BadParameter("name a new text, or one of the options")
     done = _change(call, operations, "edit")
@@ -741,15 +726,15 @@ def edit(
 
 def _told(operation: Operation, done: Commit, bullet_id: str) -> str:
     match operation:
-        case Pin():
+        case ops.Pin():
             return "pinned"
-        case Unpin():
+        case ops.Unpin():
             return "no longer pinned"
-        case Quarantine():
+        case ops.Quarantine():
             return "in quarantine"
-        case Release():
+        case ops.Release():
             return "released, prompts may hold it"
-        case Tag():
+        case ops.Tag():
             bullet = done.snapshot.playbook.get_bullet(bullet_id)
             return f"+{bullet.helpful}/-{bullet.harmful}" if bullet else "archived, as it did too much harm"
         case _:
@@ -776,15 +761,15 @@ def remove(
     if everything:
         if bullet_id is not None or replaced_by is not None:
             raise UsageError("--all removes every bullet: leave the id out")
-        done = _change(call, [Reset()], "remove --all")
+        done = _change(call, [ops.Reset()], "remove --all")
         call.answer_commit(done, f"the playbook of {call} is empty; {_undo_hint(done)}")
         return
     if bullet_id is None:
         raise UsageError("name a bullet, or say --all")
-    operation: Operation = Remove(bullet_id=bullet_id)
+    operation: Operation = ops.Remove(bullet_id=bullet_id)
     how = "removed"
     if replaced_by is not None:
-        operation, how = Supersede(bullet_id=bullet_id, by=replaced_by), f"replaced by {replaced_by}"
+        operation, how = ops.Supersede(bullet_id=bullet_id, by=replaced_by), f"replaced by {replaced_by}"
     done = _change(call, [operation], "remove")
     call.answer_commit(done, f"{bullet_id}: {how}; playbook rollback --bullet {bullet_id} brings it back")
 
@@ -812,7 +797,7 @@ def merge(
         done = call.on_store(lambda store: distinguish(store, bullet_ids, name=call.name, owner=call.learner))
         call.answer_commit(done, f"{' '.join(bullet_ids)}: never merged with each other")
         return
-    done = _change(call, [Merge(bullet_ids=tuple(bullet_ids), content=text, force=force)], "merge")
+    done = _change(call, [ops.Merge(bullet_ids=tuple(bullet_ids), content=text, force=force)], "merge")
     kept = done.report.merged[-1].kept
     gone = ", ".join(pair.gone for pair in done.report.merged)
     note = _quarantine_note(done, kept)
@@ -820,7 +805,6 @@ def merge(
 
 
 def _checked_days(days: float | None) -> float | None:
-    """Return a time to live that a bullet can have. Raises typer.BadParameter."""
     if days is not None and not 0 < days <= 1_000_000:
         raise typer.BadParameter("--ttl-days is a number of days above 0, at most 1,000,000")
     return days
@@ -831,7 +815,7 @@ def _change(call: Call, operations: Sequence[Operation], verb: str) -> Commit:
 
     async def job(_: Store, target: PlaybookHandle) -> Commit:
         base = await target.load()
-        if base.absent and not isinstance(operations[0], Add):
+        if base.absent and not isinstance(operations[0], ops.Add):
             raise ChangeRefused(f"nothing is stored for learner {call.learner}: check --learner")
         return await target.change(base, operations, by_command(f"playbook {verb}"), refused)
 
@@ -896,7 +880,6 @@ def import_(
 
 
 def _write(call: Call, reading: Reading, file: Path, *, replaces: bool, keeps_label: bool) -> None:
-    """Change a playbook by a file in one version, and say what changed."""
     reason = f"playbook import {'--replace ' if replaces else ''}{file.name}"
     change = Change(author=AUTHOR, reason=reason, keeps_label=keeps_label)
     done = call.on_playbook(
@@ -1308,8 +1291,6 @@ def rescreen(
 
 @dataclass(frozen=True)
 class _Screened:
-    """What screening one playbook has changed, and the learner it belongs to."""
-
     learner: str
     done: Rescreened
     of_named: bool = False

@@ -173,7 +173,6 @@ def _learned_now(call: Call, settings: Settings, pending_id: str | None) -> Pend
 
 
 def _with_model(call: Call, settings: Settings, job: Callable[[Resources, Store], Awaitable[T]]) -> T:
-    """Run `job` with the resources of learning, among them the model, and the store."""
     from ace_graph.agent.models import open_model
     from ace_graph.learning.worker import learning_resources
 

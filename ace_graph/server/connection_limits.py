@@ -116,8 +116,6 @@ class _OpenConnections:
 
 
 class _BoundedProtocol(H11Protocol):
-    """One connection."""
-
     admission: ClassVar[_OpenConnections]
 
     def __init__(

@@ -143,7 +143,6 @@ def from_elsewhere(scope: Scope, headers: Headers) -> bool:
 
 
 def _origin(url: str) -> tuple[str, str, int | None] | None:
-    """Return scheme, host and port; None where there are none."""
     try:
         parts = urlsplit(url)
         return parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme)
@@ -314,7 +313,6 @@ def _check_local(scope: Scope, headers: Headers) -> None:
 
 
 def _host_name(host: str) -> str:
-    """Return the name in a Host header without the port; empty if there is none."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:  # brackets that do not close

@@ -466,7 +466,6 @@ class AdaptationRun:
     def _begun(
         self, samples: Sequence[Sample], phase: str, epoch: int, trainer: Trainer | None = None
     ) -> Accuracy:
-        """Begin a phase; return the accuracy of its steps in an earlier run, which a trainer repeats."""
         measured = Accuracy(len(samples))
         for step in self._journal.recorded(phase, epoch):
             if trainer is not None and step.commit is not None:

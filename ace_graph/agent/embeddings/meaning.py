@@ -225,16 +225,12 @@ class _Unfinished(AceError):
 
 @dataclass(frozen=True)
 class _Held:
-    """The matrix of a playbook whose texts have these hashes."""
-
     hashes: Mapping[str, tuple[str, ...]]
     matrix: Matrix
     bytes: int
 
 
 class _Changes(NamedTuple):
-    """The bullets that are gone or have another text, and the ids by hash of the texts that are new."""
-
     removed: Sequence[str]
     added: Mapping[str, tuple[str, ...]]
 

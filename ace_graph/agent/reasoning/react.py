@@ -216,7 +216,6 @@ def tool_evidence(tools: Sequence[BaseTool], results: Sequence[BaseMessage]) -> 
 
 
 def _consulted(results: Sequence[BaseMessage]) -> list[str]:
-    """Return the attached playbooks that our tools say they have shown."""
     shown = [
         cast("object", result.artifact)
         for result in results

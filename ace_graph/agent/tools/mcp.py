@@ -270,7 +270,6 @@ class McpServer:
             await asyncio.wait([session.owner], timeout=_STOP_SECONDS)
 
     def _message(self, what: str, error: BaseException) -> str:
-        """Return an error message without the secrets of the configuration."""
         values = self._config.headers if isinstance(self._config, HttpServer) else self._config.env
         while isinstance(error, BaseExceptionGroup):
             error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
@@ -279,7 +278,6 @@ class McpServer:
 
 
 def _text_of(part: ContentBlock) -> str:
-    """Return the text of a part of a reply; for a part without text its type, such as [image/png]."""
     held = part.resource if part.type == "resource" else part
     text = getattr(held, "text", None)
     return text if isinstance(text, str) else f"[{getattr(held, 'mimeType', None) or part.type}]"

@@ -152,7 +152,6 @@ def memory_tools(store: Store) -> list[BaseTool]:
 
 
 def _memory(runtime: Runtime) -> Memory | None:
-    """Return the memory that the turn has loaded, None where the state of the run has none."""
     state = cast("object", runtime.state)
     memory = cast("dict[str, object]", state).get("memory") if isinstance(state, dict) else None
     return memory if isinstance(memory, Memory) else None
@@ -246,7 +245,6 @@ def _read_only(runtime: Runtime) -> Playbook | None:
 
 
 def _attached(runtime: Runtime) -> list[Bullet]:
-    """Return the bullets of the attached playbooks, without those of the base playbook."""
     read_only = _read_only(runtime)
     return [b for b in read_only.bullets() if source_of(b.id)] if read_only is not None else []
 

@@ -176,7 +176,6 @@ class Documents:
         return _asked_with(block, question)
 
     async def _lines(self, call: Call, name: str, most: int) -> tuple[list[str], int]:
-        """Return a line for each active bullet, and how many more there are."""
         target = await self._memory.playbook(call, name)
         bullets = (await target.store.load(target.key)).playbook.bullets()
         active = [bullet for bullet in bullets if bullet.status == "active"]

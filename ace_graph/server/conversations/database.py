@@ -91,7 +91,6 @@ class ConversationDatabase(ABC):
         return self._messages_in(kept)
 
     def _messages_in(self, kept: Any) -> list[AnyMessage]:  # Any: of a checkpoint
-        """Return the messages in what the statement NEWEST has found."""
         return cast("list[AnyMessage]", kept)
 
     async def delete_thread(self, thread_id: str, execute: Execute) -> None:

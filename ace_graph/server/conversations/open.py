@@ -104,7 +104,6 @@ async def open_database(
 
 @asynccontextmanager
 async def _opened(settings: Settings, clock: Clock) -> AsyncGenerator[ConversationDatabase]:
-    """Yield the database of the settings, with its tables."""
     database = await _open_database(settings)
     try:
         await make_schema(database, clock.now().isoformat())
@@ -243,7 +242,6 @@ async def copy_conversations(
 
 
 def _why_not(here: _Held, there: _Held | None, *, verify_only: bool) -> str | None:
-    """Say why a conversation is not written; None where it may be."""
     if there is not None and there.row[2] != here.row[2]:
         return "is another conversation there: delete it there, or name another target"
     if there is not None and str(there.row[4]) > str(here.row[4]):

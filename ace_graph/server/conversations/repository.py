@@ -458,7 +458,6 @@ async def export_chunks(found: LearnerExport, conversations: Conversations | Non
 
 
 def _next_chunk(pieces: Iterator[str]) -> bytes:
-    """Return the next pieces, joined to a large chunk; empty at the end."""
     taken, size = list[str](), 0
     for piece in pieces:
         taken.append(piece)
@@ -474,7 +473,6 @@ def _conversation_json(
     messages: Sequence[AnyMessage],
     given_up: Sequence[GivenUpTurn],
 ) -> bytes:
-    """Return a conversation: its id, date, messages, and the turns that were given up."""
     texts = [
         {"role": _ROLES.get(message.type, message.type), "content": message.text}
         for message in messages

@@ -189,7 +189,6 @@ def _wants_visitor(dependant: Dependant) -> bool:
 
 
 async def _find_visitor(request: Request) -> Visitor:
-    """Return who sends a request. Raises LoginNeeded, RequestRefused."""
     page = page_of(request)
     token, development = _token(request), page.authenticator.development
     if not token and not development:

@@ -191,7 +191,6 @@ def _rows(found: Worth, query: ListQuery, now: datetime) -> list[ListedBullet]:
 
 
 async def _playbooks(visitor: Visitor) -> Sequence[tuple[str, str]]:
-    """The playbooks that the visitor may open, as (id, name); the own memory first."""
     listed = [(DEFAULT, "")]
     for which in ("own", "shared") if visitor.identity.may("share") else ("own",):
         query = api.PageQuery.model_validate({"which": which, "limit": 100})
