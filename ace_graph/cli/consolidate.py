@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from uuid import uuid4
 
 from ace_graph.base.errors import CommitContention, CorruptPayload, NewerFormat, UsageError
@@ -114,7 +114,7 @@ def undo_run(call: Call, run_id: str | None) -> None:
     """Take back a run and print what is back."""
     done = call.on_store(lambda store: undo(store, call.name, call.learner, run_id=run_id))
     back = counted(len(done.restored), "bullet")
-    call.answer(done.json(), f"version {done.version}: {back} restored, {len(done.removed)} removed")
+    call.answer(asdict(done), f"version {done.version}: {back} restored, {len(done.removed)} removed")
 
 
 def _report_lines(report: Consolidation, *, with_model: bool) -> Iterator[str]:

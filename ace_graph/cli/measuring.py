@@ -14,7 +14,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -348,7 +348,7 @@ def _comparison_as_json(found: _Compared) -> dict[str, object]:
     def side(place: int) -> dict[str, object]:
         measured = compared.measured[place]
         numbers = measured_json(measured, found.unit) if scored else {"total": measured.total}
-        usage = {role: cost.model_dump() for role, cost in measured.usage.items()}
+        usage = {role: asdict(cost) for role, cost in measured.usage.items()}
         return {"name": compared.sides[place].name, **numbers, "failed": measured.failed, "usage": usage}
 
     def outcome(step: AdaptationStep) -> dict[str, object]:

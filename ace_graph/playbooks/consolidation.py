@@ -146,15 +146,6 @@ class Undone:
     restored: tuple[str, ...]
     removed: tuple[str, ...]
 
-    def json(self) -> dict[str, object]:
-        """Return it as plain values."""
-        return {
-            "run_id": self.run_id,
-            "version": self.version,
-            "restored": list(self.restored),
-            "removed": list(self.removed),
-        }
-
 
 def planned_report(
     plan: ConsolidationPlan,

@@ -24,6 +24,7 @@ from typing import TypeAlias, cast
 from langchain_core.messages import HumanMessage
 
 from ace_graph.agent.context import ACEContext
+from ace_graph.agent.models import Usage
 from ace_graph.agent.state import ACEInput, ACEOutput
 from ace_graph.base.errors import AceError, ModelError, ModelOutage
 from ace_graph.graph import (  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
@@ -46,7 +47,6 @@ from ace_graph.training.journal import (
     AdaptationStep,
     BulletChanges,
     Committed,
-    Cost,
     Journal,
 )
 from ace_graph.training.options import AUTO, AdaptationOptions, Progress, Transcripts, with_model
@@ -143,9 +143,9 @@ def judged_step(step: AdaptationStep, answer: str, outcome: Outcome, out: ACEOut
     return step.model_copy(update=fields)
 
 
-def used(out: ACEOutput) -> dict[str, Cost]:
+def used(out: ACEOutput) -> dict[str, Usage]:
     """Return calls and tokens by role."""
-    return {role: Cost.model_validate(dict(cost)) for role, cost in out.get("usage", {}).items()}
+    return {role: Usage(**cost) for role, cost in out.get("usage", {}).items()}
 
 
 _BARE_PROMPT = "Answer the question."

@@ -146,14 +146,6 @@ _ERROR_CHARS = 200
 _LOG_LINE_CHARS = 300
 
 
-@dataclass(frozen=True)
-class McpReply:
-    """A server's reply to a call: its text, and whether the server says that the call failed."""
-
-    text: str
-    failed: bool
-
-
 _Ready: TypeAlias = "tuple[ClientSession, Mapping[str, BaseTool]]"
 """An initialized session, and the server's tools by name."""
 
@@ -187,8 +179,11 @@ class McpServer:
         """Return the server's tools by name. Raises ToolServerError when it can't be started or reached."""
         return (await self._session()).tools
 
-    async def call(self, tool: str, arguments: Mapping[str, object]) -> McpReply:
-        """Call a tool. Raises ToolServerError when there is no reply within the server's timeout."""
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> tuple[str, bool]:
+        """Call a tool; return the reply's text, and whether the server says that the call failed.
+
+        Raises ToolServerError when there is no reply within the server's timeout.
+        """
         opened = await self._session()
         work = asyncio.ensure_future(opened.session.call_tool(tool, dict(arguments)))
         try:
@@ -200,7 +195,7 @@ class McpServer:
                 text = "\n".join(part_text for part in result.content if (part_text := _text_of(part)))
                 if not text and result.structuredContent is not None:
                     text = json.dumps(result.structuredContent, ensure_ascii=False)
-                return McpReply(text, failed=bool(result.isError))
+                return text, bool(result.isError)
         except TimeoutError as error:  # the session stays, because other calls may use it
             late = f"MCP server {self.name} did not answer within {self._config.timeout:g} s"
             raise ToolServerError(late) from error
@@ -470,24 +465,20 @@ class _McpTool(BaseTool):
         return made
 
     def _run(self, /, *_: Any, **arguments: Any) -> str:  # Any: JSON, as the server's schema says
-        return _text(portal().run_sync(self._call(arguments)))
+        return portal().run_sync(self._call(arguments))
 
     async def _arun(self, /, *_: Any, **arguments: Any) -> str:  # Any: as above
-        return _text(await portal().run(self._call(arguments)))
+        return await portal().run(self._call(arguments))
 
-    async def _call(self, arguments: Mapping[str, object]) -> McpReply:
+    async def _call(self, arguments: Mapping[str, object]) -> str:
         try:
-            return await self._server.call(self._name_there, arguments)
+            text, failed = await self._server.call(self._name_there, arguments)
         except ToolServerError as error:
             raise ToolException(str(error)) from error
-
-
-def _text(reply: McpReply) -> str:
-    """Return the reply's text, cut. Raises ToolException where the server says that the call failed."""
-    if reply.failed:
-        raise ToolException(reply.text[:_MAX_ERROR_CHARS] or "the tool failed and does not say why")
-    short = reply.text[:MAX_TOOL_RESULT_CHARS]
-    return short if short == reply.text else f"{short}... (truncated)"
+        if failed:
+            raise ToolException(text[:_MAX_ERROR_CHARS] or "the tool failed and does not say why")
+        short = text[:MAX_TOOL_RESULT_CHARS]
+        return short if short == text else f"{short}... (truncated)"
 
 
 def _valid_name(name: str) -> str:

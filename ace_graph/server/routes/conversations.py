@@ -20,6 +20,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import AfterValidator, Field
 
 from ace_graph.base.errors import RequestRefused
+from ace_graph.base.tables import word_sets
 from ace_graph.memory.bullet import Moment
 from ace_graph.server.conversations.repository import (
     MAX_TITLE_CHARS,
@@ -61,33 +62,12 @@ chatting = APIRouter(
     prefix="/api/ai", tags=["chat"], route_class=DescribedRoute, dependencies=[does("converse")]
 )
 routes = APIRouter(prefix="/api/conversations", tags=["conversations"], route_class=DescribedRoute)
-_EXAMPLE = """\
-id: 1
-event: start
-data: {"streamId": "5f0c", "conversationId": "5f0c"}
-
-id: 2
-event: mode
-data: {"mode": "cot"}
-
-id: 3
-event: token
-data: {"text": "5/6"}
-
-id: 4
-event: result
-data: {"answer": "5/6", "mode": "cot", "conversationId": "5f0c", "turnId": "9a1e", "metadata": {}}
-
-id: 5
-event: done
-data: {}
-"""
 SSE_RESPONSES = described_stream(
     "The turn as it happens. The answer is the text of all `token` events. `done` comes when what was "
     "learned is stored. `error` comes instead of `result` and `done`, with the `status` that the route "
     "without a stream would answer with.",
     get_args(EventName),
-    _EXAMPLE,
+    word_sets("ace_graph.server", "streams.toml")["chat"],
 )
 _CHAT_ERRORS = error_responses(404, 408, 409, 413, 501, 502, 504)
 
