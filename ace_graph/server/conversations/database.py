@@ -47,7 +47,7 @@ class ConversationDatabase(ABC):
     saver: BaseCheckpointSaver[str]
     """LangGraph's checkpointer on the same database."""
 
-    sql: ClassVar[Mapping[str, LiteralString]]
+    own: ClassVar[Mapping[str, LiteralString]]
     """The statements that the database has of its own."""
 
     @abstractmethod
@@ -84,7 +84,7 @@ class ConversationDatabase(ABC):
 
     async def messages(self, thread_id: str) -> list[AnyMessage]:
         """Return the messages of a thread, read off the event loop: a conversation may hold megabytes."""
-        rows = await self.execute(self.sql["NEWEST"], (thread_id,))
+        rows = await self.execute(self.own["NEWEST"], (thread_id,))
         if not rows:
             return []
         kept = await asyncio.to_thread(self.saver.serde.loads_typed, cast("tuple[str, bytes]", rows[0]))
@@ -95,7 +95,7 @@ class ConversationDatabase(ABC):
 
     async def delete_thread(self, thread_id: str, execute: Execute) -> None:
         """Delete all checkpoints of a thread, within a transaction of ours."""
-        for statement in in_turn(self.sql["DELETE_THREAD"]):
+        for statement in in_turn(self.own["DELETE_THREAD"]):
             await execute(statement, (thread_id,))
 
     def prunings(self, thread_id: str, run_id: str) -> Sequence[tuple[LiteralString, Sequence[object]]]:
@@ -105,12 +105,12 @@ class ConversationDatabase(ABC):
         """
         values = (thread_id, thread_id, run_id)
         return [
-            (statement, values[: statement.count("?")]) for statement in in_turn(self.sql["PRUNE_THREAD"])
+            (statement, values[: statement.count("?")]) for statement in in_turn(self.own["PRUNE_THREAD"])
         ]
 
     async def size(self) -> int:
         """Return the bytes that conversations take. Raises StoreUnavailable."""
-        ((size,),) = await self.execute(self.sql["SIZE"], ())
+        ((size,),) = await self.execute(self.own["SIZE"], ())
         return int(cast("int", size))
 
     @abstractmethod
@@ -133,7 +133,7 @@ async def make_schema(database: ConversationDatabase, now: str) -> None:
 
     async def make(execute: Execute) -> None:
         names = ("ace_conversation_schema", "ace_conversations")
-        held = {row[0] for row in await execute(database.sql["NAMED_TABLES"], names)}
+        held = {row[0] for row in await execute(database.own["NAMED_TABLES"], names)}
         if not held:
             schema = files("ace_graph.server.conversations").joinpath("schema.sql").read_text("utf-8")
             for statement in in_turn(cast("LiteralString", schema.strip().removesuffix(";"))):

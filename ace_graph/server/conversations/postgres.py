@@ -102,7 +102,7 @@ async def _execute(
 class PostgresConversations(ConversationDatabase):
     """A database on a server."""
 
-    sql = read_statements("postgres.sql")
+    own = read_statements("postgres.sql")
 
     def __init__(self, pool: _Pool, saver: AsyncPostgresSaver, address: Address) -> None:
         self._pool = pool

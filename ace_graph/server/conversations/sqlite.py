@@ -110,7 +110,7 @@ class SQLiteConversations(ConversationDatabase):
     lock. The size is without the log.
     """
 
-    sql = read_statements("sqlite.sql")
+    own = read_statements("sqlite.sql")
 
     def __init__(self, saver: SqliteSaver, thread: ThreadPoolExecutor) -> None:
         self._connection = saver.conn

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
-from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, model_validator
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, WithJsonSchema, model_validator
 
 from ace_graph import playbooks
 from ace_graph.agent.resources import find_embeddings
@@ -298,14 +298,30 @@ class BulletPatch(Patch):
         json_schema_extra={"anyOf": [{"required": [name]} for name in ("content", "pinned", "ttlDays")]}
     )
 
-    content: (
-        Annotated[
-            Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="Its new text."), Bounded
-        ]
-        | Absent
-    ) = None
-    pinned: Annotated[bool, Field(description="Part of every prompt, and never archived.")] | Absent = None
-    ttl_days: TtlDays | Absent = None
+    content: Annotated[
+        Text | None,
+        Field(min_length=1, max_length=MAX_CONTENT_CHARS),
+        Bounded,
+        WithJsonSchema(
+            {"type": "string", "minLength": 1, "maxLength": MAX_CONTENT_CHARS, "description": "Its new text."}
+        ),
+    ] = None
+    pinned: Annotated[
+        bool | None,
+        WithJsonSchema({"type": "boolean", "description": "Part of every prompt, and never archived."}),
+    ] = None
+
+    ttl_days: Annotated[
+        TtlDays | None,
+        WithJsonSchema(
+            {
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1_000_000,
+                "description": "Days without a change until no prompt holds it; 0: for good.",
+            }
+        ),
+    ] = None
 
     def operations(self, bullet: Bullet) -> list[Operation]:
         wanted: list[Operation] = []
