@@ -145,12 +145,6 @@ def check_learning(learning: LearningMode, resources: Resources) -> None:
         complete(resources.store, "learning='background' (else set it to 'inline' or 'off')")
 
 
-# From arguments and settings to the resources of one graph or worker.
-#
-# Building reads prompt files, the base playbook and the list of MCP servers; models and connections are
-# made on first use.
-
-
 logger = logging.getLogger("ace_graph")
 
 

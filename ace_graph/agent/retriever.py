@@ -161,12 +161,6 @@ class PlaybookRetriever(BaseRetriever):
         return documents
 
 
-# A learner's bullets as a LangGraph store that can be read, for programs that search a store.
-#
-# view = PlaybookStoreView(open_store(), "ada") items = await view.asearch(("playbook",), query="How do I
-# add fractions?")
-
-
 NAMESPACE = ("playbook",)
 _READS_ONLY = (
     "this store shows a playbook and can't be written: let the graph learn, or use ace_graph.remember, "

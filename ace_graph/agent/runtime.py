@@ -25,6 +25,7 @@ from ace_graph.agent.resources import Resources, check_learning, random_id
 from ace_graph.agent.state import ACEState, Turn
 from ace_graph.base.errors import InvalidContext
 from ace_graph.base.portal import portal
+from ace_graph.base.prompts import preview
 from ace_graph.base.telemetry import span_maker
 from ace_graph.memory.stores.base import checked_learner_id
 
@@ -142,8 +143,6 @@ def _identity(context: ACEContext) -> str | None:
 
 def log_text(resources: Resources, text: str) -> str:
     """Return what a log line may hold of a text: a preview where content is logged, else its length."""
-    from ace_graph.base.prompts import preview
-
     return preview(text) if resources.settings.log_content else f"[len={len(text)}]"
 
 

@@ -25,7 +25,7 @@ import typer
 from typer.core import TyperGroup
 
 from ace_graph.base.errors import ChangeRefused, UsageError
-from ace_graph.cli.terminal import print_json, print_line
+from ace_graph.cli.terminal import print_aside, print_json, print_line
 
 if TYPE_CHECKING:
     from ace_graph.base.settings import LogLevel, Settings
@@ -126,13 +126,15 @@ class Call:
 
         return self.on_store(run)
 
-    def answer(self, value: Mapping[str, object], text: str | Iterable[str]) -> None:
-        """Print `value` with `--json`, else the line or the lines of `text`."""
+    def answer(self, value: Mapping[str, object], text: str | Iterable[str], *remarks: str | None) -> None:
+        """Print `value` with `--json`, else the line or the lines of `text`, and on stderr the remarks."""
         if self.as_json:
             print_json(value)
             return
         for line in [text] if isinstance(text, str) else text:
             print_line(line)
+        for remark in filter(None, remarks):
+            print_aside(remark)
 
     def answer_commit(self, done: Commit, sentence: str, **first: object) -> None:
         """Print the version after a commit and what it changed, in ids; or the sentence."""

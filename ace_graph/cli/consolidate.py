@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from uuid import uuid4
 
 from ace_graph.base.errors import CommitContention, CorruptPayload, NewerFormat, UsageError
@@ -44,20 +44,15 @@ def options_of(chosen: ConsolidatedBullets, tags: tuple[str, ...]) -> Options:
 
 @asynccontextmanager
 async def _writer_for(settings: Settings, *, wanted: bool) -> AsyncGenerator[Writer | None]:
-    """Yield a writer with the model of the settings; None where none is wanted."""
     if not wanted:
         yield None
         return
-    from ace_graph.agent.models import choose_model, close_model, make_model
+    from ace_graph.agent.models import open_model
     from ace_graph.base.prompts import Prompts
     from ace_graph.learning.consolidation_writer import model_writer
 
-    choose_model(settings)
-    model = make_model(settings)
-    try:
+    async with open_model(settings) as model:
         yield model_writer(model, Prompts.load(settings.prompts_dir), timeout=settings.llm_timeout)
-    finally:
-        await close_model(model)
 
 
 @dataclass(frozen=True)
@@ -119,7 +114,7 @@ def undo_run(call: Call, run_id: str | None) -> None:
     """Take back a run and print what is back."""
     done = call.on_store(lambda store: undo(store, call.name, call.learner, run_id=run_id))
     back = counted(len(done.restored), "bullet")
-    call.answer(done.json(), f"version {done.version}: {back} restored, {len(done.removed)} removed")
+    call.answer(asdict(done), f"version {done.version}: {back} restored, {len(done.removed)} removed")
 
 
 def _report_lines(report: Consolidation, *, with_model: bool) -> Iterator[str]:

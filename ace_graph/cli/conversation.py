@@ -19,7 +19,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 
 from ace_graph.agent.context import ACEContext
 from ace_graph.agent.daily_tokens import DailyTokens
-from ace_graph.agent.models import ModelChoice, choose_model, close_model, make_model
+from ace_graph.agent.models import ModelChoice, choose_model, open_model
 from ace_graph.agent.models.call import total_usage
 from ace_graph.agent.models.factory import offline_fallback
 from ace_graph.agent.state import MODES, ACEInput, ACEOutput
@@ -68,16 +68,12 @@ async def open_agent(
     `base` is the file of a playbook that every learner is given, `snapshots` the graph's cache.
     Raises ConfigurationError, ModelNotConfigured.
     """
-    async with store:
-        model = make_model(settings)
-        try:
-            graph = build_ace_graph(
-                model=model, store=store, settings=settings, base_playbook=base, snapshots=snapshots
-            )
-            tokens = DailyTokens(store, settings.daily_tokens, utc_now)
-            yield Agent(graph, store, choose_model(settings), tokens)
-        finally:
-            await close_model(model)
+    async with store, open_model(settings) as model:
+        graph = build_ace_graph(
+            model=model, store=store, settings=settings, base_playbook=base, snapshots=snapshots
+        )
+        tokens = DailyTokens(store, settings.daily_tokens, utc_now)
+        yield Agent(graph, store, choose_model(settings), tokens)
 
 
 class ChatSession:

@@ -11,16 +11,17 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
+from pydantic import BaseModel
 from rich.console import Console
 from rich.text import Text
 
 from ace_graph.agent.context import ACEContext
 from ace_graph.base.errors import ConfigurationError
+from ace_graph.base.tables import read_toml
 from ace_graph.cli.command import Call, command
 from ace_graph.cli.terminal import console, counted, learning_summary, printable
 
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from ace_graph.cli.conversation import Agent, ChatSession
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """One message of a learner; `truth` is the right answer, known to the critic only."""
 
     learner: str
@@ -38,25 +38,19 @@ class Message:
     truth: str | None = None
 
 
-FIRST_SESSION = (
-    Message("ada", "Call me Ada. I prefer pictures."),
-    Message("ada", "I keep mixing up the denominators when I add fractions."),
-    Message("ada", "What is 1/2 + 1/3?", truth="5/6"),
-    Message("ben", "Talk to me like a pirate."),
-    Message("ben", "What is 12 * 5?", truth="60"),
-    Message("ben", "What is 7/8 + 1/2?"),
-    Message("ben", "That's wrong, it should be 1 3/8."),
-)
+class Session(BaseModel):
+    """Messages to one graph."""
 
-SECOND_SESSION = (
-    Message("ada", "What is 3/4 + 1/6?", truth="11/12"),
-    Message("ben", "What is 3/4 + 1/6?", truth="11/12"),
-    Message("ben", "What is 5/6 + 1/2?"),
-    Message("ben", "That's right."),
-    Message("ada", "Actually, call me Countess Ada."),
-    Message("ada", "What do you know about me?"),
-    Message("ben", "What do you know about me?"),
-)
+    title: str
+    messages: tuple[Message, ...]
+
+
+class Script(BaseModel):
+    """What the demonstration says and plays, in data/demo.toml."""
+
+    introduction: str
+    highlights: str
+    session: tuple[Session, ...]
 
 
 _INDENT = "  "
@@ -100,20 +94,19 @@ async def _play(settings: Settings, file: Path) -> None:
     from ace_graph.cli.playbook import bullet_table
     from ace_graph.stores import open_store
 
-    out = console()
-    for line in _INTRODUCTION:
-        out.print(line)
+    out, script = console(), Script.model_validate(read_toml("ace_graph.cli", "demo.toml"))
+    out.print(script.introduction, end="")
     nodes = "router -> planner -> solver -> critic -> ace_learning"
     out.print(f"{nodes}   ({file})", style="dim", soft_wrap=True)
-    for title, session in (("Session 1", FIRST_SESSION), (_SECOND, SECOND_SESSION)):
+    for session in script.session:
         async with open_agent(settings, open_store(f"sqlite:///{file}", settings=settings)) as agent:
             out.print()
-            out.rule(title)
-            learners = list(dict.fromkeys(message.learner for message in session))
+            out.rule(session.title)
+            learners = list(dict.fromkeys(message.learner for message in session.messages))
             for learner in learners:
                 held = counted(len((await agent.store.load(learner)).playbook), "bullet")
                 out.print(f"{learner.title()}'s playbook before: {held}", style="bold")
-            await _play_session(out, agent, session)
+            await _play_session(out, agent, session.messages)
             out.print()
             for learner in learners:
                 snapshot = await agent.store.load(learner)
@@ -122,24 +115,8 @@ async def _play(settings: Settings, file: Path) -> None:
                 out.print(bullet_table(bullets, snapshot, agent.store.policy, named))
     out.print()
     out.rule("What to look at")
-    for line in _HIGHLIGHTS:
+    for line in script.highlights.splitlines():
         out.print(line if line.startswith(" ") else f"- {line}")
-
-
-_INTRODUCTION = (
-    "Two learners, Ada and Ben, one SQLite file, no key, no server. The offline tutor answers: rules, no",
-    "language model. What it is told, and what proved right, is what it remembers.",
-)
-_SECOND = "Session 2: a new graph, a newly opened file, no messages"
-_HIGHLIGHTS = (
-    "Session 2 began without a message, and Ada's name, her pictures and her warning were there.",
-    "Ben asked the same question and got none of it: a prompt holds the bullets of its own learner only.",
-    "Ben corrected an answer in session 1, and nobody told the agent more than that. In session 2 the answer",
-    "  came as he wants it, and his word was a vote for the lesson.",
-    "Votes (+helpful/-harmful) moved on evidence only: a right answer that was known, or the learner's word.",
-    "  The lesson of a right answer was kept, shown for the next question like it, and voted on again.",
-    "A new name replaced the old one: a profile value is held once.",
-)
 
 
 async def _play_session(out: Console, agent: Agent, session: Iterable[Message]) -> None:

@@ -175,7 +175,6 @@ def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
 
 
 def _graph_lag(lags: Sequence[GraphLag], *, on: bool) -> Check:
-    """Return the row about what the graph in Neo4j does not show yet."""
     if not on:
         return Check("graph in Neo4j", "ok", "off: nothing is drawn (ACE_NEO4J_GRAPH=true draws it)")
     number = sum(lag.number for lag in lags)
@@ -190,7 +189,6 @@ def _graph_lag(lags: Sequence[GraphLag], *, on: bool) -> Check:
 
 
 def _pending(counts: PendingCounts, dead: Sequence[PendingItem]) -> Check:
-    """Return the row about turns that wait to be learned from, consolidations, and dead letters."""
     fix = "ace-graph worker works on it" if counts.pending else ""
     if counts.dead:
         fix = "ace-graph trajectory list --failed shows them, ace-graph reflect ID tries again"
@@ -289,12 +287,6 @@ def _check_graph(settings: Settings) -> Iterator[Check]:
     yield Check("graph", "ok", " -> ".join(nodes))
 
 
-# `ace-graph doctor --ask`: six calls of the configured model, and what each of them came to.
-#
-# An answer, a stream, a reflection, a tool call, a reply that is cut, a refusal: what a turn needs of a
-# model, and the two endings that must be told from a whole answer.
-
-
 _SUM = "What is 2 + 2? Answer with the number."
 _COUNT = "Write the numbers from 1 to {} in words, separated by commas, and nothing else."
 _LOOK_BACK = (
@@ -311,7 +303,10 @@ _CHARS_A_TOKEN = 20
 
 
 class _Trial:
-    """Six calls of one model, each a row; what they cost is the last."""
+    """`--ask`: what a turn needs of a model, and two endings that must be told from a whole answer.
+
+    Six calls, each a row; what they cost is the last.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

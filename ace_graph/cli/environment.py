@@ -74,8 +74,6 @@ class _OneLine(logging.Formatter):
 
 
 class _JsonLine(_OneLine):
-    """One JSON object per record."""
-
     def format(self, record: logging.LogRecord) -> str:
         at, request, error = _parts(record)
         fields: dict[str, object] = {

@@ -14,7 +14,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -93,7 +93,6 @@ def _tell_left_out(rows: RowFile) -> None:
 
 
 def _run(call: Call, given: RunOptions, files: dict[str, Path], run: Run) -> int:
-    """Adapt to the rows of these files, by name; write and print what came of it."""
     task = task_named(given.task)
     data = {name: RowFile(path, task, given.limit) for name, path in files.items()}
     for opened in data.values():
@@ -311,7 +310,6 @@ def _side_options(given: Mapping[str, str], concurrency: int) -> AdaptationOptio
 
 
 def _print_comparison(found: _Compared) -> None:
-    """Print the rows that are shown, the accuracy of both sides, and their difference."""
     compared, scored = found.comparison, found.scored
     for first, second in compared.shown:
         print_line(f"{first.sample}: {preview(printable(found.rows[first.index].question), 200)}")
@@ -339,20 +337,18 @@ _CHANCE = 0.05
 
 
 def _better(pairs: Paired) -> Literal["A", "B"] | None:
-    """Which side is better, None where that may be chance."""
     if pairs.p_value >= _CHANCE:
         return None
     return "A" if pairs.only_first > pairs.only_second else "B"
 
 
 def _comparison_as_json(found: _Compared) -> dict[str, object]:
-    """Return the accuracy of both sides, their difference, and the rows that are shown."""
     compared, rows, scored = found.comparison, found.rows, found.scored
 
     def side(place: int) -> dict[str, object]:
         measured = compared.measured[place]
         numbers = measured_json(measured, found.unit) if scored else {"total": measured.total}
-        usage = {role: cost.model_dump() for role, cost in measured.usage.items()}
+        usage = {role: asdict(cost) for role, cost in measured.usage.items()}
         return {"name": compared.sides[place].name, **numbers, "failed": measured.failed, "usage": usage}
 
     def outcome(step: AdaptationStep) -> dict[str, object]:
@@ -382,7 +378,6 @@ _LINES_PER_PHASE = 10
 
 @contextmanager
 def _step_progress() -> Generator[Callable[[AdaptationProgress], None]]:
-    """Yield what shows how far each phase is, and the accuracy so far."""
     with progress_bar(lines=_LINES_PER_PHASE) as bar:
 
         def show(step: AdaptationProgress) -> None:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 from rich.table import Table
@@ -62,21 +62,8 @@ from ace_graph.cli.terminal import (
 from ace_graph.memory.bullet import AVOID, Bullet, BulletSource, BulletTag, MemoryType
 from ace_graph.memory.catalogue import PlaybookEntry, Scope, Visibility
 from ace_graph.memory.decay import decay_score
-from ace_graph.memory.delta.operations import (
-    Add,
-    Merge,
-    Operation,
-    Pin,
-    Quarantine,
-    Release,
-    Remove,
-    Reset,
-    Supersede,
-    Tag,
-    Unpin,
-    Update,
-    check_days,
-)
+from ace_graph.memory.delta import operations as ops
+from ace_graph.memory.delta.operations import Operation
 from ace_graph.memory.formats.markdown import AgentsFormat, public_lessons
 from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.formats.registry import FORMATS, format_named
@@ -94,6 +81,7 @@ from ace_graph.memory.views import (
     kind_of,
 )
 from ace_graph.memory.views import diff as bullet_diff
+from ace_graph.playbooks.catalogue import all_playbooks
 from ace_graph.playbooks.content import Change, Rescreened
 from ace_graph.playbooks.content import rescreen as rescreen_bullets
 from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle
@@ -150,9 +138,6 @@ ScopeOption = Annotated[
 AgentOption = Annotated[str | None, "--agent NAME", "The label of an agent."]
 
 
-# Look
-
-
 @command(commands, *LEARNER, panel=_LOOK, name="list")
 def list_(
     call: Call,
@@ -177,17 +162,10 @@ def list_(
         return
 
     async def job(store: Store) -> list[PlaybookEntry]:
-        entries: list[PlaybookEntry] = []
-        page = await playbooks.list_playbooks(store, call.learner)
-        while page:
-            entries += page
-            page = await playbooks.list_playbooks(store, call.learner, after=page[-1].name_key)
-        return entries
+        return [entry async for entry in all_playbooks(store, call.learner)]
 
     entries = call.on_store(job)
-    if not entries and not call.as_json:
-        print_aside(f"Learner {call.learner} has no playbook yet.")
-    if figures:
+    if figures and entries:
         _answer_figures(call, entries)
         return
     call.answer(
@@ -197,6 +175,7 @@ def list_(
             + (f"  {entry.description}" if entry.description else "")
             for entry in entries
         ],
+        None if entries else f"Learner {call.learner} has no playbook yet.",
     )
 
 
@@ -344,7 +323,6 @@ def _template_json(found: Template) -> dict[str, object]:
 
 
 def _show_bullet(call: Call, bullet_id: str) -> None:
-    """Print one bullet as a strategy, and the trajectories behind it. Raises ChangeRefused."""
     worth = _worth(call, lambda snapshot: [bullet_named(snapshot, bullet_id)])
     bullet = bullet_named(worth.snapshot, bullet_id)
     entry = entry_of(bullet, worth.evidence, utc_now())
@@ -374,21 +352,16 @@ def _show_bullet(call: Call, bullet_id: str) -> None:
 
 def _show_archived(call: Call, limit: int) -> None:
     archive = call.on_playbook(lambda _, target: target.archived_bullets())[:limit]
-    if not archive and not call.as_json:
-        print_aside(f"No bullet of {call} has left its playbook.")
-
     rows = [
         {**bullet_json(left.bullet), "left": {"version": left.n, **picked(left, "at", "why", "into")}}
         for left in archive
     ]
-    call.answer(
-        {"bullets": rows},
-        [
-            f"[{left.bullet.id}] version {left.n}, {left.at:%Y-%m-%d}, "
-            f"{left.why}{f' (now {left.into})' if left.into else ''}: {left.bullet.content}"
-            for left in archive
-        ],
-    )
+    lines = [
+        f"[{left.bullet.id}] version {left.n}, {left.at:%Y-%m-%d}, "
+        f"{left.why}{f' (now {left.into})' if left.into else ''}: {left.bullet.content}"
+        for left in archive
+    ]
+    call.answer({"bullets": rows}, lines, None if lines else f"No bullet of {call} has left its playbook.")
 
 
 def _show_details(call: Call) -> None:
@@ -415,19 +388,16 @@ def _show_details(call: Call) -> None:
 
 
 def _show_records(call: Call, kind: str, limit: int) -> None:
-    """Print memories that are no bullets, trajectories or reflections, the newest first."""
-
     async def job(store: Store) -> tuple[Snapshot, tuple[MemoryItem, ...]]:
         return await store.load(call.learner), await memories(store, call.learner, kind, limit)
 
     snapshot, records = call.on_store(job)
-    if not records and not call.as_json:
-        print_aside(f"Nothing of the kind {kind} is stored for learner {call.learner}.")
     rows = [picked(each, "id", "kind", "content", "at") for each in records]
     plural = "trajectories" if kind == "trajectory" else f"{kind}s"
     call.answer(
         {**bullets_json(snapshot, ()), plural: rows},
         [f"[{each.id}] {each.at:%Y-%m-%d %H:%M} {each.content}" for each in records],
+        None if records else f"Nothing of the kind {kind} is stored for learner {call.learner}.",
     )
 
 
@@ -436,11 +406,10 @@ def _show_memories(call: Call, found: Callable[[Store], Awaitable[tuple[MemoryIt
     if call.name != DEFAULT_NAME:
         raise UsageError("--scope says which playbooks: leave out --name")
     items = call.on_store(found)
-    if not items and not call.as_json:
-        print_aside(f"Learner {call.learner} has no such memory in this scope.")
     call.answer(
         {"memories": [asdict(each) for each in items]},
         [f"{each.playbook} [{each.id}] {each.kind}: {each.content}" for each in items],
+        None if items else f"Learner {call.learner} has no such memory in this scope.",
     )
 
 
@@ -600,9 +569,6 @@ commands.registered_commands[-1].help = (export_.__doc__ or "").format(
 )
 
 
-# Change
-
-
 @command(commands, *LEARNER, panel=_CHANGE)
 def create(
     call: Call,
@@ -696,10 +662,10 @@ def add(
         place = call.on_store(lambda store: destination(store, call.learner, where))
         call = replace(call, name=shown_name(place))
     try:
-        check_days(_day(valid_from), _day(valid_until))
+        ops.check_days(_day(valid_from), _day(valid_until))
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    bullet = Add(
+    bullet = ops.Add(
         ref="new",
         content=text,
         section=section or "lessons",
@@ -773,18 +739,18 @@ def edit(
     operations = list[Operation]()
     if text is not None or ttl_days is not None:
         expiry: float | Literal["never"] | None = "never" if ttl_days == 0 else _checked_days(ttl_days)
-        operations.append(Update(bullet_id=bullet_id, content=text, ttl_days=expiry))
+        operations.append(ops.Update(bullet_id=bullet_id, content=text, ttl_days=expiry))
     first, last = _day_or_unknown(valid_from), _day_or_unknown(valid_until)
     if first is not None or last is not None:
-        operations.append(Update(bullet_id=bullet_id, valid_from=first, valid_until=last))
+        operations.append(ops.Update(bullet_id=bullet_id, valid_from=first, valid_until=last))
     if pin is not None:
-        operations.append(Pin(bullet_id=bullet_id) if pin else Unpin(bullet_id=bullet_id))
+        operations.append(ops.Pin(bullet_id=bullet_id) if pin else ops.Unpin(bullet_id=bullet_id))
     if quarantine is not None:
-        operations.append(Quarantine(bullet_id=bullet_id, why=quarantine))
+        operations.append(ops.Quarantine(bullet_id=bullet_id, why=quarantine))
     if release:
-        operations.append(Release(bullet_id=bullet_id))
+        operations.append(ops.Release(bullet_id=bullet_id))
     if vote is not None:
-        operations.append(Tag(bullet_id=bullet_id, tag=vote, by=by))
+        operations.append(ops.Tag(bullet_id=bullet_id, tag=vote, by=by))
     if not operations:
         raise typer.BadParameter("name a new text, or one of the options")
     done = _change(call, operations, "edit")
@@ -794,15 +760,15 @@ def edit(
 
 def _told(operation: Operation, done: Commit, bullet_id: str) -> str:
     match operation:
-        case Pin():
+        case ops.Pin():
             return "pinned"
-        case Unpin():
+        case ops.Unpin():
             return "no longer pinned"
-        case Quarantine():
+        case ops.Quarantine():
             return "in quarantine"
-        case Release():
+        case ops.Release():
             return "released, prompts may hold it"
-        case Tag():
+        case ops.Tag():
             bullet = done.snapshot.playbook.get_bullet(bullet_id)
             return f"+{bullet.helpful}/-{bullet.harmful}" if bullet else "archived, as it did too much harm"
         case _:
@@ -829,15 +795,15 @@ def remove(
     if everything:
         if bullet_id is not None or replaced_by is not None:
             raise UsageError("--all removes every bullet: leave the id out")
-        done = _change(call, [Reset()], "remove --all")
+        done = _change(call, [ops.Reset()], "remove --all")
         call.answer_commit(done, f"the playbook of {call} is empty; {_undo_hint(done)}")
         return
     if bullet_id is None:
         raise UsageError("name a bullet, or say --all")
-    operation: Operation = Remove(bullet_id=bullet_id)
+    operation: Operation = ops.Remove(bullet_id=bullet_id)
     how = "removed"
     if replaced_by is not None:
-        operation, how = Supersede(bullet_id=bullet_id, by=replaced_by), f"replaced by {replaced_by}"
+        operation, how = ops.Supersede(bullet_id=bullet_id, by=replaced_by), f"replaced by {replaced_by}"
     done = _change(call, [operation], "remove")
     call.answer_commit(done, f"{bullet_id}: {how}; playbook rollback --bullet {bullet_id} brings it back")
 
@@ -865,7 +831,7 @@ def merge(
         done = call.on_store(lambda store: distinguish(store, bullet_ids, name=call.name, owner=call.learner))
         call.answer_commit(done, f"{' '.join(bullet_ids)}: never merged with each other")
         return
-    done = _change(call, [Merge(bullet_ids=tuple(bullet_ids), content=text, force=force)], "merge")
+    done = _change(call, [ops.Merge(bullet_ids=tuple(bullet_ids), content=text, force=force)], "merge")
     kept = done.report.merged[-1].kept
     gone = ", ".join(pair.gone for pair in done.report.merged)
     note = _quarantine_note(done, kept)
@@ -873,7 +839,6 @@ def merge(
 
 
 def _checked_days(days: float | None) -> float | None:
-    """Return a time to live that a bullet can have. Raises typer.BadParameter."""
     if days is not None and not 0 < days <= 1_000_000:
         raise typer.BadParameter("--ttl-days is a number of days above 0, at most 1,000,000")
     return days
@@ -894,7 +859,7 @@ def _change(call: Call, operations: Sequence[Operation], verb: str) -> Commit:
 
     async def job(_: Store, target: PlaybookHandle) -> Commit:
         base = await target.load()
-        if base.absent and not isinstance(operations[0], Add):
+        if base.absent and not isinstance(operations[0], ops.Add):
             raise ChangeRefused(f"nothing is stored for learner {call.learner}: check --learner")
         return await target.change(base, operations, by_command(f"playbook {verb}"), refused)
 
@@ -959,7 +924,6 @@ def import_(
 
 
 def _write(call: Call, reading: Reading, file: Path, *, replaces: bool, keeps_label: bool) -> None:
-    """Change a playbook by a file in one version, and say what changed."""
     reason = f"playbook import {'--replace ' if replaces else ''}{file.name}"
     change = Change(author=AUTHOR, reason=reason, keeps_label=keeps_label)
     done = call.on_playbook(
@@ -1045,9 +1009,6 @@ def delete(
     print_line(f"{name}: deleted")
 
 
-# Versions
-
-
 @command(commands, *PLAYBOOK, panel=_VERSIONS)
 def history(call: Call, limit: Annotated[int, "Versions shown.", Bounds(0)] = 50) -> None:
     """The versions, the newest first: number, label, when, who changed what, and why.
@@ -1066,11 +1027,10 @@ def history(call: Call, limit: Annotated[int, "Versions shown.", Bounds(0)] = 50
 
     oldest, rows, is_others = call.on_playbook(job)
     newest = rows[::-1][:limit]
-    if not newest and not call.as_json:
-        print_aside(f"There is no history of {call} yet.")
     call.answer(
         {"oldest": oldest, "versions": [_version_json(*row) for row in newest]},
         [_version_line(*row, is_others=is_others) for row in newest],
+        None if newest else f"There is no history of {call} yet.",
     )
 
 
@@ -1212,9 +1172,6 @@ def _version_from(text: str) -> int | str:
     if not text.isascii() or not text.replace(".", "", 1).isdecimal():
         raise UsageError(f"{text[:20]} is no version: give a number such as 2, or a label such as 2.0")
     return version_from(text)
-
-
-# Many runs
 
 
 @command(commands, *PLAYBOOK, panel=_MANY)
@@ -1378,41 +1335,28 @@ def rescreen(
 
 @dataclass(frozen=True)
 class _Screened:
-    """What screening one playbook has changed, and the learner it belongs to."""
-
     learner: str
     done: Rescreened
     of_named: bool = False
 
 
-class _Listed(NamedTuple):
-    """A playbook to screen: its key, and whether it is a named one."""
-
-    key: str
-    of_named: bool
-
-
-async def _listed_playbooks(store: Store) -> AsyncIterator[_Listed]:
+async def _listed_playbooks(store: Store) -> AsyncIterator[tuple[str, bool]]:
+    """Yield the key of each playbook, and whether it is a named one."""
     from ace_graph.learning.cleaning import learner_ids
 
     async for learner in learner_ids(store):
-        yield _Listed(learner, of_named=False)
+        yield learner, False
     async for playbook_id in learner_ids(store.playbooks):
-        yield _Listed(playbook_id, of_named=True)
+        yield playbook_id, True
 
 
-async def _rescreen_listed(store: Store, listed: _Listed, *, dry_run: bool) -> _Screened:
-    where: KeyedStore = store
-    name = listed.key
-    if listed.of_named:
-        where, entry = store.playbooks, await store.playbooks.entry(listed.key)
-        name = f"{entry.owner or ''}/{entry.name}" if entry is not None else listed.key
-    base = await where.load(listed.key)
-    done = await rescreen_bullets(where, listed.key, base, by_command(""), dry_run=dry_run)
-    return _Screened(name, done, of_named=listed.of_named)
-
-
-# Bullets and entries, as JSON and for people
+async def _rescreen_listed(store: Store, listed: tuple[str, bool], *, dry_run: bool) -> _Screened:
+    (key, of_named), where, name = listed, cast("KeyedStore", store), listed[0]
+    if of_named:
+        where, entry = store.playbooks, await store.playbooks.entry(key)
+        name = f"{entry.owner or ''}/{entry.name}" if entry is not None else key
+    done = await rescreen_bullets(where, key, await where.load(key), by_command(""), dry_run=dry_run)
+    return _Screened(name, done, of_named)
 
 
 _EMPTY: dict[str, object] = {

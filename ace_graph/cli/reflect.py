@@ -15,12 +15,11 @@ import typer
 
 from ace_graph.base.errors import ModelNotConfigured, UsageError
 from ace_graph.cli.command import AUTHOR, LEARNER, Call, as_utc, command
-from ace_graph.cli.terminal import counted, learning_summary, picked, print_aside, print_notice, printable
+from ace_graph.cli.terminal import counted, learning_summary, picked, print_notice, printable
 
 if TYPE_CHECKING:
     from ace_graph.agent.resources import Resources
     from ace_graph.base.settings import Settings
-    from ace_graph.learning.batch_reflection import BatchReflection
     from ace_graph.learning.curate_reflections import CuratedReflections
     from ace_graph.learning.worker import PendingOutcome
     from ace_graph.memory.evidence import Verdict
@@ -78,8 +77,34 @@ def reflect(
     if common.status == "not_enough":
         few = f"Not enough: {counted(common.found, 'completed run')}, {common.needed} are needed."
         call.answer(picked(common, "status", "found", "needed"), few)
-    else:
-        _answer_batch(call, common)
+        return 0
+    rows = [
+        {
+            "memory_id": each.memory_id,
+            **picked(each.pattern, "text", "polarity", "frequency"),
+            "confidence": round(each.pattern.confidence, 3),
+            "trajectory_ids": each.pattern.trajectory_ids,
+        }
+        for each in common.patterns
+    ]
+    lines = [
+        f"{each.memory_id}  {each.pattern.frequency} of {common.found}  {each.pattern.polarity}: "
+        f"{each.pattern.text}"
+        for each in common.patterns
+    ]
+    nothing = f"{counted(common.found, 'run')}: their reflections found nothing to learn."
+    unread = f"{counted(len(common.unreflected), 'run')} not reflected on yet"
+    call.answer(
+        {
+            **picked(common, "status", "found", "trajectory_id"),
+            "patterns": rows,
+            **picked(common, "unreflected", "left_out"),
+        },
+        lines,
+        None if lines else nothing,
+        f"{unread}: ace-graph worker --once, or ace-graph reflect ID." if common.unreflected else None,
+        f"{counted(common.left_out, 'rarer pattern')} left out." if common.left_out else None,
+    )
     return 0
 
 
@@ -100,40 +125,6 @@ def _reflect_on(call: Call, trajectory_id: str) -> int:
     if done.status != "done":
         print_notice(f"not learned: {printable(done.error or 'a worker is at it')}")
     return int(done.status != "done")
-
-
-def _answer_batch(call: Call, common: BatchReflection) -> None:
-    """Print what the runs have in common, with the ids that `playbook curate` takes."""
-    rows = [
-        {
-            "memory_id": each.memory_id,
-            **picked(each.pattern, "text", "polarity", "frequency"),
-            "confidence": round(each.pattern.confidence, 3),
-            "trajectory_ids": each.pattern.trajectory_ids,
-        }
-        for each in common.patterns
-    ]
-    call.answer(
-        {
-            **picked(common, "status", "found", "trajectory_id"),
-            "patterns": rows,
-            **picked(common, "unreflected", "left_out"),
-        },
-        [
-            f"{each.memory_id}  {each.pattern.frequency} of {common.found}  {each.pattern.polarity}: "
-            f"{each.pattern.text}"
-            for each in common.patterns
-        ],
-    )
-    if call.as_json:
-        return
-    if not common.patterns:
-        print_aside(f"{counted(common.found, 'run')}: their reflections found nothing to learn.")
-    if common.unreflected:
-        many = counted(len(common.unreflected), "run")
-        print_aside(f"{many} not reflected on yet: ace-graph worker --once, or ace-graph reflect ID.")
-    if common.left_out:
-        print_aside(f"{counted(common.left_out, 'rarer pattern')} left out.")
 
 
 def judge(call: Call, trajectory_id: str, verdict: str, text: str) -> None:
@@ -181,17 +172,12 @@ def _learned_now(call: Call, settings: Settings, pending_id: str | None) -> Pend
 
 
 def _with_model(call: Call, settings: Settings, job: Callable[[Resources, Store], Awaitable[T]]) -> T:
-    """Run `job` with the resources of learning, among them the model, and the store."""
-    from ace_graph.agent.models import close_model, make_model
+    from ace_graph.agent.models import open_model
     from ace_graph.learning.worker import learning_resources
 
     async def work(opened: Store) -> T:
-        model = make_model(settings)
-        try:
-            resources, store = learning_resources(model=model, store=opened, settings=settings)
-            return await job(resources, store)
-        finally:
-            await close_model(model)
+        async with open_model(settings) as model:
+            return await job(*learning_resources(model=model, store=opened, settings=settings))
 
     return call.on_store(work, settings)
 
@@ -221,15 +207,27 @@ def curate_reflections(call: Call, reflection_ids: list[str]) -> None:
     nothing = {"unchanged": ": nothing new", "repeated": ": these reflections were curated before"}
     changes = (("+", done.added), ("~", done.updated), ("-", done.removed))
     lines = [f"{sign} [{each.id}] {each.text}" for sign, bullets in changes for each in bullets]
-    call.answer(_curated_json(done), [*lines, version + nothing.get(done.status, "")])
-    if not call.as_json:
-        for refusal in done.refused:
-            print_aside(f"refused: {refusal.id}: {refusal.why}")
-        for old in done.outdated:
-            instead = f" --replaced-by {old.by}" if old.by else ""
-            print_aside(f"outdated? [{old.id}] {old.text}: {old.why}; playbook remove {old.id}{instead}")
-        if done.problem:
-            print_aside(done.problem)
+    remarks = [f"refused: {refusal.id}: {refusal.why}" for refusal in done.refused]
+    for old in done.outdated:
+        instead = f" --replaced-by {old.by}" if old.by else ""
+        remarks.append(f"outdated? [{old.id}] {old.text}: {old.why}; playbook remove {old.id}{instead}")
+    lines.append(version + nothing.get(done.status, ""))
+    call.answer(
+        {
+            "status": done.status,
+            "version": done.version.n,
+            "label": str(done.version.label),
+            "added": [each._asdict() for each in done.added],
+            "updated": [each._asdict() for each in done.updated],
+            "removed": [each._asdict() for each in done.removed],
+            "refused": [each.model_dump(mode="json") for each in done.refused],
+            "problem": done.problem,
+            "outdated": [each._asdict() for each in done.outdated],
+        },
+        lines,
+        *remarks,
+        done.problem,
+    )
 
 
 def _show_progress(done: int, whole: int) -> None:
@@ -237,16 +235,3 @@ def _show_progress(done: int, whole: int) -> None:
     if sys.stderr.isatty():
         end = "\n" if done == whole else ""
         print(f"\r{done} of {counted(whole, 'lesson')}", end=end, file=sys.stderr, flush=True)
-
-
-def _curated_json(done: CuratedReflections) -> dict[str, object]:
-    bullets = {"added": done.added, "updated": done.updated, "removed": done.removed}
-    return {
-        "status": done.status,
-        "version": done.version.n,
-        "label": str(done.version.label),
-        **{name: [each._asdict() for each in listed] for name, listed in bullets.items()},
-        "refused": [each.model_dump(mode="json") for each in done.refused],
-        "problem": done.problem,
-        "outdated": [each._asdict() for each in done.outdated],
-    }

@@ -127,9 +127,6 @@ def _error_message(error: BaseException) -> str:
     return f"unexpected {type(error).__name__}: {error}: run it again with --debug to see where"
 
 
-# What is read from stdin, and what is printed
-
-
 _ECHOED = frozenset({"ace_delta", "learned_into", "learning_error", "mode"})
 """Keys of an answer's scratch that are ignored when they are sent back, like names with a leading _."""
 

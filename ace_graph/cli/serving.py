@@ -19,8 +19,6 @@ commands = typer.Typer()
 
 
 def _check_installed(names: tuple[str, ...], extra: str, what: str) -> None:
-    """Raise ConfigurationError that names the extra to install."""
-
     def missing(name: str) -> bool:
         try:
             return find_spec(name) is None

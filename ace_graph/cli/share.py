@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +10,7 @@ from ace_graph import playbooks
 from ace_graph.base.errors import ChangeRefused
 from ace_graph.cli.command import DEFAULT_LEARNER, LEARNER, STORE, Bounds, Call, CommandGroup, command
 from ace_graph.cli.playbook import entry_json
-from ace_graph.cli.terminal import counted, picked, print_aside, print_line
+from ace_graph.cli.terminal import counted, picked, print_line
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.sharing import Granted
 
@@ -104,7 +103,7 @@ def list_(
     grants = call.on_store(
         lambda store: playbooks.grants(store, playbook, owner=call.learner, limit=limit + 1, after=after)
     )
-    following = _following([str(each.subject) for each in grants], limit)
+    following, remark = _following([str(each.subject) for each in grants], limit, "shared with nobody")
     rows = [{"subject": str(each.subject), **picked(each, "relation", "by", "at")} for each in grants[:limit]]
     call.answer(
         {"grants": rows, "next": following},
@@ -112,15 +111,16 @@ def list_(
             f"{each.subject}  {each.relation}  {each.at:%Y-%m-%d %H:%M}  by {each.by or 'a forgotten user'}"
             for each in grants[:limit]
         ],
+        remark,
     )
-    _say_more(call, grants, following, "shared with nobody")
 
 
 def _list_shared_with(call: Call, limit: int, after: str) -> None:
     shared = call.on_store(
         lambda store: playbooks.shared_with(store, call.learner, limit=limit + 1, after=after)
     )
-    following = _following([each.entry.playbook_id for each in shared], limit)
+    nothing = f"no playbook is shared with {call.learner}"
+    following, remark = _following([each.entry.playbook_id for each in shared], limit, nothing)
     rows = [{**entry_json(each.entry), "right": each.right.name.lower()} for each in shared[:limit]]
     call.answer(
         {"playbooks": rows, "next": following},
@@ -129,21 +129,15 @@ def _list_shared_with(call: Call, limit: int, after: str) -> None:
             + (f"  {row['description']}" if row["description"] else "")
             for row in rows
         ],
+        remark,
     )
-    _say_more(call, shared, following, f"no playbook is shared with {call.learner}")
 
 
-def _following(names: list[str], limit: int) -> str | None:
-    return names[limit - 1] if len(names) > limit else None
-
-
-def _say_more(call: Call, page: Sequence[object], following: str | None, nothing: str) -> None:
-    if call.as_json:
-        return
-    if not page:
-        print_aside(f"{nothing}.")
-    if following is not None:
-        print_aside(f"There are more: --after {following}")
+def _following(names: list[str], limit: int, nothing: str) -> tuple[str | None, str | None]:
+    """Return the name after which the next page begins, and a remark about that, or about `nothing`."""
+    if len(names) > limit:
+        return names[limit - 1], f"There are more: --after {names[limit - 1]}"
+    return None, None if names else f"{nothing}."
 
 
 @command(commands, *LEARNER, panel=_PROPOSALS)
@@ -185,8 +179,6 @@ def proposals(
         return found, dict(shown.snapshot.playbook.entries)
 
     listed, present = call.on_store(job)
-    if not listed and not call.as_json:
-        print_aside(f"Nothing is proposed to {playbook}.")
     lines = list[str]()
     for each in listed:
         who = each.by or "several learners"
@@ -200,7 +192,8 @@ def proposals(
         for name in each.targets:
             was = f"[{name}] {present[name].content}" if name in present else f"[{name}], which is gone"
             lines.append(f"    instead of: {was}")
-    call.answer({"proposals": [_proposal_json(each) for each in listed]}, lines)
+    nothing = None if listed else f"Nothing is proposed to {playbook}."
+    call.answer({"proposals": [_proposal_json(each) for each in listed]}, lines, nothing)
 
 
 @command(commands, "learner", "store", panel=_PROPOSALS)
@@ -312,11 +305,10 @@ def list_teams(
         return await store.members(name, limit + 1, after)
 
     names = list(call.on_store(job))
-    following = _following(names, limit)
-    key = "teams" if name is None else "members"
-    call.answer({key: names[:limit], "next": following}, names[:limit])
     nothing = "there is no team yet" if name is None else f"nobody is in the team {name}"
-    _say_more(call, names, following, nothing)
+    following, remark = _following(names, limit, nothing)
+    key = "teams" if name is None else "members"
+    call.answer({key: names[:limit], "next": following}, names[:limit], remark)
 
 
 commands.add_typer(team, name="team", rich_help_panel=_GRANTS)

@@ -95,7 +95,6 @@ def list_(
 
 
 def _row_json(row: ListedTrajectory) -> dict[str, object]:
-    """All fields of the record, the effective score, and how learning from it stands."""
     fields: dict[str, object] = row.turn.model_dump(mode="json")
     fields["trajectory_id"] = row.turn.turn_id
     fields["effective_score"] = effective_score(row.turn, utc_now())
@@ -253,7 +252,6 @@ def complete(
 
 
 def _json_object(text: str | None, option: str) -> dict[str, JsonValue]:
-    """Return the JSON object given for an option. Raises UsageError."""
     if text is None:
         return {}
     try:

@@ -50,7 +50,7 @@ def worker(
     """
     if on is not None and not once:
         raise UsageError("--on is for work that ends: add --once, or start a worker on each machine")
-    from ace_graph.agent.models import choose_model, close_model, make_model
+    from ace_graph.agent.models import choose_model, open_model
     from ace_graph.learning.worker import build_worker
     from ace_graph.stores import check_store
 
@@ -63,16 +63,13 @@ def worker(
 
     async def work(store: Store) -> None:
         await check_store(store)
-        model = make_model(settings)
-        try:
+        async with open_model(settings) as model:
             worker = build_worker(
                 model=model, store=store, settings=settings, concurrency=concurrency, on_learned=count
             )
             _stop_on_signals(worker)
             logger.info("[ACE Worker] model=%s store=%s: at work", choice, store.name)
             await (worker.drain() if once else _run(worker, store, settings))
-        finally:
-            await close_model(model)
 
     call.on_store(work, settings)
     summary = ", ".join(f"{end} {ends[end]}" for end in sorted(ends)) or "nothing was pending"

@@ -10,15 +10,6 @@ gather evidence, learn and commit by the functions of the graph's own nodes. `ac
 them for LangChain's `create_agent`.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from ace_graph.hosts.functions import build_memory, learn, recall
-from ace_graph.hosts.turn import Answered, Recall
-
-__all__ = [
-    "Answered",
-    "Recall",
-    "build_memory",
-    "learn",
-    "recall",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -28,9 +28,6 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.directory import Directory
 
-# Whose memory a host agent's run uses: from the context that its program gave to the run.
-
-
 FIELDS = (
     "learner_id",
     "turn_id",

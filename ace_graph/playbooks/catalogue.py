@@ -5,7 +5,7 @@ Each function opens the playbook and asks its handle, as CLI, HTTP, page and MCP
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import datetime
 from uuid import uuid4
@@ -103,6 +103,15 @@ async def list_playbooks(
     place = "" if after == DEFAULT else after  # the own memory comes first, and no other is called so
     named = await playbooks.entries(owner, limit - (own is not None), place)
     return named if own is None else (own, *named)
+
+
+async def all_playbooks(store: Store, owner: str) -> AsyncIterator[PlaybookEntry]:
+    """Yield all of an owner's playbooks, in the order of `list_playbooks`."""
+    page = await list_playbooks(store, owner)
+    while page:
+        for entry in page:
+            yield entry
+        page = await list_playbooks(store, owner, after=page[-1].name_key)
 
 
 async def update_playbook(

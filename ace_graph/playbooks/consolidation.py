@@ -57,8 +57,6 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import commit_checked
 from ace_graph.playbooks.handle import PlaybookHandle, open_owned
 
-# What a consolidation has done, or would do.
-
 
 @dataclass(frozen=True)
 class MergedGroup:
@@ -148,15 +146,6 @@ class Undone:
     restored: tuple[str, ...]
     removed: tuple[str, ...]
 
-    def json(self) -> dict[str, object]:
-        """Return it as plain values."""
-        return {
-            "run_id": self.run_id,
-            "version": self.version,
-            "restored": list(self.restored),
-            "removed": list(self.removed),
-        }
-
 
 def planned_report(
     plan: ConsolidationPlan,
@@ -185,9 +174,6 @@ def planned_report(
         dry_run=dry_run,
         texts=MappingProxyType({name: before.playbook.entries[name].content for name in named}),
     )
-
-
-# A consolidation that a worker runs: leave it as pending work, and ask what became of it.
 
 
 @dataclass(frozen=True)
@@ -277,9 +263,6 @@ def _merged(entries: Iterable[HistoryEntry]) -> tuple[MergedGroup, ...]:
     return tuple(groups)
 
 
-# Reads what a plan is made of: the playbook, bullets merged earlier, and the questions of its turns.
-
-
 TURNS_READ = 200
 """How many of the newest turns the questions are taken from."""
 
@@ -305,9 +288,6 @@ async def read_outlook(store: Store, target: PlaybookHandle, now: datetime) -> O
 
 def _archived_bullets(history: History, playbook: Playbook) -> dict[str, Bullet]:
     return {left.bullet.id: left.bullet for left in archived(history, playbook)}
-
-
-# The texts of merged bullets that no rule can write: rules check what was written.
 
 
 MOST_ASKED = 20
@@ -349,12 +329,6 @@ async def write_texts(
         else:
             texts[group.ids] = written.text
     return texts, distinct
-
-
-# Consolidating a playbook: plan it, commit it batch by batch, take it back.
-#
-# Every batch is a commit whose op id follows from the id of the run, and whose source names the run. So a
-# run that was stopped can be called again under its id: what it has done is not done again.
 
 
 _AUTHOR = "ace-graph consolidate"
@@ -483,7 +457,10 @@ async def distinguish(
 
 
 class _Run:
-    """The commits of one run on one playbook."""
+    """The commits of one run on one playbook: what a run that was stopped has done is not done again.
+
+    The op id of each follows from the run's id, and its source names the run.
+    """
 
     def __init__(
         self, target: PlaybookHandle, run_id: str, now: datetime, expected_etag: str | None = None
@@ -540,9 +517,6 @@ async def _planned(
 def _batches_of(history: History, run_id: str) -> int:
     """How many batches of a run were committed."""
     return sum(1 for entry in history.entries if entry.source == f"{RUN}{run_id}")
-
-
-# Taking back a run of a consolidation: everything of it, or nothing.
 
 
 _UNDONE = "undo of consolidation "

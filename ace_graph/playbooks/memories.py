@@ -45,7 +45,7 @@ from ace_graph.memory.stores.memories import MAX_READ
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.views import BulletFilter, Kind, checked_kind, fields_of, is_bullet_kind, kind_of
-from ace_graph.playbooks.catalogue import list_playbooks
+from ace_graph.playbooks.catalogue import all_playbooks
 from ace_graph.playbooks.content import Change
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.handle import PlaybookHandle, open_by_id, open_playbook
@@ -55,7 +55,6 @@ MAX_PLAYBOOKS = 200
 """The most playbooks of others that a scope reads."""
 OF_OTHERS = ("tenant", "global")
 """The scopes that reach into playbooks of others."""
-_PAGE = 100
 _OWN: tuple[Scope | None, ...] = (None, "agent", "user")
 
 
@@ -195,7 +194,7 @@ async def own_names(store: Store, learner: str, scope: Scope) -> tuple[str, ...]
     first = (DEFAULT,) if scope in _OWN else ()
     if scope == "agent":
         return first
-    return (*first, *[each.name async for each in _owned(store, learner) if _is_of(each, scope)])
+    return (*first, *[each.name async for each in all_playbooks(store, learner) if _is_of(each, scope)])
 
 
 async def _found(
@@ -221,7 +220,7 @@ async def _places(store: Store, learner: Caller | str, scope: Scope | None) -> A
     if scope in (None, "agent"):
         return
     caller = await caller_of(learner, complete(store)) if isinstance(learner, str) else learner
-    entries = [each async for each in _owned(store, name) if _is_of(each, scope)]
+    entries = [each async for each in all_playbooks(store, name) if _is_of(each, scope)]
     if scope != "user":
         entries += await _shared(store, caller, by_team=scope == "tenant")
     for entry in entries:
@@ -232,16 +231,9 @@ async def _places(store: Store, learner: Caller | str, scope: Scope | None) -> A
 
 
 def _is_of(entry: PlaybookEntry, scope: Scope) -> bool:
-    return entry.scope in ("agent", "user") if scope == "user" else entry.scope == scope
-
-
-async def _owned(store: Store, learner: str) -> AsyncIterator[PlaybookEntry]:
-    page = await list_playbooks(store, learner, limit=_PAGE)
-    while page:
-        for entry in page:
-            if not entry.ref.is_default:
-                yield entry
-        page = await list_playbooks(store, learner, limit=_PAGE, after=page[-1].name_key)
+    """Whether a named playbook is of a scope."""
+    scopes = ("agent", "user") if scope == "user" else (scope,)
+    return entry.scope in scopes and not entry.ref.is_default
 
 
 async def _shared(store: Store, caller: Caller, *, by_team: bool) -> list[PlaybookEntry]:
@@ -265,10 +257,9 @@ async def destination(
 
     Raises UsageError where there is none, or several; PlaybookNotFound for a name.
     """
-    if isinstance(playbook, PlaybookHandle):
-        return playbook
     if playbook is not None:
-        return await open_playbook(store, playbook, _name(learner), learner)
+        named = isinstance(playbook, str)
+        return await open_playbook(store, playbook, _name(learner), learner) if named else playbook
     writable = list[PlaybookHandle]()
     async for place in _places(store, learner, scope):
         if scope in _OWN:

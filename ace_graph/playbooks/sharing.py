@@ -198,7 +198,6 @@ async def remove_from_team(
 
 
 async def _shared_by(store: Store, subject: Subject) -> AsyncIterator[str]:
-    """The ids of the playbooks with a grant to a subject."""
     page = await store.playbooks.shared_with((str(subject),))
     while page:
         for entry, _ in page:
@@ -285,7 +284,6 @@ async def close_proposal(
 
 
 async def _proposing(named: PlaybookStore, playbook_id: str) -> set[str]:
-    """The subjects, as texts, that may propose to a playbook."""
     return {
         str(grant.subject)
         async for grant in all_grants(named, playbook_id)

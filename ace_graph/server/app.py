@@ -46,9 +46,6 @@ from ace_graph.server.routes import (
 )
 from ace_graph.server.services import Overrides, open_services
 
-# CORS: web pages of the origins in ACE_SERVER_ORIGINS may call the server from a browser, with a token.
-
-
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
 _REQUEST_HEADERS = (
     *("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID"),

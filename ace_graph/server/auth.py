@@ -27,15 +27,6 @@ from ace_graph.memory.rights import Caller
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.playbooks.directory import listed_teams
 
-# The public keys of tokens: a JSON Web Key Set from a file or a URL, read again when a new key is named.
-#
-# The algorithm belongs to the key: the one in the set, else the one of its type and curve. Shared secrets
-# in a set are ignored, so that nobody can sign a token with a public key as if it were a secret.
-#
-# `jwt.PyJWKClient` is not used: it knows no files, keys without an id or redirects, and forgets its keys
-# when the issuer is down for longer than their lifespan (docs/decisions/access.md).
-
-
 logger = logging.getLogger("ace_graph")
 LIFESPAN_SECONDS = 600.0
 COOLDOWN_SECONDS = 10.0
@@ -46,7 +37,12 @@ _PUBLIC_KEY_TYPES = frozenset({"RSA", "EC", "OKP"})
 
 
 class KeySet:
-    """The keys at `source`, a path or an http(s) URL."""
+    """The public keys of tokens: a JSON Web Key Set at `source`, a path or an http(s) URL.
+
+    It is read again when a new key is named. The algorithm belongs to the key: the one in the set, else the
+    one of its type and curve. Shared secrets in a set are ignored, so that nobody can sign a token with a
+    public key as if it were a secret. Why `jwt.PyJWKClient` is not used: docs/decisions/access.md.
+    """
 
     def __init__(self, source: str, clock: Clock) -> None:
         self._source = source

@@ -116,8 +116,6 @@ class _OpenConnections:
 
 
 class _BoundedProtocol(H11Protocol):
-    """One connection."""
-
     admission: ClassVar[_OpenConnections]
 
     def __init__(
@@ -186,9 +184,6 @@ def _descriptor_limit() -> int:
         return _MAX_DESCRIPTORS
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _MAX_DESCRIPTORS if soft == resource.RLIM_INFINITY else min(soft, _MAX_DESCRIPTORS)
-
-
-# The sockets of a server, bound before it starts, so that a port that is taken is one sentence.
 
 
 @contextmanager

@@ -24,9 +24,7 @@ from starlette.exceptions import HTTPException
 
 from ace_graph.base import errors
 from ace_graph.base.errors import RequestRefused
-
-# The id of the current request, for log lines and the response header.
-
+from ace_graph.base.tables import read_toml
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("ace_request_id", default=None)
 """The id, in the task of a request and in the turn that it began."""
@@ -51,41 +49,21 @@ class RequestIds(logging.Filter):
 MISSPELLED = "misspelled"
 """The type of the error for a field that is sent in another spelling."""
 _MOST_CHARS = 300
-_TEXT, _TRUTH, _OBJECT, _LIST = "must be text", "must be true or false", "must be an object", "must be a list"
-_TIME = "must be a time, written as 2026-01-31T12:00:00Z"
 _LOCATIONS = frozenset({"body", "query", "path", "header"})
 _Detail = Mapping[str, object]
-_Bounds = Mapping[str, object]
-_VALIDATION_MESSAGES: Mapping[str, str | Callable[[_Bounds], str]] = {
-    "missing": "is missing",
-    "extra_forbidden": "is not known here",
-    MISSPELLED: lambda bounds: f"is called {bounds['right']}",
-    "string_type": _TEXT,
-    "bool_type": _TRUTH,
-    "bool_parsing": _TRUTH,
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "int_parsing_size": "must be a smaller number",
-    "model_type": _OBJECT,
-    "model_attributes_type": _OBJECT,
-    "dict_type": _OBJECT,
-    "list_type": _LIST,
-    "tuple_type": _LIST,
-    "json_invalid": "must be JSON",
-    "string_pattern_mismatch": "must be made of the letters, digits and signs that its description allows",
-    "datetime_type": _TIME,
-    "datetime_parsing": _TIME,
-    "datetime_from_date_parsing": _TIME,
-    "literal_error": lambda bounds: f"must be {bounds['expected']}".replace("'", ""),
-    "string_too_short": lambda bounds: _at_least(bounds["min_length"], "character"),
-    "string_too_long": lambda bounds: _at_most(bounds["max_length"], "character"),
-    "too_short": lambda bounds: _at_least(bounds["min_length"], _unit(bounds)),
-    "too_long": lambda bounds: _at_most(bounds["max_length"], _unit(bounds)),
-    "greater_than_equal": lambda bounds: f"must be {bounds['ge']} or more",
-    "less_than_equal": lambda bounds: f"must be {bounds['le']} or less",
-    "value_error": lambda bounds: str(bounds["error"]),
-}
+
+
+class _Sentences(BaseModel):
+    fields: dict[str, str]
+    errors: dict[str, tuple[int, str, str]]
+    routing: dict[int, tuple[str, str]]
+    meaning: dict[int, str]
+
+
+_TOLD = _Sentences.model_validate(read_toml("ace_graph.server", "errors.toml"))
+_HTTP_ERRORS: list[tuple[type[Exception], tuple[int, str, str]]] = [
+    (getattr(errors, name), told) for name, told in _TOLD.errors.items()
+]
 
 
 def validation_message(details: Iterable[_Detail]) -> str:
@@ -100,9 +78,13 @@ def validation_message(details: Iterable[_Detail]) -> str:
 def _requirement(detail: _Detail) -> str:
     if detail["loc"] == ("body",) and isinstance(detail.get("input"), bytes):
         return "must be JSON: send it with the header Content-Type: application/json"
-    words = _VALIDATION_MESSAGES.get(str(detail["type"]), "is not as described")
-    bounds = {"input": detail.get("input"), **cast("_Bounds", detail.get("ctx") or {})}
-    return words if isinstance(words, str) else words(bounds)
+    bounds = cast("Mapping[str, object]", detail.get("ctx") or {})
+    if bounds.get("min_length") == 1:
+        return "must not be empty"
+    expected = str(bounds.get("expected")).replace("'", "")
+    unit = "character" if isinstance(detail.get("input"), str) else "element"
+    words = _TOLD.fields.get(str(detail["type"]), "is not as described")
+    return words.format(**{**bounds, "expected": expected, "unit": unit})
 
 
 def _field_path(place: Sequence[object]) -> str:
@@ -117,51 +99,13 @@ def _field_path(place: Sequence[object]) -> str:
     return path
 
 
-def _at_least(count: object, unit: str) -> str:
-    return "must not be empty" if count == 1 else f"must have at least {count} {unit}s"
-
-
-def _at_most(count: object, unit: str) -> str:
-    return f"may have at most {count} {unit}s"
-
-
-def _unit(bounds: _Bounds) -> str:
-    return "character" if isinstance(bounds["input"], str) else "element"
-
-
-_HTTP_ERRORS: tuple[tuple[type[Exception], int, str, str], ...] = (
-    (errors.InvalidMode, 422, "invalid", "the mode is one of cot, tot and react"),
-    (errors.InvalidMessage, 422, "invalid", "there is no message to answer"),
-    (errors.InvalidContext, 422, "invalid", "the request can't be carried out as it is"),
-    (errors.ModelError, 502, "model_failed", "the model gave no answer: try again later"),
-    (errors.LearnerForgotten, 409, "forgotten", "the learner was forgotten meanwhile: start again"),
-    (errors.CommitTooOld, 409, "too_old", "this is so old that it may have been stored before: start again"),
-    (errors.CommitContention, 503, "busy", "too much is written at once: try again"),
-    (errors.StoreUnavailable, 503, "memory_unavailable", "the memory can't be reached: try again later"),
-    (errors.HistoryTooShort, 404, "not_found", "the history does not hold this version"),
-    (errors.StoreError, 500, "memory_failed", "the memory can't be read or written"),
-    (errors.PlaybookNotFound, 404, "not_found", "there is no such playbook of yours"),
-    (errors.PlaybookForbidden, 403, "forbidden", "you may read this playbook, and not do this with it"),
-    (errors.ProposalNotFound, 404, "not_found", "there is no such proposal that could be decided"),
-    (errors.InvalidGrant, 409, "refused", "this playbook can't be shared like this"),
-    (errors.PlaybookExists, 409, "exists", "there is a playbook of this name: choose another one"),
-    (errors.PlaybookChanged, 412, "changed", "the playbook was changed meanwhile: read it again"),
-    (errors.InvalidPlaybook, 409, "refused", "this can't be done with a playbook, or not under this name"),
-    (errors.ReflectionNotFound, 404, "not_found", "there is no such reflection of yours"),
-    (errors.TrajectoryClosed, 409, "closed", "this turn is complete: its first outcome stays"),
-    (errors.TrajectoryNotFound, 404, "not_found", "there is no such turn of yours"),
-    (errors.ChangeRefused, 409, "refused", "this change can't be made"),
-    (errors.ConfigurationError, 500, "misconfigured", "the server is not set up for this"),
-)
-
-
 def http_error_for(error: BaseException) -> RequestRefused:
     """Return the HTTP error for `error`; for an unexpected one a 500 that says nothing about it."""
     if isinstance(error, RequestRefused):
         return error
     if isinstance(error, errors.DailyTokensUsed):
         return RequestRefused(429, "daily_tokens", str(error), retry_after=error.seconds)
-    for kind, status, code, sentence in _HTTP_ERRORS:
+    for kind, (status, code, sentence) in _HTTP_ERRORS:
         if isinstance(error, kind):
             if type(error) is errors.ChangeRefused:  # its message is for who asked, as on the command line
                 sentence = f"{sentence}: {error}"[:_MOST_CHARS]
@@ -185,31 +129,6 @@ def error_location(error: BaseException) -> str:
     return f"{type(error).__name__} at {' < '.join(reversed(places)) or '(nowhere)'}"
 
 
-_BY_STATUS = {
-    404: ("not_found", "there is nothing here"),
-    405: ("method", "this method is not known here"),
-    408: ("too_slow", "the body took too long to arrive"),
-    429: ("too_many", "too many requests: wait a moment"),
-}
-_MEANING = {
-    401: "No token, or none that is valid.",
-    403: "The playbook may be read, and not used like this; or an operator may not do this, or the token is "
-    "no operator's; or, without a secret, it is another machine.",
-    404: "There is no such thing of this learner.",
-    408: "The body took too long to arrive.",
-    409: "It can't be done now: a turn is under way, or the state has changed.",
-    412: "It has another version than the one that the change is for.",
-    413: "The body is too large.",
-    422: "The request is not as described.",
-    429: "Too many requests of this learner, or all tokens of a day; see Retry-After.",
-    500: "Something went wrong inside.",
-    501: "A tool asked for something that this server can't ask a person.",
-    502: "The model gave no answer.",
-    503: "The server is busy or stopping, or its memory can't be reached.",
-    504: "The answer took too long.",
-}
-
-
 class ErrorReply(BaseModel):
     """A sentence for people, a code for programs, and the id under which the log has the error."""
 
@@ -224,7 +143,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:  # Any: 
     """Return these statuses and those of every route, for the OpenAPI document."""
     every = {401, 403, 422, 429, 500, 503}
     return {
-        status: {"model": ErrorReply, "description": _MEANING[status]}
+        status: {"model": ErrorReply, "description": _TOLD.meaning[status]}
         for status in sorted(every | {*statuses})
     }
 
@@ -274,7 +193,7 @@ def error_response(error: RequestRefused) -> JSONResponse:
 
 def http_exception_response(error: HTTPException) -> JSONResponse:
     """Return the response for Starlette's errors, such as an unknown path or method."""
-    code, sentence = _BY_STATUS.get(error.status_code, ("invalid", "the request can't be read"))
+    code, sentence = _TOLD.routing.get(error.status_code, ("invalid", "the request can't be read"))
     # FastAPI answers 400 to a body that is no text; to a client that is a wrong body like any other.
     status = 422 if error.status_code == 400 else error.status_code
     response = error_response(RequestRefused(status, code, sentence))

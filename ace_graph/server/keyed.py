@@ -22,7 +22,7 @@ from pydantic.json_schema import SkipJsonSchema
 from ace_graph.base.errors import RequestRefused, StoreError
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.server.auth import LEARNER_AUTHOR
-from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row
+from ace_graph.server.conversations.database import SQL, ConversationDatabase, Execute, Row
 from ace_graph.server.errors import DescribedRoute
 from ace_graph.server.services import Sender, ServicesDep
 
@@ -93,14 +93,7 @@ async def _begin(
 
     async def note(execute: Execute) -> list[Row]:
         await execute("DELETE FROM ace_replies WHERE at < ?", ((now - KEPT_FOR).isoformat(),))
-        return await execute(
-            "INSERT INTO ace_replies (learner_id, idempotency_key, request, at) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT (learner_id, idempotency_key) DO UPDATE SET at = CASE "
-            "WHEN ace_replies.status IS NULL AND ace_replies.request = excluded.request "
-            "AND ace_replies.at < ? THEN excluded.at ELSE ace_replies.at END "
-            "RETURNING request, at, status, headers_json, body",
-            (keyed.learner_id, keyed.key, keyed.request, at, lost),
-        )
+        return await execute(SQL["NOTE_REQUEST"], (keyed.learner_id, keyed.key, keyed.request, at, lost))
 
     ((noted, begun, status, headers, body),) = await database.transaction(note)
     if noted != keyed.request:
@@ -169,16 +162,12 @@ async def _end(request: Request, response: Response | None) -> None:
         return
     try:
         if response is None:
-            await keyed.database.execute(
-                "DELETE FROM ace_replies WHERE learner_id = ? AND idempotency_key = ? AND status IS NULL",
-                (keyed.learner_id, keyed.key),
-            )
+            await keyed.database.execute(SQL["DROP_REQUEST"], (keyed.learner_id, keyed.key))
             return
         headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
         body = bytes(response.body).decode()
         await keyed.database.execute(
-            "UPDATE ace_replies SET status = ?, headers_json = ?, body = ? "
-            "WHERE learner_id = ? AND idempotency_key = ? AND request = ?",
+            SQL["KEEP_REPLY"],
             (response.status_code, json.dumps(headers), body, keyed.learner_id, keyed.key, keyed.request),
         )
     except StoreError as error:  # the change is made: a repetition is known by its op id

@@ -87,11 +87,6 @@ class Metrics:
         return generate_latest(self.registry)
 
 
-# OpenTelemetry: exports spans as its environment variables say, and continues the trace of a request.
-#
-# Used by `ace-graph serve`; a program that embeds the application sets its own provider.
-
-
 logger = logging.getLogger("ace_graph")
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
@@ -101,7 +96,8 @@ def exported_spans(environ: Mapping[str, str] = os.environ) -> Generator[None]:
     """Export spans as the environment says until the block ends; the rest is sent at its end.
 
     OTEL_EXPORTER_OTLP_ENDPOINT (or OTEL_TRACES_EXPORTER=otlp or console) switches it on,
-    OTEL_SDK_DISABLED=true off. Raises ConfigurationError where the packages are missing.
+    OTEL_SDK_DISABLED=true off. A program that embeds the application sets its own provider. Raises
+    ConfigurationError where the packages are missing.
     """
     kind = environ.get("OTEL_TRACES_EXPORTER", "").strip().lower()
     wanted = kind in ("otlp", "console") or (not kind and any(environ.get(name) for name in _ENDPOINTS))

@@ -25,9 +25,6 @@ from ace_graph.server.errors import REQUEST_ID, error_location, error_response, 
 from ace_graph.server.metrics import Metrics, continued_trace
 from ace_graph.server.rate_limit import TokenBucket, cost_of
 
-# Limits the size of a request's body, and the time that it may take to arrive.
-
-
 SECONDS = 30.0
 """From the first read of the body until all of it has arrived."""
 _MAX_DRAINED = 16
@@ -90,16 +87,6 @@ def body_too_large(max_bytes: int) -> RequestRefused:
     return RequestRefused(413, "too_large", f"the body is too large: at most {max_bytes} bytes")
 
 
-# Access control of everything under /api: authentication, rate limit and body limit.
-#
-# It decides from the headers, so that a request without a valid token reaches no body parser, model or
-# store. A request that may change something is refused where a browser sends it for another website: in
-# development mode there is no token that such a website would lack. Here an operator's request gets the
-# learner that it is about. A route says by `does` what it does with a memory; by one that says nothing an
-# operator can't change anything. /healthz, /readyz, /metrics and /openapi.json need no token; they say
-# nothing about learners.
-
-
 OPERATOR_HEADER = "X-ACE-Learner"
 _IDENTITY, _ACT = "ace_identity", "ace_act"
 _READING = frozenset({"GET", "HEAD"})
@@ -136,9 +123,6 @@ def check_address(settings: Settings, host: str, server: str) -> None:
         )
 
 
-# Which requests come from a page of another site: by Origin and Sec-Fetch-Site.
-
-
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -159,7 +143,6 @@ def from_elsewhere(scope: Scope, headers: Headers) -> bool:
 
 
 def _origin(url: str) -> tuple[str, str, int | None] | None:
-    """Return scheme, host and port; None where there are none."""
     try:
         parts = urlsplit(url)
         return parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme)
@@ -168,7 +151,12 @@ def _origin(url: str) -> tuple[str, str, int | None] | None:
 
 
 class AccessControl:
-    """The ASGI middleware that finds the learner of a request and applies the limits."""
+    """The ASGI middleware that finds the learner of a request under /api and applies the limits.
+
+    It decides from the headers, so that a request without a valid token reaches no body parser, model or
+    store. A request that may change something is refused where a browser sends it for another website: in
+    development mode there is no token that such a website would lack. Other paths say nothing about learners.
+    """
 
     def __init__(
         self,
@@ -255,11 +243,6 @@ async def learner_of(request: Request) -> str:
     return (await identity_of(request)).learner
 
 
-async def teams_of(request: Request) -> frozenset[str] | None:
-    """Return the teams that the token names; None where the store's table is to be asked."""
-    return (await identity_of(request)).teams
-
-
 def does(act: Act) -> Any:  # Any: of FastAPI's Depends
     """Return the dependency of a route that says what it does with a memory.
 
@@ -330,17 +313,10 @@ def _check_local(scope: Scope, headers: Headers) -> None:
 
 
 def _host_name(host: str) -> str:
-    """Return the name in a Host header without the port; empty if there is none."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:  # brackets that do not close
         return ""
-
-
-# The outermost middleware: the request's id, its log line, its metrics, and a 500 for unexpected errors.
-#
-# Bodies, queries, tokens and learners are never logged. The 500 says nothing about the error; the log has
-# its class and where it was raised.
 
 
 logger = logging.getLogger("ace_graph")
@@ -350,7 +326,10 @@ _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
 class AccessLogMiddleware:
-    """The outermost ASGI middleware."""
+    """The outermost ASGI middleware: a request's id, log line and metrics, a 500 for what is unexpected.
+
+    Bodies, queries, tokens and learners are never logged, of an error its class and where it was raised.
+    """
 
     def __init__(self, app: ASGIApp, *, clock: Clock, observer: Metrics) -> None:
         self._app = app

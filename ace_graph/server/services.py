@@ -37,17 +37,9 @@ from ace_graph.server.conversations.cleaning import ConversationLimits, conversa
 from ace_graph.server.conversations.open import open_conversations
 from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.middleware import identity_of, learner_of, teams_of
+from ace_graph.server.middleware import identity_of, learner_of
 from ace_graph.server.turns import RunningTurns, recovery_loop
 from ace_graph.stores import check_store, open_store
-
-# Opens what the server works with, in order, and closes it in the opposite order.
-
-
-# The worker inside the server, which learns from turns after their answers.
-#
-# `ace-graph worker` does the same in a process of its own; any number of both share the work.
-
 
 logger = logging.getLogger("ace_graph")
 
@@ -67,8 +59,8 @@ async def background_worker(
 ) -> AsyncGenerator[Callable[[str], None]]:
     """Run a worker until the block ends; yield the function that wakes it up for a learner.
 
-    What it has not finished within ACE_SERVER_GRACE stays pending. Where turns learn themselves, only the
-    graph is drawn.
+    Any number of these and of `ace-graph worker` share the work. What it has not finished within
+    ACE_SERVER_GRACE stays pending. Where turns learn themselves, only the graph is drawn.
     """
     if not settings.server_worker:
         yield lambda _: None  # another process learns
@@ -197,5 +189,3 @@ Learner = Annotated[str, Depends(learner_of)]
 """The learner that the request is about, as an argument of a route."""
 Sender = Annotated[Identity, Depends(identity_of)]
 """The learner that the request is about, and who sends it, as an argument of a route."""
-ClaimedTeams = Annotated[frozenset[str] | None, Depends(teams_of)]
-"""The teams that the request's token names, as an argument of a route; None: the table is to be asked."""

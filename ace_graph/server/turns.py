@@ -53,12 +53,6 @@ from ace_graph.server.errors import error_location, http_error_for
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.schemas import ChatReply, ChatRequest, history_messages, reply_of
 
-# The events of one turn, kept so that any number of clients can listen, now or later.
-#
-# The turn does not belong to a request: a client that hangs up only stops listening, and one that comes
-# back with the number of its last event gets the events after it.
-
-
 EventName = Literal["start", "mode", "bullets", "token", "result", "error", "done"]
 
 
@@ -72,8 +66,9 @@ class Event:
 
 
 class LiveTurn:
-    """The events of a turn, which ends with a reply or with an error.
+    """The events of a turn, which ends with a reply or with an error; any number of clients may listen.
 
+    The turn belongs to no request: a client that hangs up only stops listening, and may come back.
     Events are numbered from `first_number`. A server that continues a turn numbers above all numbers of the
     server before it, because its events differ. A turn of a temporary chat has no conversation.
     """
@@ -282,12 +277,6 @@ def _question_id(turn: AcceptedTurn) -> str:
     return f"question-{turn.run_id}"
 
 
-# All turns of one server: admission, time limits, leases, and how each turn ends.
-#
-# A turn is a task of its own, apart from the request that began it. Its text is streamed while it is written;
-# `done` is sent when what was learned from the turn is stored.
-
-
 logger = logging.getLogger("ace_graph")
 _OF_ANOTHER_SERVER = frozenset({"lost", "given_up"})
 """Codes of turns that are no longer this server's: their conversations are not to be touched."""
@@ -297,7 +286,7 @@ MAX_ENDED_TURNS = 200
 
 @dataclass(eq=False)
 class RunningTurns:
-    """The turns under way, and the last ones that ended.
+    """The turns under way, and the last ones that ended: admission, time limits, leases.
 
     `wake_worker` is called with the learner of a turn that has left work.
     """
@@ -574,7 +563,8 @@ class RunningTurns:
         """
         known = self.snapshots.get(learner_id)
         loading = asyncio.ensure_future(self.store.load(learner_id, known=known))
-        loading.add_done_callback(_retrieve_exception)
+        # Without it asyncio would log the error of a turn that ended before its router asked for the memory.
+        loading.add_done_callback(lambda done: None if done.cancelled() else done.exception())
         return loading
 
     async def _end_cancelled(self, work: TurnWork, reason: tuple[object, ...]) -> None:
@@ -588,12 +578,6 @@ class RunningTurns:
         except Exception as error:
             logger.warning("[ACE Server] a stopped turn keeps its lease: %s", type(error).__name__)
         live.fail(_forgotten() if forgotten else _left_to_next_server())
-
-
-def _retrieve_exception(loading: asyncio.Future[Snapshot]) -> None:
-    """Keep asyncio from logging the error of a turn that ended before its router asked for the memory."""
-    if not loading.cancelled():
-        loading.exception()
 
 
 def _forgotten() -> RequestRefused:
@@ -612,14 +596,6 @@ def _left_to_next_server() -> RequestRefused:
     )
 
 
-# Recovery, every two seconds: continue the turns of dead servers, and store what could not be stored.
-#
-# A turn whose server died is claimed and continued here. One that two servers did not survive is given up.
-# What a turn learned while the memory could not be written is committed again. What survives a kill, turns
-# with their leases, is stored by conversations/repository.py; `RunningTurns` renews the leases;
-# `run_turn` resumes from the checkpoint.
-
-
 INTERVAL_SECONDS = 2.0
 
 
@@ -627,7 +603,11 @@ INTERVAL_SECONDS = 2.0
 async def recovery_loop(
     turns: RunningTurns, conversations: Conversations, store: Store, clock: Clock
 ) -> AsyncGenerator[None]:
-    """Recover at once and then every two seconds, until the block ends."""
+    """Recover at once and then every two seconds, until the block ends.
+
+    A turn whose server died is claimed and continued here; one that two servers did not survive is given up.
+    What a turn learned while the memory could not be written is committed again.
+    """
     task = asyncio.create_task(_recover_forever(turns, conversations, store, clock), name="ace-recovery")
     try:
         yield

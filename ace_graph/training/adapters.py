@@ -17,6 +17,7 @@ import json
 import os
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from random import Random
@@ -39,10 +40,6 @@ from ace_graph.training.journal import (
 from ace_graph.training.options import AdaptationOptions, Transcripts, last_of, preceding, with_model
 from ace_graph.training.runner import AdaptationRun, AdaptationStore, FrozenAgent, Trainer
 from ace_graph.training.samples import Environment, Sample
-
-# The folder of a run: its description (`run.json`), its steps, and the best playbook.
-#
-# A run is resumed only with the same data, model, seed, settings and version as in its description.
 
 
 def describe(
@@ -74,6 +71,8 @@ RunDescription = Mapping[str, object]
 
 def open_journal(out: Path | None, description: RunDescription, *, resume: bool) -> Journal:
     """Return the journal of a run that is begun, or resumed, in `out`; without a folder, one in memory.
+
+    A run is resumed only with the same data, model, seed, settings and version as in its `run.json`.
 
     Raises UsageError when there is a run already, or when the one there is another; RunFolderError.
     """
@@ -181,13 +180,10 @@ class OfflineAdapter:
         """
         data = {"train": train, "validation": validation, "test": test}
         description = describe("offline", self.environment, self.options, data, epochs=self.epochs)
-        journal = open_journal(out, description, resume=resume)
-        try:
+        with closing(open_journal(out, description, resume=resume)) as journal:
             running = _Running(self, data, description, journal, out)
             await running.go()
             return running.adapted()
-        finally:
-            journal.close()
 
 
 class _Running:
@@ -288,18 +284,14 @@ class _Running:
         )
 
 
-# Online adaptation: test, then learn, one sample after the other in the order of the data.
-#
-# Every sample is answered before anything is learned from it, so the accuracy of the first answers is
-# unbiased, and its curve over the steps shows what the memory is worth. The controls are measured on the
-# same samples afterwards. `ace_graph.training` reads the files and writes the results.
-
-
 PHASE = "online"
 
 
 class OnlineAdapter:
-    """Adapts a playbook while it is tested.
+    """Adapts a playbook while it is tested: every sample is answered before anything is learned from it.
+
+    So the accuracy of the first answers is unbiased, and its curve over the steps shows what the memory is
+    worth.
 
     adapted = await OnlineAdapter(environment).run(samples, out=Path("run"))
     """
@@ -317,11 +309,8 @@ class OnlineAdapter:
         run, EnvironmentFailed, ModelOutage, RunFolderError: all can be resumed; and ConfigurationErrors.
         """
         description = describe("online", self.environment, self.options, {"data": samples})
-        journal = open_journal(out, description, resume=resume)
-        try:
+        with closing(open_journal(out, description, resume=resume)) as journal:
             return await self._run(samples, description, journal, out)
-        finally:
-            journal.close()
 
     async def _run(
         self, samples: Sequence[Sample], description: dict[str, object], journal: Journal, out: Path | None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from ace_graph.agent.models import Usage
 from ace_graph.memory.playbook import Playbook
 from ace_graph.training.adapters import write_whole
-from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep, Cost, Journal
+from ace_graph.training.journal import Accuracy, AdaptationResult, AdaptationStep, Journal
 from ace_graph.training.options import AdaptationOptions
 from ace_graph.training.runner import AdaptationRun, FrozenAgent
 from ace_graph.training.samples import Environment, RowFile, Sample
@@ -74,11 +75,6 @@ async def compare(
     )
 
 
-# A run as `results.json`: accuracy with its interval, the controls beside it, and what it cost.
-#
-# Everything in it but `timing` is the same for the same data, seed and model, interrupted or not.
-
-
 Json = dict[str, object]
 
 
@@ -89,7 +85,7 @@ class Prices:
     input: float
     output: float
 
-    def of(self, cost: Cost) -> float:
+    def of(self, cost: Usage) -> float:
         """Return what calls cost."""
         return (cost.input_tokens * self.input + cost.output_tokens * self.output) / 1_000_000
 
@@ -101,11 +97,11 @@ def report(
     prices: Prices | None = None,
     data: Mapping[str, RowFile] | None = None,
 ) -> Json:
-    """Return the results of a run as plain JSON.
+    """Return the results of a run as plain JSON: all but `timing` is the same for the same data and seed.
 
     `unit` is what accuracy is counted in. `data` are the files, whose rows that were left out are reported.
     """
-    total = sum((cost for each in adapted.phases.values() for cost in each.usage.values()), Cost())
+    total = sum((cost for each in adapted.phases.values() for cost in each.usage.values()), Usage())
     bullets = adapted.playbook.bullets()
     found: Json = {
         "kind": adapted.kind,
@@ -118,7 +114,7 @@ def report(
         "calls": total.calls,
         "tokens": {"input": total.input_tokens, "output": total.output_tokens},
         "usage": {
-            _name(key): {role: cost.model_dump() for role, cost in sorted(each.usage.items())}
+            _name(key): {role: asdict(cost) for role, cost in sorted(each.usage.items())}
             for key, each in adapted.phases.items()
         },
         "playbook": {

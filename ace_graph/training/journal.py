@@ -16,6 +16,7 @@ from typing import Annotated, BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ace_graph.agent.models import Usage
 from ace_graph.base.errors import RunFolderError
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.evidence import Verdict
@@ -29,21 +30,6 @@ Amount = Annotated[int, Field(ge=0)]
 
 class _Line(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Cost(_Line):
-    """Calls that were answered, and their tokens."""
-
-    calls: Amount = 0
-    input_tokens: Amount = 0
-    output_tokens: Amount = 0
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            calls=self.calls + other.calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-        )
 
 
 class BulletChanges(_Line):
@@ -95,7 +81,7 @@ class AdaptationStep(_Line):
     withheld: bool = False
     learned: BulletChanges | None = None
     bullets: Amount = 0
-    usage: dict[str, Cost] = Field(default_factory=dict[str, Cost])
+    usage: dict[str, Usage] = Field(default_factory=dict[str, Usage])
     seconds: Annotated[float, Field(ge=0)] = 0
     commit: Committed | None = None
 
@@ -261,7 +247,7 @@ class Accuracy:
         self._right = array("L", bytes(array("L").itemsize * count))
         self._units = array("L", bytes(array("L").itemsize * count))
         self._state = bytearray(count)
-        self._usage: dict[str, Cost] = {}
+        self._usage: dict[str, Usage] = {}
 
     def add(self, step: AdaptationStep) -> None:
         """Count a step; each sample once."""
@@ -275,7 +261,7 @@ class Accuracy:
         self._right[step.index], self._units[step.index] = step.right, step.units
         self._state[step.index] = _FAILED if step.failed else _ANSWERED
         for role, cost in step.usage.items():
-            self._usage[role] = self._usage.get(role, Cost()) + cost
+            self._usage[role] = self._usage.get(role, Usage()) + cost
 
     def done(self, index: int) -> bool:
         """Whether the sample at `index` was counted."""
@@ -287,7 +273,7 @@ class Accuracy:
         return self.right_units / self.all_units if self.all_units else 0.0
 
     @property
-    def usage(self) -> Mapping[str, Cost]:
+    def usage(self) -> Mapping[str, Usage]:
         """What the calls cost, by role."""
         return self._usage
 

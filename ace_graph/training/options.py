@@ -11,7 +11,7 @@ from datetime import datetime
 from langchain_core.language_models import BaseChatModel
 
 from ace_graph.agent.context import ACEContext
-from ace_graph.agent.models import close_model, make_model
+from ace_graph.agent.models import open_model
 from ace_graph.agent.state import MODES
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError
@@ -41,7 +41,7 @@ def _never() -> bool:
     return False
 
 
-def _nobody(progress: Progress) -> None:
+def _nobody(_: Progress) -> None:
     return None
 
 
@@ -101,18 +101,8 @@ async def with_model(options: AdaptationOptions) -> AsyncGenerator[AdaptationOpt
     if options.model is not None:
         yield options
         return
-    model = make_model(options.settings)
-    try:
+    async with open_model(options.settings) as model:
         yield replace(options, model=model)
-    finally:
-        await close_model(model)
-
-
-# The last transcripts within the playbook's budget: the material of the control that learns nothing.
-#
-# A transcript is a question of the run, the answer that the agent gave, how that was judged, and the right
-# answer where there is one: all that the reflector is given to write lessons from. So this control and the
-# playbook have the same experience, raw in the one and as bullets in the other.
 
 
 MAX_CHARS = 30_000
@@ -137,7 +127,11 @@ NO_TRANSCRIPTS = Transcripts()
 
 
 class LastTranscripts:
-    """The newest transcripts that fit in `budget` tokens; one that alone is longer is left out."""
+    """The newest transcripts that fit in `budget` tokens; one that alone is longer is left out.
+
+    A transcript is what the reflector is given to write lessons from, so a control with these has the same
+    experience as the playbook, raw instead of as bullets.
+    """
 
     def __init__(self, budget: int, count_tokens: Callable[[str], int] = estimate_tokens) -> None:
         self._budget, self._count_tokens = budget, count_tokens

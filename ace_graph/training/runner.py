@@ -19,24 +19,25 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Self, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from langchain_core.messages import HumanMessage
 
 from ace_graph.agent.context import ACEContext
+from ace_graph.agent.models import Usage
 from ace_graph.agent.state import ACEInput, ACEOutput
 from ace_graph.base.errors import AceError, ModelError, ModelOutage
 from ace_graph.graph import (  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
     ACEGraph,
     build_ace_graph,  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 )
-from ace_graph.memory.commit import Commit, History, plan
+from ace_graph.memory.commit import Commit, plan
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, Store, random_token
+from ace_graph.memory.stores.base import Store, random_token
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.training.journal import (
@@ -46,23 +47,20 @@ from ace_graph.training.journal import (
     AdaptationStep,
     BulletChanges,
     Committed,
-    Cost,
     Journal,
 )
 from ace_graph.training.options import AUTO, AdaptationOptions, Progress, Transcripts, with_model
 from ace_graph.training.samples import Environment, Outcome, Sample, judge
 
-# The store of an adaptation run: the newest snapshot of one learner, and the commit that led to it.
-#
-# It keeps no history and no turn records, so that a run of a million steps needs no more room than its
-# playbook. The steps are in the journal, from which `replay` rebuilds the state.
-
-
 LEARNER = "adaptation"
 
 
 class AdaptationStore:
-    """What learning inline needs of a `Store`, for one run on one event loop."""
+    """What learning inline needs of a `Store`, for one run on one event loop.
+
+    It keeps no history and no turn records, so that a run of a million steps needs no more room than its
+    playbook. The steps are in the journal, from which `replay` rebuilds the state.
+    """
 
     name = "memory"
 
@@ -94,39 +92,10 @@ class AdaptationStore:
         self._last = Committed(delta=delta, record=record)
         return done
 
-    async def history(self, learner_id: str) -> History:
-        return History(self._snapshot.version.n, self._snapshot.playbook, ())
-
-    async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
-        return ()
-
-    async def export(self, learner_id: str) -> LearnerExport:
-        return LearnerExport(learner_id, self._snapshot, await self.history(learner_id), ())
-
-    async def forget(self, learner_id: str) -> bool:
-        there, self._snapshot = not self._snapshot.absent, Snapshot()
-        return there
-
-    async def close(self) -> None:
-        """Do nothing: the state lives as long as the run."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self.close()
-
     def _write(self, delta: Delta, record: TurnRecord | None) -> Commit:
         planned = plan(self._snapshot, delta, self.policy, record, random_token)
         self._snapshot = planned.snapshot
         return planned.commit()
-
-
-# Measuring without learning: each sample is a run of its own, with a playbook that does not change.
-#
-# The playbook is given as the base playbook, which is how it is deployed. No ground truth, no reflections
-# of earlier turns and no evidence reach the run, and nothing is stored. A control may be given transcripts
-# of earlier samples in the place of bullets. `input_for`, `new_step` and `used` are shared with training.
 
 
 def input_for(sample: Sample, mode: str) -> ACEInput:
@@ -174,9 +143,9 @@ def judged_step(step: AdaptationStep, answer: str, outcome: Outcome, out: ACEOut
     return step.model_copy(update=fields)
 
 
-def used(out: ACEOutput) -> dict[str, Cost]:
+def used(out: ACEOutput) -> dict[str, Usage]:
     """Return calls and tokens by role."""
-    return {role: Cost.model_validate(dict(cost)) for role, cost in out.get("usage", {}).items()}
+    return {role: Usage(**cost) for role, cost in out.get("usage", {}).items()}
 
 
 _BARE_PROMPT = "Answer the question."
@@ -200,7 +169,11 @@ Answered: TypeAlias = tuple[AdaptationStep, ModelError | None]
 
 @dataclass(frozen=True)
 class FrozenAgent:
-    """The job of answering samples with a playbook that does not change, or with an empty memory."""
+    """The job of answering samples with a playbook that does not change, or with an empty memory.
+
+    It is given as the base playbook, as it is deployed. No ground truth, no reflections of earlier turns and
+    no evidence reach the run, and nothing is stored.
+    """
 
     environment: Environment
     options: AdaptationOptions
@@ -252,12 +225,6 @@ class _Answering:
         shown = transcripts.samples if transcripts is not None else None
         known = {"attempts": 1, "bullets": self._bullets, "transcripts": shown}
         return step.model_copy(update=known), None
-
-
-# A training step: the graph answers a sample, the environment judges the answer, the graph learns from it.
-#
-# The environment is the graph's evaluator; its outcome is evidence of the ground truth where the sample has
-# a target, else evidence of a tool. The first answer counts; a revision may come after it.
 
 
 class _StepEvaluator:
@@ -314,7 +281,10 @@ class _Ids:
 
 
 class Trainer:
-    """The graph with a memory that grows from step to step."""
+    """The graph with a memory that grows from step to step; the environment is its evaluator.
+
+    The outcome is evidence of the ground truth where the sample has a target, else of a tool.
+    """
 
     def __init__(self, environment: Environment, options: AdaptationOptions, memory: AdaptationStore) -> None:
         self.memory = memory
@@ -496,7 +466,6 @@ class AdaptationRun:
     def _begun(
         self, samples: Sequence[Sample], phase: str, epoch: int, trainer: Trainer | None = None
     ) -> Accuracy:
-        """Begin a phase; return the accuracy of its steps in an earlier run, which a trainer repeats."""
         measured = Accuracy(len(samples))
         for step in self._journal.recorded(phase, epoch):
             if trainer is not None and step.commit is not None:

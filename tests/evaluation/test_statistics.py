@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.training import Interval, mcnemar, paired, paired_gain, share_interval, wilson
+from ace_graph.memory.playbook import Interval
+from ace_graph.training import mcnemar, paired, paired_gain, share_interval, wilson
 
 
 def near(found: Interval, low: float, high: float) -> bool:

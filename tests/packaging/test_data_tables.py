@@ -10,8 +10,8 @@ import ace_graph
 from ace_graph.base import PACKAGES, groups, has_table, pairs, read_lines, read_words
 
 ROOT = Path(ace_graph.__path__[0])
-READ_LATER = {"ace_graph.agent.offline_tutor", "ace_graph.playbooks"}
-"""The offline tutor's lessons, and templates that are read on request."""
+READ_LATER = {"ace_graph.cli", "ace_graph.playbooks", "ace_graph.server"}
+"""What is read on request, and what the server says of errors, which is read when that is imported."""
 
 
 def _packages() -> dict[str, list[Path]]:

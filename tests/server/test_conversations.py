@@ -248,7 +248,7 @@ async def test_conversations_of_version_0_1_are_refused_as_they_are(old_place: s
         with pytest.raises(OtherSchema, match="left as they are: name another place in ACE_CONVERSATIONS"):
             await Conversations(database, HandClock(), "x").set_up()
         names = ("ace_conversation_schema", "ace_conversations")
-        assert await database.execute(database.named_tables, names) == [("ace_conversations",)]
+        assert await database.execute(database.own["NAMED_TABLES"], names) == [("ace_conversations",)]
 
 
 async def test_conversations_of_another_version_are_left_alone(place: str) -> None:

@@ -146,7 +146,6 @@ class Matrix:
         return newest and not wasted
 
     def _kept(self, gone: Collection[int]) -> tuple[Places, list[str]]:
-        """Return the places of all rows but these, and their ids."""
         keep = np.ones(self.count, dtype=np.bool_)
         keep[list(gone)] = False
         return np.flatnonzero(keep), list(compress(self.table.ids, keep.tolist()))

@@ -67,12 +67,6 @@ class Rows:
             self._bytes = 0
 
 
-# Rows that a store keeps for a learner: a service makes the vector of a text once, not once a process.
-#
-# Writing does not hold up a turn, and a store that fails costs a line in the log: what could not be read is
-# made again, what could not be written is written later.
-
-
 logger = logging.getLogger("ace_graph")
 _NAMES = ("model", "model_name", "model_id", "deployment", "deployment_name", "dimensions")
 """Attributes by which the classes of LangChain say what vectors they make; the last names no model."""
@@ -93,7 +87,11 @@ class Life(NamedTuple):
 
 
 class StoredRows:
-    """The stored rows of one model. Safe to use on any event loop."""
+    """The rows of one model that a store keeps for a learner. Safe to use on any event loop.
+
+    Writing does not hold up a turn, and a store that fails costs a line in the log: what could not be read is
+    made again, what could not be written is written later.
+    """
 
     def __init__(self, store: KeyedStore, model: str) -> None:
         self._store = store
@@ -227,16 +225,12 @@ class _Unfinished(AceError):
 
 @dataclass(frozen=True)
 class _Held:
-    """The matrix of a playbook whose texts have these hashes."""
-
     hashes: Mapping[str, tuple[str, ...]]
     matrix: Matrix
     bytes: int
 
 
 class _Changes(NamedTuple):
-    """The bullets that are gone or have another text, and the ids by hash of the texts that are new."""
-
     removed: Sequence[str]
     added: Mapping[str, tuple[str, ...]]
 

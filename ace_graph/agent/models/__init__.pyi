@@ -15,6 +15,7 @@ from .factory import (
     close_model as close_model,
     make_model as make_model,
     name_of_model as name_of_model,
+    open_model as open_model,
 )
 from .local import LocalModel as LocalModel, ModelCall as ModelCall
 from .redaction import redacted as redacted, secrets_of as secrets_of

@@ -34,44 +34,20 @@ from ace_graph.agent.models.redaction import redacted, secrets_of
 from ace_graph.agent.state import UsageJSON
 from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, ModelError
-
-# Failures of model calls: which ones are worth a retry, and the error that the caller gets.
-#
-# Each provider raises classes of its own, which change with its library. HTTP statuses and class names are
-# what they share, so both are read from the exception and from its causes.
-
+from ace_graph.base.tables import word_sets
 
 _TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504, 529})
-_TIMEOUT_NAMES = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError", "ModelTimeoutError"})
-_CONNECTION_NAMES = frozenset(
-    {
-        "ConnectionError",
-        "NetworkError",
-        "RemoteProtocolError",
-        "ProxyError",
-        "APIConnectionError",
-        "ClientConnectionError",
-        "ModelConnectionError",
-    }
-)
+PROVIDERS = word_sets("ace_graph.agent.models", "providers.toml")
+"""What providers call endings and failures, and what is said of these."""
+_TIMEOUTS, _LOST = (frozenset(PROVIDERS[name].split()) for name in ("timeouts", "lost_connections"))
 _DETAIL_CHARS = 300
-_ADVICE = {
-    400: "the provider refused the request as invalid; check the model's name (GEMINI_MODEL or ACE_MODEL) "
-    "and the API key",
-    401: "the provider refused the API key; set a valid one (GEMINI_API_KEY for Gemini)",
-    403: "the API key may not use this model; check the key's permissions or choose another model",
-    404: "the provider does not know this model; check GEMINI_MODEL or ACE_MODEL",
-    413: "the request is too long for the provider; shorten the question or the history",
-    429: "the provider's quota is used up; wait a little, or raise the quota of the API key",
-}
-_OUTAGE = "the provider is out of order or overloaded; try again in a few minutes"
-_TIMEOUT = "no answer came within {timeout:g} s; try again, or raise ACE_LLM_TIMEOUT"
-_UNREACHABLE = "the provider can't be reached; check the network and the provider's address"
-_UNKNOWN = "the model raised an error"
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status that `error`, or what caused it, carries."""
+    """Return the HTTP status that `error`, or what caused it, carries.
+
+    Providers raise classes of their own; statuses and class names are what they share.
+    """
     for link in _chain(error):
         response = getattr(link, "response", None)
         candidates = (
@@ -91,7 +67,7 @@ def is_transient(error: BaseException) -> bool:
     status = status_of(error)
     if status is not None:
         return status in _TRANSIENT_STATUSES or 500 <= status <= 599
-    return bool(_class_names(error) & (_TIMEOUT_NAMES | _CONNECTION_NAMES))
+    return bool(_class_names(error) & (_TIMEOUTS | _LOST))
 
 
 def model_error(error: BaseException, *, timeout: float, secrets: frozenset[str] = frozenset()) -> ModelError:
@@ -108,11 +84,11 @@ def model_error(error: BaseException, *, timeout: float, secrets: frozenset[str]
     cause = f" ({type(error).__name__}: {detail})" if detail else f" ({type(error).__name__})"
     names = _class_names(error)
     if status is not None:
-        advice = _ADVICE.get(status, _OUTAGE if status >= 500 else _ADVICE[400])
-    elif names & _TIMEOUT_NAMES:
-        advice = _TIMEOUT.format(timeout=timeout)
+        advice = PROVIDERS.get(str(status), PROVIDERS["outage" if status >= 500 else "400"])
+    elif names & _TIMEOUTS:
+        advice = PROVIDERS["timeout"].format(timeout=timeout)
     else:
-        advice = _UNREACHABLE if names & _CONNECTION_NAMES else _UNKNOWN
+        advice = PROVIDERS["unreachable" if names & _LOST else "unknown"]
     return ModelError(f"The model call failed: {advice}{cause}", status)
 
 

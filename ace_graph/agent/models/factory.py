@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -44,7 +46,9 @@ def choose_model(settings: Settings, model: str | None = None) -> ModelChoice:
         return _configured(settings)
     choice = _parse(model, "model")
     allowed = {_parse(name, "ACE_ALLOWED_MODELS") for name in settings.allowed_models}
-    if choice not in allowed and choice != _configured_or_none(settings):
+    with suppress(ModelNotConfigured):
+        allowed.add(_configured(settings))
+    if choice not in allowed:
         listed = ", ".join(settings.allowed_models) or "nothing"
         raise ModelNotAllowed(
             f"The model {model!r} is not allowed here: ACE_ALLOWED_MODELS lists {listed}; add it there"
@@ -111,6 +115,16 @@ def name_of_model(model: object) -> str:
     return name if isinstance(name, str) else type(model).__name__
 
 
+@asynccontextmanager
+async def open_model(settings: Settings) -> AsyncGenerator[BaseChatModel]:
+    """Yield the model of these settings, and close it at the end. Raises what `make_model` raises."""
+    model = make_model(settings)
+    try:
+        yield model
+    finally:
+        await close_model(model)
+
+
 async def close_model(model: object) -> None:
     """Close the HTTP clients of a model that has any, on the event loop it was used on."""
     close = getattr(model, "aclose", None)
@@ -124,13 +138,6 @@ def _configured(settings: Settings) -> ModelChoice:
     if settings.gemini_api_key is not None:
         return ModelChoice(GEMINI, settings.gemini_model)
     raise ModelNotConfigured(_NOTHING_CONFIGURED)
-
-
-def _configured_or_none(settings: Settings) -> ModelChoice | None:
-    try:
-        return _configured(settings)
-    except ModelNotConfigured:
-        return None
 
 
 def _parse(text: str, where: str) -> ModelChoice:

@@ -14,6 +14,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from ace_graph.agent.models.call import (
+    PROVIDERS,
     ChatRunnable,
     OnUsage,
     call_model,
@@ -26,36 +27,7 @@ from ace_graph.base.off_loop import run_off_loop
 
 CUT = "the reply was cut at the model's token limit"
 FILTERED = "the provider's safety filter stopped the reply"
-_CUT = frozenset({"MAX_TOKENS", "LENGTH", "MODEL_LENGTH", "MODEL_CONTEXT_WINDOW_EXCEEDED"})
-_BLOCKED = frozenset(
-    {
-        "BLOCKLIST",
-        "CONTENT_FILTER",
-        "CONTENT_FILTERED",
-        "GUARDRAIL_INTERVENED",
-        "IMAGE_SAFETY",
-        "LANGUAGE",
-        "PROHIBITED_CONTENT",
-        "RECITATION",
-        "REFUSAL",
-        "SAFETY",
-        "SPII",
-    }
-)
-_FINE = frozenset(
-    {
-        "",
-        "COMPLETE",
-        "END_TURN",
-        "EOS",
-        "FINISH_REASON_UNSPECIFIED",
-        "FUNCTION_CALL",
-        "STOP",
-        "STOP_SEQUENCE",
-        "TOOL_CALLS",
-        "TOOL_USE",
-    }
-)
+_CUT, _BLOCKED, _FINE = (frozenset(PROVIDERS[name].split()) for name in ("cut", "blocked", "fine"))
 _REASON_KEYS = ("finish_reason", "stop_reason", "done_reason")
 _MOST_BROKEN = 1_000
 _FENCE = re.compile(r"```[\w-]*")
@@ -80,7 +52,7 @@ def finish_problem(message: AIMessage) -> str | None:
     blocked = reason if reason in _BLOCKED else _block_reason(message)
     if blocked:
         return f"{FILTERED} ({blocked})"
-    if reason not in _FINE:
+    if reason and reason not in _FINE:
         return f"the reply ended before it was complete ({reason})"
     if not message.text.strip() and not message.tool_calls:
         return "the reply was empty"
@@ -140,13 +112,6 @@ def _block_reason(message: AIMessage) -> str | None:
         return None
     reason = cast("dict[str, object]", feedback).get("block_reason")
     return str(getattr(reason, "name", reason)) if reason else None
-
-
-# A model's reply as a typed value, or the reason why there is none.
-#
-# A reply that was cut at the token limit may still parse, into half of what the model meant. So a reply
-# counts only if the model finished it and all of it was read. Models that are bound to a schema are kept
-# from turn to turn, because binding takes some providers milliseconds.
 
 
 NO_OBJECT = "the reply holds no complete JSON object"
@@ -215,7 +180,8 @@ async def structured_call(
 ) -> Structured[M]:
     """Ask `model` for a `schema` and return the value, or the problem, of the one reply.
 
-    `schemas` keeps the model bound to the schema from call to call.
+    A reply that was cut may still parse, into half of what was meant: it counts only if it was finished and
+    all of it was read. `schemas` keeps the model bound to the schema from call to call.
 
     A model that has no structured output of its own is called plainly and its text is searched for one
     JSON object; the same is done when a model answers in text although it was bound to a schema.

@@ -230,7 +230,6 @@ def _in_other_words(question: str, solution: WorkedSolution) -> list[str]:
 
 
 def _compare_with_calculator(calculated: str | None, solution: WorkedSolution) -> list[str]:
-    """What to say about the calculator's result, no line when it was not called."""
     if calculated is None:
         return []
     text = calculated.strip()

@@ -165,7 +165,6 @@ def _no_names(language: str) -> frozenset[str]:
 
 
 def _voice_in(text: str) -> Voice | None:
-    """The voice that the text names first, in the singular or the plural."""
     voices = teaching().voices
     words = (word.casefold().removesuffix("s") for word in _WORD.findall(text))
     return next((voices[word] for word in words if word in voices), None)

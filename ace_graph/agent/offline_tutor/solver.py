@@ -21,9 +21,6 @@ from ace_graph.memory.arithmetic import (
     numbers_of,
 )
 
-# Works out an expression from the inside, with lines that a learner can follow for each operation.
-
-
 Feature = Literal[
     "common_denominator", "tops_only", "simplify", "reciprocal", "order", "percent", "splitting", "compare"
 ]
@@ -318,11 +315,6 @@ def _multiples(of: int, up_to: int) -> str:
     multiples = [str(of * n) for n in range(1, min(up_to // of, _MULTIPLES_SHOWN) + 1)]
     more = [f"... {up_to}"] if up_to // of > _MULTIPLES_SHOWN else []
     return ", ".join(multiples + more)
-
-
-# Pictures in plain characters: a bar for each fraction, rows of dots for small whole numbers.
-#
-# All bars of a picture have cells of one size, so that they can be compared by eye.
 
 
 _MAX_CELLS = 30

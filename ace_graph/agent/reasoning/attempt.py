@@ -32,11 +32,9 @@ from ace_graph.base.text import truncate
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.foreign import source_of
 
-# Chain of thought: one call; with k > 1, k samples of which the most frequent answer is given.
-
 
 async def cot(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Solution:
-    """Answer step by step. k calls."""
+    """Answer step by step, in one call; with k > 1, of k samples the most frequent answer is given."""
     samples = plan.get("k", 1)
     if samples == 1:
         reply = await session.stream_answer(prompt.messages())
@@ -56,12 +54,6 @@ def most_frequent(replies: list[ModelReply]) -> ModelReply:
     return replies[keys.index(winner[0][0])] if winner else replies[0]
 
 
-# Tree of thoughts: a beam of lines of thought, all expanded thoughts of a step scored in one call.
-#
-# 2 x depth + 1 calls: every step one call for `breadth` thoughts that continue the best line, one call
-# that scores them beside the lines kept so far; at the end one call that answers.
-
-
 _THOUGHT = re.compile(r"<thought>(.*?)(?:</thought>|\Z)", re.DOTALL | re.IGNORECASE)
 _SCORE = re.compile(r"^[^\w\n]*(\d{1,9})\s*[:.)=-]+\s*([01](?:\.\d+)?|\.\d+)\b", re.MULTILINE)
 _UNKNOWN_SCORE = 0.5
@@ -79,7 +71,10 @@ class Thoughts:
 
 
 async def tot(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Solution:
-    """Explore `depth` steps of `breadth` thoughts each, then answer along the best line."""
+    """Explore `depth` steps of `breadth` thoughts each, then answer along the best line.
+
+    A step is two calls: one for thoughts that continue the best line, one that scores them beside those kept.
+    """
     breadth, depth = plan.get("breadth", 3), plan.get("depth", 2)
     best, kept = Thoughts(), list[Thoughts]()
     for _ in range(depth):
@@ -244,15 +239,11 @@ async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Seq
     return Retry(solution.answer, tuple(evidence), session.usage, tuple(shown))
 
 
-# Replay: lessons are tried on the question that they came from, before they are kept.
-#
-# Only a failed answer that a ground truth or an evaluator can judge again is replayed. The solver answers
-# once more with the lessons in its prompt. Lessons with which the answer gets no better are dropped, with
-# the reason; those that could not be tried are kept, on trial as any other.
-
-
 ReplayOutcome = Literal["kept", "refused", "not tried"]
-"""What became of the lessons of a failed turn. `not tried`: the new answer or its check failed to run."""
+"""What became of the lessons of a failed turn, tried on its question where the answer can be judged again.
+
+`not tried`: the new answer or its check failed to run; the lessons are kept, on trial as any other.
+"""
 _RANK: dict[Verdict, int] = {"failure": 0, "partial": 1, "success": 2}
 
 

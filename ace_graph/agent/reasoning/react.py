@@ -25,15 +25,6 @@ from ace_graph.base.prompts import preview
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.window import truncate_tool_results
 
-# The tool calls of a turn: which of a later attempt are run, and the forms in which others read them.
-#
-# An attempt after the first one is shown the calls and results of those before it. A tool that it calls
-# again runs only if it is marked as idempotent (`metadata={"idempotent": True}`). For any other tool, a
-# call with the same arguments gets the earlier result, and one with other arguments is refused. A tool that
-# was not called before runs. The conversation, the reflector and the execution patterns each read the calls
-# in a form of their own.
-
-
 MAX_ARGUMENT_CHARS = 500
 
 
@@ -119,7 +110,11 @@ class Divided:
 
 
 def divide(message: AIMessage, tools: Iterable[BaseTool], done: Sequence[BaseMessage]) -> Divided:
-    """Divide the tool calls of `message`, given the tool messages of the attempts before."""
+    """Divide the tool calls of `message`, given the tool messages of the attempts before, which it was shown.
+
+    A tool that is called again runs only if it is idempotent; of any other one a call with the same arguments
+    gets the earlier result, and one with other arguments is refused.
+    """
     if not done:
         return Divided(message)
     again = {tool.name for tool in tools if (tool.metadata or {}).get(IDEMPOTENT) is True}
@@ -221,7 +216,6 @@ def tool_evidence(tools: Sequence[BaseTool], results: Sequence[BaseMessage]) -> 
 
 
 def _consulted(results: Sequence[BaseMessage]) -> list[str]:
-    """Return the attached playbooks that our tools say they have shown."""
     shown = [
         cast("object", result.artifact)
         for result in results

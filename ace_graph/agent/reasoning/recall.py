@@ -38,12 +38,6 @@ from ace_graph.memory.turn import Arm, PlaybookRead
 from ace_graph.playbooks.directory import Directory, caller_of, listed_teams
 from ace_graph.playbooks.handle import audit_denial
 
-# Named playbooks that a run reads beside the learner's memory, in the one load of the turn.
-#
-# What a run reads is one playbook made of the base playbook and the attached ones. It is cached with its
-# search index under the versions that it is made of, so that attaching costs a comparison while nothing
-# changes.
-
 
 async def load_attached(
     learner_id: str,
@@ -54,10 +48,10 @@ async def load_attached(
 ) -> tuple[Snapshot, Playbook, tuple[PlaybookRead, ...]]:
     """Return the learner's snapshot, the attached playbooks and the base playbook as one, and what was read.
 
-    Of somebody else's playbook the grants are read with it, each time, and only what leaves its owner is
-    kept. `teams` are the learner's; None: the directory, or the store's table, is asked. `agent` acts for
-    the learner. Raises
-    PlaybookNotFound for what the learner may not read, ConfigurationError, and what the store raises.
+    All is one playbook, cached with its index under the versions that it is made of. Of somebody else's the
+    grants are read with it, each time, and only what leaves its owner is kept. `teams` are the learner's;
+    None: the directory, or the store's table, is asked. `agent` acts for the learner. Raises PlaybookNotFound
+    for what the learner may not read, ConfigurationError, and what the store raises.
     """
     store = complete(resources.store)
     caller = await caller_in_run(learner_id, wanted, resources.directory or store, teams, agent)

@@ -31,14 +31,6 @@ if TYPE_CHECKING:
     from mcp.types import ContentBlock
 
 
-# The configuration of MCP servers, in the JSON format of other MCP clients.
-#
-#     {"mcpServers": {"files": {"command": "uvx", "args": ["mcp-server-files"], "env": {"TOKEN": "${TOKEN}"}},
-#                     "maths": {"url": "https://maths.example/mcp", "headers": {"Authorization": "..."}}}}
-#
-# `${NAME}` in a value is replaced from the environment, so that the file needs no secrets.
-
-
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,39}", re.ASCII)
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _IGNORED_KEYS = frozenset(
@@ -145,16 +137,6 @@ def _substituted(value: JsonValue, name: str, environ: Mapping[str, str]) -> Jso
     return [_substituted(item, name, environ) for item in value] if isinstance(value, list) else value
 
 
-# The session with one MCP server, on the portal.
-#
-# A session belongs to the task and the event loop that opened it. So each server has one task on the
-# portal, which opens the session, waits, and closes it, whichever loop or thread calls. A session that
-# broke is closed, and the next call opens another one. A failed call is not repeated here, because the
-# server may have begun it; the model may call again.
-#
-# The standard error of a program that we start goes to the log, at level DEBUG.
-
-
 logger = logging.getLogger("ace_graph")
 T = TypeVar("T")
 _START_SECONDS = 20.0
@@ -162,14 +144,6 @@ _STOP_SECONDS = 8.0
 _STREAM_SECONDS = 3600.0
 _ERROR_CHARS = 200
 _LOG_LINE_CHARS = 300
-
-
-@dataclass(frozen=True)
-class McpReply:
-    """A server's reply to a call: its text, and whether the server says that the call failed."""
-
-    text: str
-    failed: bool
 
 
 _Ready: TypeAlias = "tuple[ClientSession, Mapping[str, BaseTool]]"
@@ -187,7 +161,12 @@ class _OpenSession:
 
 
 class McpServer:
-    """One server. Its methods run on the portal."""
+    """One server. Its methods run on the portal.
+
+    A session belongs to the task and the event loop that opened it, so each server has one task there that
+    opens the session, waits, and closes it. A session that broke is closed, and the next call opens another.
+    A failed call is not repeated here, because the server may have begun it; the model may call again.
+    """
 
     def __init__(self, name: str, config: ServerConfig) -> None:
         self.name = name
@@ -200,8 +179,11 @@ class McpServer:
         """Return the server's tools by name. Raises ToolServerError when it can't be started or reached."""
         return (await self._session()).tools
 
-    async def call(self, tool: str, arguments: Mapping[str, object]) -> McpReply:
-        """Call a tool. Raises ToolServerError when there is no reply within the server's timeout."""
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> tuple[str, bool]:
+        """Call a tool; return the reply's text, and whether the server says that the call failed.
+
+        Raises ToolServerError when there is no reply within the server's timeout.
+        """
         opened = await self._session()
         work = asyncio.ensure_future(opened.session.call_tool(tool, dict(arguments)))
         try:
@@ -213,7 +195,7 @@ class McpServer:
                 text = "\n".join(part_text for part in result.content if (part_text := _text_of(part)))
                 if not text and result.structuredContent is not None:
                     text = json.dumps(result.structuredContent, ensure_ascii=False)
-                return McpReply(text, failed=bool(result.isError))
+                return text, bool(result.isError)
         except TimeoutError as error:  # the session stays, because other calls may use it
             late = f"MCP server {self.name} did not answer within {self._config.timeout:g} s"
             raise ToolServerError(late) from error
@@ -283,7 +265,6 @@ class McpServer:
             await asyncio.wait([session.owner], timeout=_STOP_SECONDS)
 
     def _message(self, what: str, error: BaseException) -> str:
-        """Return an error message without the secrets of the configuration."""
         values = self._config.headers if isinstance(self._config, HttpServer) else self._config.env
         while isinstance(error, BaseExceptionGroup):
             error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
@@ -292,7 +273,6 @@ class McpServer:
 
 
 def _text_of(part: ContentBlock) -> str:
-    """Return the text of a part of a reply; for a part without text its type, such as [image/png]."""
     held = part.resource if part.type == "resource" else part
     text = getattr(held, "text", None)
     return text if isinstance(text, str) else f"[{getattr(held, 'mimeType', None) or part.type}]"
@@ -366,17 +346,6 @@ class _LineLogger(asyncio.Protocol):
                 logger.debug("[ACE MCP] %s: %s", self._name, clean)
 
 
-# Tools of MCP servers, as LangChain tools that work on every event loop and thread.
-#
-#     async with mcp_tools({"maths": {"url": "https://maths.example/mcp"}}) as tools:
-#         graph = build_ace_graph(tools=tools)
-#
-# A server's text is untrusted: names are made plain, descriptions and results are cut, and no declaration
-# of a server makes its tool a check (`metadata={"evidence": True}`); only the caller can. A failed call is
-# a ToolException, which the agent passes to the model. Resources, prompts, sampling and elicitation of a
-# server are ignored.
-
-
 MAX_TOOLS = 100
 """Per server; further ones are ignored."""
 _MAX_DESCRIPTION_CHARS = 1_000
@@ -388,6 +357,10 @@ _EXTRA = "langchain_mcp_adapters"
 
 class McpTools:
     """The tools of several servers. Servers start at the first `ready`, and stop at `close`.
+
+    A server's text is untrusted: names are made plain, descriptions and results are cut, and only the caller
+    can make a tool a check (`metadata={"evidence": True}`). A failed call is a ToolException, which the agent
+    passes to the model. Resources, prompts, sampling and elicitation of a server are ignored.
 
     `taken` are names that these tools must not have: one that would gets its server's name in front.
     """
@@ -492,24 +465,20 @@ class _McpTool(BaseTool):
         return made
 
     def _run(self, /, *_: Any, **arguments: Any) -> str:  # Any: JSON, as the server's schema says
-        return _text(portal().run_sync(self._call(arguments)))
+        return portal().run_sync(self._call(arguments))
 
     async def _arun(self, /, *_: Any, **arguments: Any) -> str:  # Any: as above
-        return _text(await portal().run(self._call(arguments)))
+        return await portal().run(self._call(arguments))
 
-    async def _call(self, arguments: Mapping[str, object]) -> McpReply:
+    async def _call(self, arguments: Mapping[str, object]) -> str:
         try:
-            return await self._server.call(self._name_there, arguments)
+            text, failed = await self._server.call(self._name_there, arguments)
         except ToolServerError as error:
             raise ToolException(str(error)) from error
-
-
-def _text(reply: McpReply) -> str:
-    """Return the reply's text, cut. Raises ToolException where the server says that the call failed."""
-    if reply.failed:
-        raise ToolException(reply.text[:_MAX_ERROR_CHARS] or "the tool failed and does not say why")
-    short = reply.text[:MAX_TOOL_RESULT_CHARS]
-    return short if short == reply.text else f"{short}... (truncated)"
+        if failed:
+            raise ToolException(text[:_MAX_ERROR_CHARS] or "the tool failed and does not say why")
+        short = text[:MAX_TOOL_RESULT_CHARS]
+        return short if short == text else f"{short}... (truncated)"
 
 
 def _valid_name(name: str) -> str:

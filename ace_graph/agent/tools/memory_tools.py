@@ -152,7 +152,6 @@ def memory_tools(store: Store) -> list[BaseTool]:
 
 
 def _memory(runtime: Runtime) -> Memory | None:
-    """Return the memory that the turn has loaded, None where the state of the run has none."""
     state = cast("object", runtime.state)
     memory = cast("dict[str, object]", state).get("memory") if isinstance(state, dict) else None
     return memory if isinstance(memory, Memory) else None
@@ -192,13 +191,6 @@ def _lineage(playbook: Playbook, bullet_id: str) -> str:
     return "\n".join(parts)
 
 
-# Two read-only tools over the playbooks that are attached to a run: list them, search in them.
-#
-# Which playbooks are attached is in the run's context, never in the model's arguments, and the tools read
-# what the turn has loaded: a model can't reach any other playbook. Each call names the playbooks that it
-# has shown, for the result of the turn.
-
-
 PLAYBOOK_TOOLS = frozenset({"playbook_list", "playbook_search"})
 _NONE = "No playbook is attached to this conversation."
 _UNKNOWN = "There is no attached playbook of that name: call playbook_list without a name."
@@ -218,7 +210,11 @@ class _SearchPlaybooks(BaseModel):
 
 
 def playbook_tools() -> list[BaseTool]:
-    """Return the two tools."""
+    """Return two tools that list the playbooks attached to a run, and search in them.
+
+    They read what the turn has loaded, so a model can't reach any other playbook. Each call names the
+    playbooks that it has shown, for the result of the turn.
+    """
 
     @tool(args_schema=_ListPlaybooks, response_format="content_and_artifact")
     async def playbook_list(runtime: Runtime, playbook: str = "", limit: Rows = 10) -> Told:
@@ -249,7 +245,6 @@ def _read_only(runtime: Runtime) -> Playbook | None:
 
 
 def _attached(runtime: Runtime) -> list[Bullet]:
-    """Return the bullets of the attached playbooks, without those of the base playbook."""
     read_only = _read_only(runtime)
     return [b for b in read_only.bullets() if source_of(b.id)] if read_only is not None else []
 

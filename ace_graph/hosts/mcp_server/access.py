@@ -106,9 +106,6 @@ def refused(rejection: Rejection) -> ChangeRefused:
     return ChangeRefused(f"{rejection.id}: {rejection.why}{hint}")
 
 
-# Opens what the MCP server works with, from the settings, and closes it.
-
-
 @asynccontextmanager
 async def open_memory(settings: Settings, who: WhoCalls, url: str | None) -> AsyncGenerator[MemoryAccess]:
     """Yield the memory at `url`, or that of the settings. Raises ConfigurationError, StoreError."""

@@ -37,17 +37,6 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.turn import StepKind
 from ace_graph.server.schemas import Text
 
-# A conversation as messages with roles, or as text: who said what.
-#
-#     User: What is 1/2 + 1/3?
-#     Assistant: 2/5.
-#     User: That's wrong, it is 5/6.
-#
-# In a text, a line that begins with nobody's name belongs to the one before. A text without such lines is
-# one task. Whatever an agent read stands in such a text, too, and may hold a line that begins with `User:`:
-# so nothing in it is certainly the learner's word.
-
-
 MAX_CHARS = 200_000
 """Of a transcript, or of all messages together."""
 Speaker = Literal["learner", "agent"]
@@ -90,7 +79,11 @@ def lines_of(messages: Iterable[TranscriptMessage]) -> list[TranscriptLine]:
 
 
 def read_transcript(text: str) -> list[TranscriptLine]:
-    """Return what was said, in order; a text before the first name is the learner's."""
+    """Return what was said, in order, by lines that begin with `User:`, `Assistant:` or the like.
+
+    A line without a name belongs to the one before; a text before the first name is the learner's. What an
+    agent read stands in such a text, too, so nothing in it is certainly the learner's word.
+    """
     found = list[tuple[Speaker, list[str]]]()
     for line in text.splitlines():
         name, colon, rest = line[: _LONGEST_NAME + 1].partition(":")

@@ -139,9 +139,6 @@ def _row(entry: PlaybookEntry, learner: str) -> PlaybookRow:
     )
 
 
-# Resources and prompts: a playbook as a document, and prompts that hold what is remembered.
-
-
 PLAYBOOK_URI = "playbook:///{name}"
 
 # Of resources and prompts pydantic would validate the call as well, and copy it without its request.
@@ -188,7 +185,6 @@ class Documents:
         return _asked_with(block, question)
 
     async def _lines(self, call: Call, name: str, most: int) -> tuple[list[str], int]:
-        """Return a line for each active bullet, and how many more there are."""
         target = await self._memory.playbook(call, name)
         bullets = (await target.store.load(target.key)).playbook.bullets()
         active = [bullet for bullet in bullets if bullet.status == "active"]

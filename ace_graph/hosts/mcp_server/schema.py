@@ -179,9 +179,6 @@ class VersionPage(_Reply):
     next_cursor: str | None
 
 
-# The arguments of the tools: types with their bounds, as the schema of each tool shows them.
-
-
 Id = Annotated[Text, Field(min_length=1, max_length=128)]
 BulletId = Annotated[Text, Field(min_length=1, max_length=128, description="Such as les-00042.")]
 Statement = Annotated[

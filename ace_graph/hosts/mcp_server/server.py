@@ -133,7 +133,6 @@ def sentence(error: BaseException) -> str:
 
 
 def _causes(error: BaseException) -> Iterable[BaseException]:
-    """Yield the error and those that it was raised from."""
     present: BaseException | None = error
     while present is not None:
         yield present

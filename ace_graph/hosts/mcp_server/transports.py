@@ -32,9 +32,6 @@ from ace_graph.server.errors import http_exception_response
 from ace_graph.server.middleware import AccessControl, check_address, sender_of
 from ace_graph.server.rate_limit import TokenBucket
 
-# `ace-graph mcp`: the memory of one learner over stdio, for the program that started it.
-
-
 logger = logging.getLogger("ace_graph")
 
 

@@ -10,30 +10,16 @@ import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, LiteralString
+from typing import LiteralString
 
 from ace_graph.base.clock import Clock, Sleep
 from ace_graph.base.settings import Settings
 from ace_graph.learning.cleaning import INTERVAL_SECONDS, PeriodicJob
-from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row
+from ace_graph.server.conversations.database import SQL, ConversationDatabase, Execute, Row
 
 logger = logging.getLogger("ace_graph")
 _PAGE = 100
 _PAUSE_SECONDS = 0.02
-_IDLE: Final = (
-    "SELECT learner_id, id, thread_id, used_at FROM ace_conversations WHERE used_at < ? AND thread_id > ? "
-    "ORDER BY thread_id LIMIT ?"
-)
-_TOO_MANY: Final = (
-    "SELECT learner_id, id, thread_id, used_at FROM (SELECT learner_id, id, thread_id, used_at, "
-    "row_number() OVER (PARTITION BY learner_id ORDER BY used_at DESC, created_at DESC, id DESC) AS place "
-    "FROM ace_conversations) AS ranked WHERE place > ? AND thread_id > ? ORDER BY thread_id LIMIT ?"
-)
-_DELETE: Final = (
-    "DELETE FROM ace_conversations WHERE learner_id = ? AND id = ? AND thread_id = ? AND used_at = ? "
-    "AND NOT EXISTS (SELECT 1 FROM ace_runs r WHERE r.thread_id = ace_conversations.thread_id) "
-    "RETURNING thread_id"
-)
 
 
 @dataclass(frozen=True)
@@ -79,9 +65,9 @@ async def clean_conversations(
     gone = set[str]()
     queries: list[tuple[LiteralString, object]] = []
     if limits.days is not None:
-        queries.append((_IDLE, (now - timedelta(days=limits.days)).isoformat()))
+        queries.append((SQL["IDLE"], (now - timedelta(days=limits.days)).isoformat()))
     if limits.kept is not None:
-        queries.append((_TOO_MANY, limits.kept))
+        queries.append((SQL["TOO_MANY"], limits.kept))
     for query, bound in queries:
         async for row in _matching(database, query, bound):
             if str(row[2]) in gone or not (dry_run or await _delete(database, row)):
@@ -111,7 +97,7 @@ async def _delete(database: ConversationDatabase, row: Row) -> bool:
     """Delete a conversation unless it was used since it was found; return whether it was deleted."""
 
     async def delete(execute: Execute) -> bool:
-        gone = await execute(_DELETE, row)
+        gone = await execute(SQL["DELETE_UNLESS_USED"], row)
         if gone:
             await database.delete_thread(str(row[2]), execute)
         return bool(gone)
@@ -122,12 +108,7 @@ async def _delete(database: ConversationDatabase, row: Row) -> bool:
 async def begin_cleaning(database: ConversationDatabase, now: datetime, every: float) -> bool:
     """Whether a cleaning is due: True for one caller of all servers in `every` seconds."""
     moment = now.timestamp()
-    due = await database.execute(
-        "INSERT INTO ace_duties (name, began_at) VALUES ('cleaning', ?) ON CONFLICT (name) DO UPDATE "
-        "SET began_at = excluded.began_at WHERE abs(excluded.began_at - ace_duties.began_at) >= ? "
-        "RETURNING name",
-        (moment, every),
-    )
+    due = await database.execute(SQL["BEGIN_CLEANING"], (moment, every))
     return bool(due)
 
 

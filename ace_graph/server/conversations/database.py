@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.resources import files
 from typing import Any, ClassVar, Final, LiteralString, TypeVar, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ace_graph.base.errors import OtherSchema, StoreUnavailable
+from ace_graph.base.tables import named_texts
 
 R = TypeVar("R")
 Row = tuple[object, ...]
@@ -24,24 +26,29 @@ Work = Callable[[Execute], Coroutine[Any, Any, R]]  # Any: asyncio's own
 """What a transaction does. It awaits its statements and nothing else."""
 
 
+def read_statements(file: str) -> Mapping[str, LiteralString]:
+    """Return the statements of a file of this package, by their names."""
+    texts = named_texts("ace_graph.server.conversations", file)
+    return cast("Mapping[str, LiteralString]", {name: text.strip() for name, text in texts.items()})
+
+
+def in_turn(text: LiteralString) -> list[LiteralString]:
+    """Return the statements that are to be run one after the other."""
+    return text.split(";\n")
+
+
+SQL = read_statements("statements.sql")
+"""The statements that both databases have."""
+
+
 class ConversationDatabase(ABC):
     """An open database with our tables and LangGraph's checkpoints."""
 
     saver: BaseCheckpointSaver[str]
     """LangGraph's checkpointer on the same database."""
 
-    named_tables: ClassVar[LiteralString]
-    """The statement for those of two tables that the database has."""
-
-    _thread_deletions: ClassVar[Sequence[LiteralString]]
-    """The statements that delete all checkpoints of one thread, within a transaction of ours."""
-
-    _pruning: ClassVar[Sequence[LiteralString]]
-    _newest: ClassVar[LiteralString]
-    """The statement for the kind and the bytes of what holds the messages of a thread's newest checkpoint."""
-
-    _size: ClassVar[LiteralString]
-    """The statement for the bytes that conversations take."""
+    own: ClassVar[Mapping[str, LiteralString]]
+    """The statements that the database has of its own."""
 
     @abstractmethod
     async def transaction(self, work: Work[R]) -> R:
@@ -77,19 +84,18 @@ class ConversationDatabase(ABC):
 
     async def messages(self, thread_id: str) -> list[AnyMessage]:
         """Return the messages of a thread, read off the event loop: a conversation may hold megabytes."""
-        rows = await self.execute(self._newest, (thread_id,))
+        rows = await self.execute(self.own["NEWEST"], (thread_id,))
         if not rows:
             return []
         kept = await asyncio.to_thread(self.saver.serde.loads_typed, cast("tuple[str, bytes]", rows[0]))
         return self._messages_in(kept)
 
     def _messages_in(self, kept: Any) -> list[AnyMessage]:  # Any: of a checkpoint
-        """Return the messages in what `_newest` has found."""
         return cast("list[AnyMessage]", kept)
 
     async def delete_thread(self, thread_id: str, execute: Execute) -> None:
         """Delete all checkpoints of a thread, within a transaction of ours."""
-        for statement in self._thread_deletions:
+        for statement in in_turn(self.own["DELETE_THREAD"]):
             await execute(statement, (thread_id,))
 
     def prunings(self, thread_id: str, run_id: str) -> Sequence[tuple[LiteralString, Sequence[object]]]:
@@ -98,11 +104,13 @@ class ConversationDatabase(ABC):
         It need not be the newest by its id, which holds the time: another server's clock may be ahead.
         """
         values = (thread_id, thread_id, run_id)
-        return [(statement, values[: statement.count("?")]) for statement in self._pruning]
+        return [
+            (statement, values[: statement.count("?")]) for statement in in_turn(self.own["PRUNE_THREAD"])
+        ]
 
     async def size(self) -> int:
         """Return the bytes that conversations take. Raises StoreUnavailable."""
-        ((size,),) = await self.execute(self._size, ())
+        ((size,),) = await self.execute(self.own["SIZE"], ())
         return int(cast("int", size))
 
     @abstractmethod
@@ -114,45 +122,21 @@ class ConversationDatabase(ABC):
         """Release connections."""
 
 
-# The tables of the conversations: one schema, the same statements on SQLite and PostgreSQL.
-#
-# Any number of servers may start at once: the one with the lock makes the tables. A database with another
-# schema is refused as it is.
-
-
 SCHEMA: Final = "1"
-_STATEMENTS: Final[tuple[LiteralString, ...]] = (
-    "CREATE TABLE ace_conversation_schema (name TEXT PRIMARY KEY, made_at TEXT NOT NULL)",
-    "CREATE TABLE ace_conversations (learner_id TEXT NOT NULL, id TEXT NOT NULL, "
-    "thread_id TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL, used_at TEXT NOT NULL DEFAULT '', "
-    "title TEXT NOT NULL DEFAULT '', PRIMARY KEY (learner_id, id))",
-    "CREATE INDEX ace_conversations_by_use ON ace_conversations (used_at)",
-    "CREATE INDEX ace_conversations_of_learner ON ace_conversations (learner_id, used_at)",
-    "CREATE TABLE ace_runs (thread_id TEXT PRIMARY KEY, run_id TEXT NOT NULL, learner_id TEXT NOT NULL, "
-    "conversation_id TEXT NOT NULL, asked_json TEXT NOT NULL, owner TEXT NOT NULL, "
-    "lease_until DOUBLE PRECISION NOT NULL, tries INTEGER NOT NULL)",
-    "CREATE INDEX ace_runs_by_learner ON ace_runs (learner_id)",
-    "CREATE TABLE ace_unsaved (turn_id TEXT PRIMARY KEY, learner_id TEXT NOT NULL, "
-    "unsaved_json TEXT NOT NULL)",
-    "CREATE TABLE ace_duties (name TEXT PRIMARY KEY, began_at DOUBLE PRECISION NOT NULL)",
-    "CREATE TABLE ace_given_up (run_id TEXT PRIMARY KEY, learner_id TEXT NOT NULL, "
-    "conversation_id TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL)",
-    "CREATE INDEX ace_given_up_by_learner ON ace_given_up (learner_id)",
-    "CREATE TABLE ace_replies (learner_id TEXT NOT NULL, idempotency_key TEXT NOT NULL, "
-    "request TEXT NOT NULL, at TEXT NOT NULL, status INTEGER, headers_json TEXT, body TEXT, "
-    "PRIMARY KEY (learner_id, idempotency_key))",
-    "CREATE INDEX ace_replies_by_time ON ace_replies (at)",
-)
 
 
 async def make_schema(database: ConversationDatabase, now: str) -> None:
-    """Make the tables where there are none. Raises OtherSchema, StoreUnavailable."""
+    """Make the tables where there are none; of several servers that start, the one with the lock makes them.
+
+    A database with another schema is left as it is. Raises OtherSchema, StoreUnavailable.
+    """
 
     async def make(execute: Execute) -> None:
         names = ("ace_conversation_schema", "ace_conversations")
-        held = {row[0] for row in await execute(database.named_tables, names)}
+        held = {row[0] for row in await execute(database.own["NAMED_TABLES"], names)}
         if not held:
-            for statement in _STATEMENTS:
+            schema = files("ace_graph.server.conversations").joinpath("schema.sql").read_text("utf-8")
+            for statement in in_turn(cast("LiteralString", schema.strip().removesuffix(";"))):
                 await execute(statement, ())
             await execute("INSERT INTO ace_conversation_schema VALUES (?, ?)", (SCHEMA, now))
             return

@@ -19,7 +19,7 @@ from ace_graph.base.errors import ConfigurationError, how_to_install
 from ace_graph.base.settings import Settings
 from ace_graph.memory.stores.base import Timeouts
 from ace_graph.server.conversations.cleaning import ConversationLimits, clean_conversations
-from ace_graph.server.conversations.database import ConversationDatabase, Row, make_schema
+from ace_graph.server.conversations.database import SQL, ConversationDatabase, Row, make_schema
 from ace_graph.server.conversations.repository import Conversations, new_owner
 
 _POSTGRES = ("postgresql://", "postgres://")
@@ -104,7 +104,6 @@ async def open_database(
 
 @asynccontextmanager
 async def _opened(settings: Settings, clock: Clock) -> AsyncGenerator[ConversationDatabase]:
-    """Yield the database of the settings, with its tables."""
     database = await _open_database(settings)
     try:
         await make_schema(database, clock.now().isoformat())
@@ -137,26 +136,7 @@ async def _open_database(settings: Settings) -> ConversationDatabase:
         ) from error
 
 
-# Copies the conversations with the web backend from one database into another, SQLite or PostgreSQL.
-#
-#     result = await copy_conversations(source, target, now)     # safe to repeat
-#
-# A conversation is its row and the newest checkpoint of its thread, which has all messages. The row is
-# written last, so a copy that was interrupted shows no conversation without its messages. Turns that a
-# stopped server left, and replies that a repeated request gets, come along.
-
-
 _PAGE = 200
-_ROW: Final = "learner_id, id, thread_id, created_at, used_at, title"
-_LIST: Final = (
-    f"SELECT {_ROW} FROM ace_conversations WHERE (learner_id, id) > (?, ?) "  # noqa: S608  constants
-    "ORDER BY learner_id, id LIMIT ?"
-)
-_FIND: Final = f"SELECT {_ROW} FROM ace_conversations WHERE learner_id = ? AND id = ?"  # noqa: S608  as above
-_PUT: Final = (
-    f"INSERT INTO ace_conversations ({_ROW}) VALUES (?, ?, ?, ?, ?, ?) "  # noqa: S608  as above
-    "ON CONFLICT (learner_id, id) DO UPDATE SET used_at = excluded.used_at, title = excluded.title"
-)
 _BUSY: Final = "SELECT count(*) FROM ace_runs WHERE lease_until > ?"
 
 # What belongs to turns, and is written where it is missing.
@@ -212,6 +192,10 @@ async def copy_conversations(
 ) -> ConversationsCopied:
     """Copy all conversations and compare each with the source; with `verify_only` compare them alone.
 
+    A conversation is its row and the newest checkpoint of its thread, which has all messages. The row is
+    written last, so a copy that was interrupted can be repeated, and shows no conversation without its
+    messages. Turns that a stopped server left, and replies that a repeated request gets, come along.
+
     One that the target has already is brought up to date, unless it was used there since or is another one:
     then it is a problem. `on_conversation` is called with the number of those done. Raises
     ConfigurationError while turns are under way, StoreUnavailable.
@@ -242,7 +226,7 @@ async def copy_conversations(
                         found.metadata,
                         found.checkpoint["channel_versions"],
                     )
-            await target.execute(_PUT, here.row)
+            await target.execute(SQL["PUT_COPIED"], here.row)
             if here.is_like(await _held(target, row)):
                 copied += 1
             else:
@@ -258,7 +242,6 @@ async def copy_conversations(
 
 
 def _why_not(here: _Held, there: _Held | None, *, verify_only: bool) -> str | None:
-    """Say why a conversation is not written; None where it may be."""
     if there is not None and there.row[2] != here.row[2]:
         return "is another conversation there: delete it there, or name another target"
     if there is not None and str(there.row[4]) > str(here.row[4]):
@@ -269,15 +252,15 @@ def _why_not(here: _Held, there: _Held | None, *, verify_only: bool) -> str | No
 
 
 async def _rows(database: ConversationDatabase) -> AsyncIterator[Row]:
-    page = await database.execute(_LIST, ("", "", _PAGE))
+    page = await database.execute(SQL["COPIED_PAGE"], ("", "", _PAGE))
     while page:
         for row in page:
             yield row
-        page = await database.execute(_LIST, (page[-1][0], page[-1][1], _PAGE))
+        page = await database.execute(SQL["COPIED_PAGE"], (page[-1][0], page[-1][1], _PAGE))
 
 
 async def _held(database: ConversationDatabase, row: Row) -> _Held | None:
-    found = await database.execute(_FIND, row[:2])
+    found = await database.execute(SQL["COPIED_ROW"], row[:2])
     return _Held(found[0], await _newest(database, found[0])) if found else None
 
 

@@ -20,7 +20,14 @@ from ace_graph.memory.stores.sql.postgres import (
     is_lost,
     translated,
 )
-from ace_graph.server.conversations.database import ConversationDatabase, Execute, R, Row, Work
+from ace_graph.server.conversations.database import (
+    ConversationDatabase,
+    Execute,
+    R,
+    Row,
+    Work,
+    read_statements,
+)
 
 _TRY_SECONDS = 0.05
 _SCHEMA_LOCK = 0x6163655F  # "ace_" in ASCII; any constant would do
@@ -95,33 +102,7 @@ async def _execute(
 class PostgresConversations(ConversationDatabase):
     """A database on a server."""
 
-    named_tables = "SELECT relname::text FROM pg_class WHERE relname IN (?, ?) AND pg_table_is_visible(oid)"
-    _thread_deletions = (
-        "DELETE FROM checkpoint_writes WHERE thread_id = ?",
-        "DELETE FROM checkpoint_blobs WHERE thread_id = ?",
-        "DELETE FROM checkpoints WHERE thread_id = ?",
-    )
-    _pruning = (
-        "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id <> "
-        "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
-        "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> "
-        "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
-        # The values that only those used.
-        "DELETE FROM checkpoint_blobs b WHERE b.thread_id = ? AND NOT EXISTS (SELECT 1 FROM checkpoints c, "
-        "jsonb_each_text(c.checkpoint->'channel_versions') v WHERE c.thread_id = ? "
-        "AND c.checkpoint_ns = b.checkpoint_ns AND v.key = b.channel AND v.value = b.version)",
-    )
-    _newest = (
-        "SELECT b.type, b.blob FROM (SELECT thread_id, checkpoint FROM checkpoints WHERE thread_id = ? "
-        "AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1) c "
-        "JOIN checkpoint_blobs b ON b.thread_id = c.thread_id AND b.checkpoint_ns = '' "
-        "AND b.channel = 'messages' AND b.version = c.checkpoint->'channel_versions'->>'messages'"
-    )
-    _size = (
-        "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
-        "WHERE c.relkind = 'r' AND pg_table_is_visible(c.oid) AND c.relname IN ('checkpoints', "
-        "'checkpoint_blobs', 'checkpoint_writes', 'ace_conversations', 'ace_runs', 'ace_unsaved')"
-    )
+    own = read_statements("postgres.sql")
 
     def __init__(self, pool: _Pool, saver: AsyncPostgresSaver, address: Address) -> None:
         self._pool = pool

@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Seque
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, Literal, LiteralString, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage
@@ -27,13 +27,14 @@ from ace_graph.base.clock import Clock
 from ace_graph.base.errors import RequestRefused
 from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.memory.stores.whole import CONVERSATIONS_AND_END, memory_pieces
-from ace_graph.server.conversations.database import ConversationDatabase, Execute, Row, make_schema
-
-# Names the process that works on a turn, and finds out whether a process of this machine has ended.
-#
-# For processes of other machines or containers, and on systems without /proc, nothing is known; their
-# leases expire.
-
+from ace_graph.server.conversations.database import (
+    SQL,
+    ConversationDatabase,
+    Execute,
+    Row,
+    in_turn,
+    make_schema,
+)
 
 _STARTED = 19
 """The index of the start time in /proc/PID/stat, counted from after the program's name."""
@@ -46,7 +47,10 @@ def new_owner() -> str:
 
 
 def is_gone(owner: str, mine: str) -> bool:
-    """Whether `owner` is certainly a process of this machine that has ended; a reused pid starts later."""
+    """Whether `owner` is certainly a process of this machine that has ended; a reused pid starts later.
+
+    Of other machines or containers, and of systems without /proc, nothing is known; their leases expire.
+    """
     theirs, ours = owner.split("|"), mine.split("|")
     if len(theirs) != 5 or theirs[:2] != ours[:2] or not theirs[1] or not theirs[2].isdigit():
         return False
@@ -74,10 +78,6 @@ LEASE_SECONDS = 10.0
 MAX_CLAIMS = 1
 """A turn that its first server and one more did not survive is given up."""
 _GIVEN_UP_RETENTION = timedelta(days=30)
-_SELECT: Final = (
-    "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations WHERE learner_id = ?"
-)
-_END: Final = "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id"
 _GIVEN_UP_REASON = "two servers stopped, or did not get on, while they worked on this message"
 
 
@@ -150,25 +150,15 @@ class Conversations:
 
         async def work(execute: Execute) -> tuple[str, bool]:
             new = await execute(
-                "INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) "
-                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
+                SQL["NEW_CONVERSATION"],
                 (turn.learner_id, turn.conversation_id, turn.thread_id, turn.title, now, now),
             )
-            rows = new or await execute(
-                "UPDATE ace_conversations SET used_at = ? WHERE learner_id = ? AND id = ? "
-                "RETURNING thread_id",
-                (now, turn.learner_id, turn.conversation_id),
-            )
+            rows = new or await execute(SQL["USE_CONVERSATION"], (now, turn.learner_id, turn.conversation_id))
             if not rows:
                 sentence = "this conversation is being deleted: try again"
                 raise RequestRefused(409, "busy", sentence, retry_after=1)
             ids = (rows[0][0], turn.run_id, turn.learner_id, turn.conversation_id)
-            begun = await execute(
-                "INSERT INTO ace_runs (thread_id, run_id, learner_id, conversation_id, asked_json, owner, "
-                "lease_until, tries) VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (thread_id) DO NOTHING "
-                "RETURNING run_id",
-                (*ids, turn.request_json, self._owner, self._lease_end()),
-            )
+            begun = await execute(SQL["BEGIN_RUN"], (*ids, turn.request_json, self._owner, self._lease_end()))
             if not begun:
                 sentence = "a turn is under way in this conversation: wait for its end"
                 raise RequestRefused(409, "busy", sentence, retry_after=1)
@@ -180,9 +170,7 @@ class Conversations:
     async def renew(self, turn: AcceptedTurn) -> bool:
         """Extend the lease; False when the turn was taken over, or its learner forgotten."""
         kept = await self.database.execute(
-            "UPDATE ace_runs SET lease_until = ? WHERE thread_id = ? AND run_id = ? AND owner = ? "
-            "RETURNING run_id",
-            (self._lease_end(), turn.thread_id, turn.run_id, self._owner),
+            SQL["RENEW_RUN"], (self._lease_end(), turn.thread_id, turn.run_id, self._owner)
         )
         return bool(kept)
 
@@ -203,13 +191,9 @@ class Conversations:
         """
 
         async def work(execute: Execute) -> bool:
-            ended = await execute(_END, (turn.thread_id, turn.run_id, self._owner))
+            ended = await execute(SQL["END_RUN"], (turn.thread_id, turn.run_id, self._owner))
             if ended and unsaved is not None:
-                await execute(
-                    "INSERT INTO ace_unsaved (turn_id, learner_id, unsaved_json) VALUES (?, ?, ?) "
-                    "ON CONFLICT (turn_id) DO NOTHING",
-                    unsaved,
-                )
+                await execute(SQL["NOTE_UNSAVED"], unsaved)
             kept = await self._is_kept(turn, execute)
             if kept and ended and answered:
                 for statement, values in self.database.prunings(turn.thread_id, turn.run_id):
@@ -222,7 +206,7 @@ class Conversations:
         """End a turn that failed, and delete the conversation that it began: nothing was said in it."""
 
         async def work(execute: Execute) -> None:
-            ended = await execute(_END, (turn.thread_id, turn.run_id, self._owner))
+            ended = await execute(SQL["END_RUN"], (turn.thread_id, turn.run_id, self._owner))
             if ended and turn.known == "nothing":
                 await execute("DELETE FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
             await self._is_kept(turn, execute)
@@ -238,11 +222,7 @@ class Conversations:
 
     async def release(self, turn: AcceptedTurn) -> None:
         """End the lease now, so that another server can claim the turn."""
-        await self.database.execute(
-            "UPDATE ace_runs SET lease_until = 0, tries = tries - 1 "
-            "WHERE thread_id = ? AND run_id = ? AND owner = ?",
-            (turn.thread_id, turn.run_id, self._owner),
-        )
+        await self.database.execute(SQL["RELEASE_RUN"], (turn.thread_id, turn.run_id, self._owner))
 
     async def claim_orphans(self, busy: Collection[str] = (), most: int = 16) -> list[AcceptedTurn]:
         """Claim turns whose lease has expired or whose process has ended.
@@ -255,10 +235,7 @@ class Conversations:
             for row, turn in await self._orphans(execute, busy):
                 if turn.tries <= MAX_CLAIMS and len(taken) < most:
                     mine = await execute(
-                        "UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1 "
-                        "WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "
-                        "RETURNING run_id",
-                        (self._owner, self._lease_end(), *row[:2], *row[4:6]),
+                        SQL["CLAIM_RUN"], (self._owner, self._lease_end(), *row[:2], *row[4:6])
                     )
                     taken += [turn] if mine else []
             return taken
@@ -276,19 +253,11 @@ class Conversations:
             now = self._clock.now()
             for row, turn in await self._orphans(execute, busy):
                 if turn.tries > MAX_CLAIMS:
-                    mine = await execute(
-                        "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? "
-                        "AND lease_until = ? RETURNING run_id",
-                        (*row[:2], *row[4:6]),
-                    )
+                    mine = await execute(SQL["GIVE_UP_RUN"], (*row[:2], *row[4:6]))
                     ids = (turn.run_id, turn.conversation_id, turn.learner_id)
                     given_up += [GivenUpTurn(*ids, _GIVEN_UP_REASON, now.isoformat())] if mine else []
             for each in given_up:
-                await execute(
-                    "INSERT INTO ace_given_up (run_id, conversation_id, learner_id, reason, at) "
-                    "VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
-                    each,
-                )
+                await execute(SQL["NOTE_GIVEN_UP"], each)
             if given_up:
                 await execute(
                     "DELETE FROM ace_given_up WHERE at < ?", ((now - _GIVEN_UP_RETENTION).isoformat(),)
@@ -299,20 +268,12 @@ class Conversations:
 
     async def given_up(self, learner_id: str) -> list[GivenUpTurn]:
         """Return a learner's turns that were given up, the oldest first."""
-        rows = await self.database.execute(
-            "SELECT run_id, conversation_id, learner_id, reason, at FROM ace_given_up "
-            "WHERE learner_id = ? ORDER BY at, run_id",
-            (learner_id,),
-        )
+        rows = await self.database.execute(SQL["GIVEN_UP_OF_LEARNER"], (learner_id,))
         return [GivenUpTurn(*map(str, row)) for row in rows]
 
     async def _orphans(self, execute: Execute, busy: Collection[str]) -> list[tuple[Row, AcceptedTurn]]:
         """Return the rows of turns without a living server, and the turns with one more try."""
-        rows = await execute(
-            "SELECT thread_id, run_id, learner_id, asked_json, owner, lease_until, tries, "
-            "conversation_id FROM ace_runs ORDER BY lease_until LIMIT 200",
-            (),
-        )
+        rows = await execute(SQL["OLDEST_LEASES"], ())
         now = self._clock.now().timestamp()
         orphans = [
             row for row in rows if float(cast("float", row[5])) < now or is_gone(str(row[4]), self._owner)
@@ -332,7 +293,7 @@ class Conversations:
 
     async def of(self, learner_id: str) -> list[Conversation]:
         """Return a learner's conversations, the oldest first."""
-        rows = await self.database.execute(f"{_SELECT} ORDER BY created_at, id", (learner_id,))
+        rows = await self.database.execute(SQL["CONVERSATIONS_OF_LEARNER"], (learner_id,))
         return [Conversation(*map(str, row)) for row in rows]
 
     async def forget(self, learner_id: str) -> int:
@@ -342,11 +303,9 @@ class Conversations:
         """
 
         async def delete(execute: Execute) -> int:
-            for statement in _DELETE_WORK:
+            for statement in in_turn(SQL["DELETE_WORK_OF_LEARNER"]):
                 await execute(statement, (learner_id,))
-            gone = await execute(
-                "DELETE FROM ace_conversations WHERE learner_id = ? RETURNING thread_id", (learner_id,)
-            )
+            gone = await execute(SQL["DELETE_OF_LEARNER"], (learner_id,))
             for row in gone:
                 await self.database.delete_thread(str(row[0]), execute)
             return len(gone)
@@ -359,20 +318,9 @@ class Conversations:
         return self._clock.now().timestamp() + LEASE_SECONDS
 
 
-_DELETE_WORK: Sequence[LiteralString] = (
-    "DELETE FROM ace_runs WHERE learner_id = ?",
-    "DELETE FROM ace_unsaved WHERE learner_id = ?",
-    "DELETE FROM ace_given_up WHERE learner_id = ?",
-    "DELETE FROM ace_replies WHERE learner_id = ?",
-)
-
-
 def _accepted(row: Row) -> AcceptedTurn:
     tries = int(cast("int", row[6])) + 1
     return AcceptedTurn(str(row[1]), str(row[7]), str(row[2]), str(row[3]), str(row[0]), tries, known="turn")
-
-
-# Lists, reads, renames and deletes single conversations of a learner; no other learner's is seen.
 
 
 MAX_TITLE_CHARS = 200
@@ -414,8 +362,7 @@ async def list_conversations(
     """
     used_at, last_id = after or ("9999", "")
     rows = await database.execute(
-        f"{_SELECT} AND (used_at < ? OR (used_at = ? AND id > ?)) ORDER BY used_at DESC, id LIMIT ?",
-        (learner_id, used_at, used_at, last_id, limit),
+        SQL["PAGE_OF_CONVERSATIONS"], (learner_id, used_at, used_at, last_id, limit)
     )
     return [Conversation(*map(str, row)) for row in rows]
 
@@ -424,7 +371,7 @@ async def find_conversation(
     database: ConversationDatabase, learner_id: str, conversation_id: str
 ) -> Conversation | None:
     """Return a learner's conversation. Raises StoreUnavailable."""
-    rows = await database.execute(f"{_SELECT} AND id = ?", (learner_id, conversation_id))
+    rows = await database.execute(SQL["ONE_CONVERSATION"], (learner_id, conversation_id))
     return Conversation(*map(str, rows[0])) if rows else None
 
 
@@ -433,9 +380,7 @@ async def rename_conversation(
 ) -> bool:
     """Give a conversation another title; False if it has another one by now than `found`, or is gone."""
     renamed = await database.execute(
-        "UPDATE ace_conversations SET title = ? WHERE learner_id = ? AND id = ? AND thread_id = ? "
-        "AND title = ? RETURNING id",
-        (title, learner_id, found.id, found.thread_id, found.title),
+        SQL["RENAME"], (title, learner_id, found.id, found.thread_id, found.title)
     )
     return bool(renamed)
 
@@ -447,11 +392,7 @@ async def delete_conversation(database: ConversationDatabase, learner_id: str, c
     """
 
     async def delete(execute: Execute) -> bool:
-        gone = await execute(
-            "DELETE FROM ace_conversations WHERE learner_id = ? AND id = ? AND NOT EXISTS "
-            "(SELECT 1 FROM ace_runs r WHERE r.thread_id = ace_conversations.thread_id) RETURNING thread_id",
-            (learner_id, conversation_id),
-        )
+        gone = await execute(SQL["DELETE_UNLESS_BUSY"], (learner_id, conversation_id))
         if gone:
             await database.delete_thread(str(gone[0][0]), execute)
             await execute(
@@ -490,17 +431,15 @@ def page_of(messages: Sequence[AnyMessage], limit: int, before: str | None = Non
     return MessagePage(tuple(shown[start:end]), shown[start].id if start else None)
 
 
-# Everything stored about a learner as a stream of chunks, serialized off the event loop.
-#
-# The memory is read at one moment, as a whole; conversations, which may hold hundreds of megabytes, one by
-# one. Tool calls and the agent's thoughts are left out. The command line writes the same, without FastAPI.
-
-
 _CHUNK_CHARS = 65_536
 
 
 async def export_chunks(found: LearnerExport, conversations: Conversations | None) -> AsyncGenerator[bytes]:
-    """Yield the learner's document: the memory, then each conversation."""
+    """Yield the learner's document: the memory as it is at one moment, then each conversation.
+
+    Conversations may hold hundreds of megabytes: they are read one by one, and serialized off the event loop.
+    Tool calls and the agent's thoughts are left out.
+    """
     memory = memory_pieces(found)
     while piece := await asyncio.to_thread(_next_chunk, memory):
         yield piece
@@ -519,7 +458,6 @@ async def export_chunks(found: LearnerExport, conversations: Conversations | Non
 
 
 def _next_chunk(pieces: Iterator[str]) -> bytes:
-    """Return the next pieces, joined to a large chunk; empty at the end."""
     taken, size = list[str](), 0
     for piece in pieces:
         taken.append(piece)
@@ -535,7 +473,6 @@ def _conversation_json(
     messages: Sequence[AnyMessage],
     given_up: Sequence[GivenUpTurn],
 ) -> bytes:
-    """Return a conversation: its id, date, messages, and the turns that were given up."""
     texts = [
         {"role": _ROLES.get(message.type, message.type), "content": message.text}
         for message in messages

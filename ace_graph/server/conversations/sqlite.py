@@ -21,11 +21,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ace_graph.base.errors import StoreUnavailable
-from ace_graph.server.conversations.database import ConversationDatabase, R, Row, Work
-
-# LangGraph's SqliteSaver for an event loop: each of its calls is one job of the connection's thread.
-#
-# LangGraph's own AsyncSqliteSaver changes threads for every cursor, statement and row.
+from ace_graph.server.conversations.database import ConversationDatabase, R, Row, Work, read_statements
 
 
 class _Run(Protocol):
@@ -35,7 +31,10 @@ class _Run(Protocol):
 
 
 class ThreadSaver(SqliteSaver):
-    """A checkpointer whose calls run in a thread. Its connection is used in no other one."""
+    """A checkpointer whose calls are jobs of a thread. Its connection is used in no other one.
+
+    LangGraph's own AsyncSqliteSaver changes threads for every cursor, statement and row.
+    """
 
     def __init__(self, connection: sqlite3.Connection, run: _Run) -> None:
         super().__init__(connection)
@@ -111,23 +110,7 @@ class SQLiteConversations(ConversationDatabase):
     lock. The size is without the log.
     """
 
-    named_tables = "SELECT name FROM sqlite_master WHERE name IN (?, ?)"
-    _thread_deletions = (
-        "DELETE FROM writes WHERE thread_id = ?",
-        "DELETE FROM checkpoints WHERE thread_id = ?",
-    )
-    # Both are LangGraph's tables; our threads have one namespace.
-    _pruning = (
-        "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) "
-        "FROM checkpoints WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
-        "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) "
-        "FROM checkpoints WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
-    )
-    _newest = (
-        "SELECT type, checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = '' "
-        "ORDER BY checkpoint_id DESC LIMIT 1"
-    )
-    _size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    own = read_statements("sqlite.sql")
 
     def __init__(self, saver: SqliteSaver, thread: ThreadPoolExecutor) -> None:
         self._connection = saver.conn

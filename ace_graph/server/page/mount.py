@@ -52,9 +52,6 @@ from ace_graph.server.page.views import chat, history, playbook, review, runs
 from ace_graph.server.rate_limit import TokenBucket
 from ace_graph.server.services import Overrides, Services, open_services
 
-# What a browser may do with the page: nothing from elsewhere, no inline script or style, no frame.
-
-
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -86,9 +83,6 @@ def _with_security_headers(app: ASGIApp) -> ASGIApp:
         await app(scope, receive, with_headers)
 
     return pass_on
-
-
-# What every view has around it: the start, signing in and out, language and theme, static files.
 
 
 routes = APIRouter(route_class=PageRoute)
@@ -191,9 +185,6 @@ async def change_look(
         if value in known:
             keep_cookie(request, response, name, value, _YEAR)
     return response
-
-
-# The application.
 
 
 logger = logging.getLogger("ace_graph")
@@ -315,9 +306,6 @@ async def _form(request: Request) -> Sequence[tuple[str, object]]:
         return (await request.form()).multi_items()
     except (RuntimeError, HTTPException):  # the body was read before by what failed, or it is no form
         return ()
-
-
-# The page in somebody else's FastAPI application, without our API.
 
 
 def mount_page(

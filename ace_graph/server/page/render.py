@@ -23,11 +23,6 @@ from starlette.responses import HTMLResponse
 
 from ace_graph.base.errors import ConfigurationError
 
-# The files of the page: which there must be, and under which address a browser gets them.
-#
-# The address holds a hash of the content, so a browser keeps a file for good and never shows an old one.
-
-
 STATIC_FILES = {
     "page.css": "text/css; charset=utf-8",
     "htmx.min.js": "text/javascript; charset=utf-8",

@@ -189,7 +189,6 @@ def _wants_visitor(dependant: Dependant) -> bool:
 
 
 async def _find_visitor(request: Request) -> Visitor:
-    """Return who sends a request. Raises LoginNeeded, RequestRefused."""
     page = page_of(request)
     token, development = _token(request), page.authenticator.development
     if not token and not development:
@@ -297,9 +296,6 @@ def local_path(path: str, prefix: str) -> str:
 def carried_fields(form: Iterable[tuple[str, object]]) -> list[tuple[str, str]]:
     """Return what was typed into a form, to be sent on after a login."""
     return [(name, value) for name, value in form if isinstance(value, str)]
-
-
-# What the page says after a change, and the form that takes it back.
 
 
 _Changed = Literal["added", "edited", "held", "pinned", "unpinned", "off", "on", "removed", "restored"]

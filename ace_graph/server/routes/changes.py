@@ -15,6 +15,7 @@ from fastapi import APIRouter, Depends, Header
 from fastapi.responses import StreamingResponse
 
 from ace_graph.base.errors import PlaybookNotFound, RequestRefused, StoreError
+from ace_graph.base.tables import word_sets
 from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.playbooks.watch import EVERY_SECONDS, versions_after
 from ace_graph.server.errors import DescribedRoute, error_responses
@@ -45,16 +46,11 @@ named = APIRouter(
 MAX_STREAMS = 8
 """Streams that a learner may have open on one server."""
 _MAX_SECONDS = 600.0
-_EXAMPLE = (
-    "id: 4\nevent: version\n"
-    'data: {"version": 4, "label": "1.3", "at": "2026-11-27T09:30:00Z", "author": "ada", "reason": "merged", '
-    '"readable": true}\n'
-)
 _RESPONSES = described_stream(
     "The present version, or those since `Last-Event-ID`, then each new one. `gone`: it can't be read any "
     "more. `error`: the store can't be reached; connect again later.",
     ("version", "gone", "error"),
-    _EXAMPLE,
+    word_sets("ace_graph.server", "streams.toml")["changes"],
     required=("event", "data"),
 ) | error_responses(429, 503)
 

@@ -20,6 +20,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import AfterValidator, Field
 
 from ace_graph.base.errors import RequestRefused
+from ace_graph.base.tables import word_sets
 from ace_graph.memory.bullet import Moment
 from ace_graph.server.conversations.repository import (
     MAX_TITLE_CHARS,
@@ -46,7 +47,7 @@ from ace_graph.server.schemas import (
     Text,
     not_blank,
 )
-from ace_graph.server.services import ClaimedTeams, Learner, Services, ServicesDep
+from ace_graph.server.services import Learner, Sender, Services, ServicesDep
 from ace_graph.server.sse import (
     PING,
     PING_SECONDS,
@@ -61,58 +62,33 @@ chatting = APIRouter(
     prefix="/api/ai", tags=["chat"], route_class=DescribedRoute, dependencies=[does("converse")]
 )
 routes = APIRouter(prefix="/api/conversations", tags=["conversations"], route_class=DescribedRoute)
-_EXAMPLE = """\
-id: 1
-event: start
-data: {"streamId": "5f0c", "conversationId": "5f0c"}
-
-id: 2
-event: mode
-data: {"mode": "cot"}
-
-id: 3
-event: token
-data: {"text": "5/6"}
-
-id: 4
-event: result
-data: {"answer": "5/6", "mode": "cot", "conversationId": "5f0c", "turnId": "9a1e", "metadata": {}}
-
-id: 5
-event: done
-data: {}
-"""
 SSE_RESPONSES = described_stream(
     "The turn as it happens. The answer is the text of all `token` events. `done` comes when what was "
     "learned is stored. `error` comes instead of `result` and `done`, with the `status` that the route "
     "without a stream would answer with.",
     get_args(EventName),
-    _EXAMPLE,
+    word_sets("ace_graph.server", "streams.toml")["chat"],
 )
 _CHAT_ERRORS = error_responses(404, 408, 409, 413, 501, 502, 504)
 
 
 @chatting.post("/chat", responses=_CHAT_ERRORS, response_model_exclude_none=True)
-async def chat(
-    request: ChatRequest, learner: Learner, teams: ClaimedTeams, services: ServicesDep
-) -> ChatReply:
+async def chat(request: ChatRequest, sender: Sender, services: ServicesDep) -> ChatReply:
     """Answer a message.
 
     One turn at a time in a conversation: a second one is 409. When the client hangs up the turn goes on.
     """
-    turn = await services.turns.begin(request, learner, uuid4().hex, teams)
+    turn = await services.turns.begin(request, sender.learner, uuid4().hex, sender.teams)
     return await turn.outcome()
 
 
 @chatting.post("/chat/stream", responses={**SSE_RESPONSES, **_CHAT_ERRORS}, response_class=StreamingResponse)
-async def chat_stream(
-    request: ChatRequest, learner: Learner, teams: ClaimedTeams, services: ServicesDep
-) -> StreamingResponse:
+async def chat_stream(request: ChatRequest, sender: Sender, services: ServicesDep) -> StreamingResponse:
     """Answer a message as server-sent events.
 
     When the client hangs up the turn goes on; `GET /api/ai/chat/stream/{streamId}` resumes the stream.
     """
-    return sse_response(await services.turns.begin(request, learner, uuid4().hex, teams))
+    return sse_response(await services.turns.begin(request, sender.learner, uuid4().hex, sender.teams))
 
 
 @chatting.get("/chat/stream/{stream_id}", responses=SSE_RESPONSES, response_class=StreamingResponse)

@@ -1191,11 +1191,6 @@ async def search(
     )
 
 
-# The playbooks that a learner may read, a new one, and the templates to begin one with.
-#
-# The own memory has the id `default`.
-
-
 listed = APIRouter(prefix="/api/playbooks", tags=["playbooks"], route_class=KeyedRoute)
 templates = APIRouter(prefix="/api/templates", tags=["playbooks"], route_class=DescribedRoute)
 
@@ -1311,9 +1306,6 @@ class TemplatesReply(Body):
 async def list_templates(_: Learner) -> TemplatesReply:
     """Return the templates, which are the same for everybody."""
     return TemplatesReply(templates=[TemplateReply.of(template(name)) for name in TEMPLATES])
-
-
-# Consolidating a learner's playbook over HTTP, by rules: the plan, the run, taking it back.
 
 
 _BELOW = 0.5

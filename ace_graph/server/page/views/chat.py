@@ -223,7 +223,6 @@ async def _page(
 
 
 async def _shown_receipts(visitor: Visitor, found: api.ReadConversation) -> dict[str, ShownReceipt]:
-    """What the page shows of a conversation's receipts, by the ids of the answers' messages."""
     if not found.receipts:
         return {}
     services, learner = visitor.services, visitor.learner

@@ -199,16 +199,12 @@ def _rows(found: Worth, query: ListQuery, now: datetime) -> list[ListedBullet]:
 
 
 async def _playbooks(visitor: Visitor) -> Sequence[tuple[str, str]]:
-    """The playbooks that the visitor may open, as (id, name); the own memory first."""
     listed = [(DEFAULT, "")]
     for which in ("own", "shared") if visitor.identity.may("share") else ("own",):
         query = api.PageQuery.model_validate({"which": which, "limit": 100})
         found = await api.list_all(visitor.identity, visitor.services, query)
         listed += [(book.playbook_id, book.name) for book in found.playbooks if book.playbook_id != DEFAULT]
     return listed
-
-
-# How each playbook is used.
 
 
 class FiguresQuery(Flash):
@@ -227,9 +223,6 @@ async def show_figures(visitor: VisitorDep, query: Annotated[FiguresQuery, Query
     worths = [(each, await read_worth(store, one.handle, learner, lambda _: ())) for each, one in opened]
     rows = [(each, len(active_bullets(worth.snapshot)), worth.effectiveness) for each, worth in worths]
     return visitor.show("figures.html", query=query, rows=rows, next=found.next, own=DEFAULT)
-
-
-# One bullet.
 
 
 _BULLET = "/bullets/{bullet_id}"

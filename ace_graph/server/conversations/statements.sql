@@ -1,0 +1,119 @@
+-- The statements on conversations, turns and replies, each behind its name, the same on SQLite and PostgreSQL.
+
+-- CONVERSATIONS_OF_LEARNER
+SELECT id, thread_id, created_at, used_at, title FROM ace_conversations WHERE learner_id = ?
+ORDER BY created_at, id
+
+-- PAGE_OF_CONVERSATIONS
+SELECT id, thread_id, created_at, used_at, title FROM ace_conversations
+WHERE learner_id = ? AND (used_at < ? OR (used_at = ? AND id > ?)) ORDER BY used_at DESC, id LIMIT ?
+
+-- ONE_CONVERSATION
+SELECT id, thread_id, created_at, used_at, title FROM ace_conversations WHERE learner_id = ? AND id = ?
+
+-- NEW_CONVERSATION
+INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id
+
+-- USE_CONVERSATION
+UPDATE ace_conversations SET used_at = ? WHERE learner_id = ? AND id = ? RETURNING thread_id
+
+-- RENAME
+UPDATE ace_conversations SET title = ? WHERE learner_id = ? AND id = ? AND thread_id = ? AND title = ?
+RETURNING id
+
+-- DELETE_UNLESS_BUSY
+DELETE FROM ace_conversations WHERE learner_id = ? AND id = ? AND NOT EXISTS (
+    SELECT 1 FROM ace_runs r WHERE r.thread_id = ace_conversations.thread_id
+) RETURNING thread_id
+
+-- DELETE_UNLESS_USED
+DELETE FROM ace_conversations WHERE learner_id = ? AND id = ? AND thread_id = ? AND used_at = ? AND NOT EXISTS (
+    SELECT 1 FROM ace_runs r WHERE r.thread_id = ace_conversations.thread_id
+) RETURNING thread_id
+
+-- DELETE_OF_LEARNER
+DELETE FROM ace_conversations WHERE learner_id = ? RETURNING thread_id
+
+-- DELETE_WORK_OF_LEARNER
+DELETE FROM ace_runs WHERE learner_id = ?;
+DELETE FROM ace_unsaved WHERE learner_id = ?;
+DELETE FROM ace_given_up WHERE learner_id = ?;
+DELETE FROM ace_replies WHERE learner_id = ?
+
+-- IDLE
+SELECT learner_id, id, thread_id, used_at FROM ace_conversations WHERE used_at < ? AND thread_id > ?
+ORDER BY thread_id LIMIT ?
+
+-- TOO_MANY
+SELECT learner_id, id, thread_id, used_at FROM (
+    SELECT learner_id, id, thread_id, used_at, row_number() OVER (
+        PARTITION BY learner_id ORDER BY used_at DESC, created_at DESC, id DESC
+    ) AS place FROM ace_conversations
+) AS ranked
+WHERE place > ? AND thread_id > ? ORDER BY thread_id LIMIT ?
+
+-- BEGIN_CLEANING
+INSERT INTO ace_duties (name, began_at) VALUES ('cleaning', ?) ON CONFLICT (name) DO UPDATE
+SET began_at = excluded.began_at WHERE abs(excluded.began_at - ace_duties.began_at) >= ? RETURNING name
+
+-- BEGIN_RUN
+INSERT INTO ace_runs (thread_id, run_id, learner_id, conversation_id, asked_json, owner, lease_until, tries)
+VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (thread_id) DO NOTHING RETURNING run_id
+
+-- RENEW_RUN
+UPDATE ace_runs SET lease_until = ? WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id
+
+-- END_RUN
+DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id
+
+-- RELEASE_RUN
+UPDATE ace_runs SET lease_until = 0, tries = tries - 1 WHERE thread_id = ? AND run_id = ? AND owner = ?
+
+-- CLAIM_RUN
+UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1
+WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? RETURNING run_id
+
+-- GIVE_UP_RUN
+DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? RETURNING run_id
+
+-- OLDEST_LEASES
+SELECT thread_id, run_id, learner_id, asked_json, owner, lease_until, tries, conversation_id FROM ace_runs
+ORDER BY lease_until LIMIT 200
+
+-- NOTE_GIVEN_UP
+INSERT INTO ace_given_up (run_id, conversation_id, learner_id, reason, at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (run_id) DO NOTHING
+
+-- GIVEN_UP_OF_LEARNER
+SELECT run_id, conversation_id, learner_id, reason, at FROM ace_given_up WHERE learner_id = ? ORDER BY at, run_id
+
+-- NOTE_UNSAVED
+INSERT INTO ace_unsaved (turn_id, learner_id, unsaved_json) VALUES (?, ?, ?) ON CONFLICT (turn_id) DO NOTHING
+
+-- NOTE_REQUEST
+-- A request that was begun so long ago that its server has stopped is taken over.
+INSERT INTO ace_replies (learner_id, idempotency_key, request, at) VALUES (?, ?, ?, ?)
+ON CONFLICT (learner_id, idempotency_key) DO UPDATE SET at = CASE
+    WHEN ace_replies.status IS NULL AND ace_replies.request = excluded.request AND ace_replies.at < ?
+    THEN excluded.at ELSE ace_replies.at
+END
+RETURNING request, at, status, headers_json, body
+
+-- KEEP_REPLY
+UPDATE ace_replies SET status = ?, headers_json = ?, body = ?
+WHERE learner_id = ? AND idempotency_key = ? AND request = ?
+
+-- DROP_REQUEST
+DELETE FROM ace_replies WHERE learner_id = ? AND idempotency_key = ? AND status IS NULL
+
+-- COPIED_PAGE
+SELECT learner_id, id, thread_id, created_at, used_at, title FROM ace_conversations
+WHERE (learner_id, id) > (?, ?) ORDER BY learner_id, id LIMIT ?
+
+-- COPIED_ROW
+SELECT learner_id, id, thread_id, created_at, used_at, title FROM ace_conversations WHERE learner_id = ? AND id = ?
+
+-- PUT_COPIED
+INSERT INTO ace_conversations (learner_id, id, thread_id, created_at, used_at, title) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (learner_id, id) DO UPDATE SET used_at = excluded.used_at, title = excluded.title
