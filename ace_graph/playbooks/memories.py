@@ -257,9 +257,10 @@ async def destination(
 
     Raises UsageError where there is none, or several; PlaybookNotFound for a name.
     """
+    if isinstance(playbook, str):
+        return await open_playbook(store, playbook, _name(learner), learner)
     if playbook is not None:
-        named = isinstance(playbook, str)
-        return await open_playbook(store, playbook, _name(learner), learner) if named else playbook
+        return playbook
     writable = list[PlaybookHandle]()
     async for place in _places(store, learner, scope):
         if scope in _OWN:

@@ -9,7 +9,6 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.resources import files
 from typing import Any, ClassVar, Final, LiteralString, TypeVar, cast
 
 from langchain_core.messages import AnyMessage
@@ -135,8 +134,7 @@ async def make_schema(database: ConversationDatabase, now: str) -> None:
         names = ("ace_conversation_schema", "ace_conversations")
         held = {row[0] for row in await execute(database.own["NAMED_TABLES"], names)}
         if not held:
-            schema = files("ace_graph.server.conversations").joinpath("schema.sql").read_text("utf-8")
-            for statement in in_turn(cast("LiteralString", schema.strip().removesuffix(";"))):
+            for statement in in_turn(read_statements("schema.sql")["TABLES"].removesuffix(";")):
                 await execute(statement, ())
             await execute("INSERT INTO ace_conversation_schema VALUES (?, ?)", (SCHEMA, now))
             return

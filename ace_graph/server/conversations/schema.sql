@@ -1,5 +1,6 @@
 -- The tables of the conversations, the same on SQLite and PostgreSQL. Times are in ISO format.
 
+-- TABLES
 CREATE TABLE ace_conversation_schema (name TEXT PRIMARY KEY, made_at TEXT NOT NULL);
 CREATE TABLE ace_conversations (
     learner_id TEXT NOT NULL,
