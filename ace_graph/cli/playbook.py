@@ -57,7 +57,7 @@ from ace_graph.cli.terminal import (
     progress_bar,
 )
 from ace_graph.memory.bullet import AVOID, Bullet, BulletSource, BulletTag, MemoryType
-from ace_graph.memory.catalogue import PlaybookEntry, Scope, Visibility
+from ace_graph.memory.catalogue import Lessons, PlaybookEntry, Scope, Visibility
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.operations import (
     Add,
@@ -720,6 +720,10 @@ def edit(
     by: Annotated[int, "By how much --vote counts up.", Bounds(1)] = 1,
     description: Annotated[str | None, "Without ID: what the named playbook is about."] = None,
     scope: Annotated[Scope | None, "Without ID: whom the named playbook is meant for."] = None,
+    lessons: Annotated[
+        Lessons | None,
+        "Without ID: lessons of runs are written, only if judged by evidence, always proposed, or not taken.",
+    ] = None,
 ) -> None:
     """Change a bullet, whose id and votes stay; or what is stored about a named playbook.
 
@@ -728,14 +732,19 @@ def edit(
     ace-graph playbook edit les-00002 --ttl-days 30 --pin
     ace-graph playbook edit les-00002 --quarantine "not checked yet"
     ace-graph playbook edit les-00002 --vote helpful
-    ace-graph playbook edit --name api_client --description "calling our own API"
+    ace-graph playbook edit --name api_client --description "calling our own API" --lessons proposed
     """
     if bullet_id is None:
-        if description is None and scope is None:
-            raise typer.BadParameter("name a bullet, or say --description or --scope of a named playbook")
-        asked = scope
-        entry = call.on_playbook(lambda _, target: target.edit_fields(description, asked))
-        about = f"{entry.name}: scope {entry.scope}, {entry.description or 'no description'}"
+        if description is None and scope is None and lessons is None:
+            raise typer.BadParameter(
+                "name a bullet, or say --description, --scope or --lessons of a named playbook"
+            )
+        fields = description, scope, lessons
+        entry = call.on_playbook(lambda _, target: target.edit_fields(*fields))
+        about = (
+            f"{entry.name}: scope {entry.scope}, lessons {entry.lessons}, "
+            f"{entry.description or 'no description'}"
+        )
         call.answer(entry_json(entry), about)
         return
     operations = list[Operation]()
@@ -1384,7 +1393,7 @@ _EMPTY: dict[str, object] = {
 def entry_json(entry: PlaybookEntry) -> dict[str, object]:
     """Return what is stored about a playbook beside its content."""
     return {
-        **picked(entry, "playbook_id", "owner", "name", "description", "scope", "visibility"),
+        **picked(entry, "playbook_id", "owner", "name", "description", "scope", "visibility", "lessons"),
         "version": entry.version.n,
         "label": str(entry.version.label),
         "created_at": entry.created_at.isoformat(),

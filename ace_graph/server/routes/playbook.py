@@ -51,6 +51,7 @@ from ace_graph.memory.catalogue import (
     DEFAULT,
     MAX_DESCRIPTION_CHARS,
     MAX_NAME_CHARS,
+    Lessons,
     PlaybookEntry,
     Scope,
     Visibility,
@@ -575,13 +576,16 @@ class ContentBody(RequestBody):
 class AboutPatch(Patch):
     """The fields to change, at least one."""
 
-    must_say = "a description or a scope"
+    must_say = "a description, a scope or a rule for lessons"
     model_config = ConfigDict(
-        json_schema_extra={"anyOf": [{"required": ["description"]}, {"required": ["scope"]}]}
+        json_schema_extra={
+            "anyOf": [{"required": ["description"]}, {"required": ["scope"]}, {"required": ["lessons"]}]
+        }
     )
 
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] | Absent = None
     scope: Scope | Absent = None
+    lessons: Annotated[Lessons, Field(description="What becomes of lessons of runs.")] | Absent = None
 
 
 class UpdateBody(ContentBody):
@@ -614,6 +618,7 @@ class EntryReply(Body):
     description: str
     scope: Scope
     visibility: Visibility
+    lessons: Lessons
     version: int
     label: str
     created_at: datetime
@@ -765,9 +770,9 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
 
 @named.patch("", dependencies=[does("own")])
 async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
-    """Give a named playbook another description or scope. That makes no version."""
+    """Give a named playbook another description, scope, or rule for lessons. That makes no version."""
     version = (await edit.load()).version
-    entry = await edit.playbook.edit_fields(body.description, body.scope)
+    entry = await edit.playbook.edit_fields(body.description, body.scope, body.lessons)
     tag_version(edit.response, version)
     return EntryReply.about(replace(entry, version=version))
 

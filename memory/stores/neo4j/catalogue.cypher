@@ -90,18 +90,19 @@ MATCH (m:AceTeamMember {team_id: $team, member: member}) DELETE m RETURN count(*
 // ENTRY
 m.user_id AS playbook_id, m.owner AS owner, m.name AS name, m.created_at AS created_at,
 m.updated_at AS updated_at, m.description AS description, m.scope AS scope, m.visibility AS visibility,
-m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor
+m.lessons AS lessons, m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor
 
 // OWN
 // A learner's memory as an entry; runs in the namespace of learners.
 MATCH (m:AceMemoryState {user_id: $uid})
 RETURN 'default' AS playbook_id, m.user_id AS owner, 'default' AS name, m.created_at AS created_at,
   m.updated_at AS updated_at, '' AS description, 'agent' AS scope, 'private' AS visibility,
-  m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor
+  'written' AS lessons, m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor
 
 // SET_FIELDS
 MATCH (m:AceMemoryState {user_id: $uid}) WHERE m.owner_name IS NOT NULL
-SET m.description = coalesce($description, m.description), m.scope = coalesce($scope, m.scope)
+SET m.description = coalesce($description, m.description), m.scope = coalesce($scope, m.scope),
+  m.lessons = coalesce($lessons, m.lessons)
 RETURN m.user_id AS playbook_id
 
 // OWNERS

@@ -136,7 +136,7 @@ FROM ace_named_catalogue c JOIN ace_named_states s ON s.user_id = c.playbook_id
 """  # noqa: S608  constants
 
 _OWN = """
-SELECT 'default', user_id, 'default', created_at, updated_at, '', 'agent', 'private',
+SELECT 'default', user_id, 'default', created_at, updated_at, '', 'agent', 'private', 'written',
 epoch, version, etag, major, minor FROM ace_learners WHERE user_id = ?
 """
 
