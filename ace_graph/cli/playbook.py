@@ -428,12 +428,10 @@ def _show_memories(call: Call, found: Callable[[Store], Awaitable[tuple[MemoryIt
 @command(commands, *PLAYBOOK, panel=_LOOK)
 def stats(call: Call) -> None:
     """Counts, votes, reliability and strength; how often the playbook was used, and what it was worth."""
-    figures = {
-        "learner": call.learner,
-        "playbook": call.name,
-        **figures_of(_worth(call), utc_now()).model_dump(mode="json"),
-    }
-    call.answer(figures, [f"{name.replace('_', ' ')}: {_as_text(value)}" for name, value in figures.items()])
+    found = figures_of(_worth(call), utc_now())
+    figures = {"learner": call.learner, "playbook": call.name, **found.model_dump(mode="json")}
+    shown = {**figures, "readers": {each.learner: each.usage_count for each in found.readers}}
+    call.answer(figures, [f"{name.replace('_', ' ')}: {_as_text(value)}" for name, value in shown.items()])
 
 
 def _worth(call: Call, chosen: Callable[[Snapshot], Iterable[Bullet]] = active_bullets) -> Worth:

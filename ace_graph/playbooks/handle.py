@@ -288,8 +288,7 @@ class PlaybookHandle:
         ruled = None if lessons is None else wanted.lessons
         if not await stored.set_fields(held.playbook_id, description, scoped, ruled):
             raise not_found(self.ref.name)
-        fields = {"description": wanted.description, "scope": wanted.scope, "lessons": wanted.lessons}
-        return replace(held, **fields)
+        return replace(held, description=wanted.description, scope=wanted.scope, lessons=wanted.lessons)
 
     async def archived_bullets(self) -> tuple[ArchivedBullet, ...]:
         """Return the bullets that have left the playbook and are not back, the latest first."""

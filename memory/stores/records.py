@@ -14,7 +14,7 @@ from typing import Any, cast
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import HistoryEntry, Pending, PendingItem
 from ace_graph.memory.serialization import dump_record, load_effect, load_report
-from ace_graph.memory.sharing import Grant, Proposal, Subject, stored_relation
+from ace_graph.memory.sharing import Grant, Proposal, stored_relation, stored_subject
 from ace_graph.memory.snapshot import Label, Version
 from ace_graph.memory.stores.base import LearnerSummary, StoredVersion
 from ace_graph.memory.stores.whole import WholeDelta
@@ -108,7 +108,7 @@ def entry_columns(entry: PlaybookEntry) -> dict[str, object]:
 def grant_of(row: Row) -> Grant:
     """Return the grant in the columns `GRANT_COLUMNS`."""
     playbook_id, subject, relation, by, at = row
-    return Grant(Subject.parse(subject), stored_relation(relation), playbook_id, by, moment(at))
+    return Grant(stored_subject(subject), stored_relation(relation), playbook_id, by, moment(at))
 
 
 def grant_row(grant: Grant) -> Row:

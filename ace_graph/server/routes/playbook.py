@@ -86,7 +86,7 @@ from ace_graph.playbooks import delete as delete_playbook
 from ace_graph.playbooks.consolidation import consolidate, enqueue, run_state, undo
 from ace_graph.playbooks.content import Change, rescreen, rescreened
 from ace_graph.playbooks.templates import TEMPLATES, TemplateName, template
-from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
+from ace_graph.playbooks.worth import PlaybookFigures, ReaderUse, figures_of, read_worth
 from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.keyed import KeyedRoute, OpId
 from ace_graph.server.middleware import does
@@ -786,9 +786,16 @@ async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
         raise not_found(playbook_id)
 
 
+class ReaderUseReply(ReaderUse):
+    """How one reader, who lets the owners see it, used the playbook."""
+
+    model_config = CAMEL_CASE
+
+
 class FiguresReply(PlaybookFigures):
     """The counts, and how the playbook was used: to an owner by all who may read it, to others by them.
 
+    `readers` are those who show an owner their use; nobody else is named.
     `lift` is that of the unproven bullets, null until turns with and without them were judged. Means are null
     where nothing is counted.
     """
@@ -796,6 +803,7 @@ class FiguresReply(PlaybookFigures):
     model_config = CAMEL_CASE
 
     lift: LiftReply | None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleVariableOverride]  # the same, with its names
+    readers: tuple[ReaderUseReply, ...]  # pyright: ignore[reportIncompatibleVariableOverride]  # the same, with its names
 
 
 @named.get("/stats")

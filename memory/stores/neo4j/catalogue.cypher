@@ -26,7 +26,7 @@ MATCH (g:AceGrant {playbook_id: $uid, subject: $subject})
 DELETE g RETURN count(*) AS gone
 
 // ABOUT
-MATCH (g:AceGrant) WHERE g.subject = $subject OR g.playbook_id IN $owned
+MATCH (g:AceGrant) WHERE g.subject IN $subjects OR g.playbook_id IN $owned
 RETURN /* GRANT */ ORDER BY g.playbook_id, g.subject
 
 // PROPOSED_BY
@@ -50,7 +50,7 @@ RETURN DISTINCT g.playbook_id AS playbook_id ORDER BY playbook_id LIMIT $limit
 
 // FORGET_GRANTS
 // The lock of each playbook is taken, so that no drawing under way brings the user back.
-OPTIONAL MATCH (own:AceGrant {subject: $subject})
+OPTIONAL MATCH (own:AceGrant) WHERE own.subject IN $subjects
 OPTIONAL MATCH (l:AceLock {user_id: own.playbook_id})
 SET l.seq = l.seq + 1
 WITH own
