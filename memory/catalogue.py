@@ -109,6 +109,13 @@ def name_key(name: str) -> str:
 
 Scope = Literal["agent", "user", "tenant", "global"]
 Visibility = Literal["private", "shared"]
+Lessons = Literal["written", "judged", "proposed", "off"]
+"""What becomes of lessons that runs have for a playbook.
+
+They are written where the learner may write, and proposed where they may propose. `judged`: only those of
+runs that evidence has judged. `proposed`: always proposed, those of owners and editors, too. `off`: none is
+taken.
+"""
 MAX_DESCRIPTION_CHARS = 2_000
 
 
@@ -124,6 +131,7 @@ class PlaybookEntry:
     description: str = ""
     scope: Scope = "agent"
     visibility: Visibility = "private"
+    lessons: Lessons = "written"
     version: Version = field(default_factory=Version)
 
     @property
@@ -145,6 +153,7 @@ def checked_entry(
     description: str = "",
     scope: str = "agent",
     visibility: str = "private",
+    lessons: str = "written",
 ) -> PlaybookEntry:
     """Return the entry of a new playbook. Raises InvalidPlaybook for a field that can't be used."""
     name = checked_name(ref.name)
@@ -161,6 +170,8 @@ def checked_entry(
         raise InvalidPlaybook(
             f"{visibility[:40]!r} is no visibility: use one of {', '.join(get_args(Visibility))}"
         )
+    if lessons not in get_args(Lessons):
+        raise InvalidPlaybook(f"lessons can't be {lessons[:40]!r}: use one of {', '.join(get_args(Lessons))}")
     return PlaybookEntry(
         playbook_id,
         ref.owner,
@@ -170,6 +181,7 @@ def checked_entry(
         description,
         cast("Scope", scope),
         cast("Visibility", visibility),
+        cast("Lessons", lessons),
     )
 
 

@@ -36,6 +36,7 @@ RIGHTS: Mapping[Relation, Right] = MappingProxyType(
         "editor": Right.WRITE,
         "owner": Right.OWN,
         "declined": Right.NONE,
+        "shows": Right.NONE,
     }
 )
 

@@ -42,19 +42,23 @@ from ace_graph.memory.trust import PROVEN_VOTES
 
 
 Granted = Literal["viewer", "contributor", "editor", "owner"]
-Declined = Literal["declined"]
-Relation = Granted | Declined
-"""What a subject has: something granted, or that the user has declined what was."""
+Relation = Granted | Literal["declined", "shows"]
+"""What a subject has: something granted; `declined`: the user has declined what was; `shows`: a reader lets
+the owners see by name how much they use the playbook, which gives no right."""
 SubjectKind = Literal["user", "team", "agent"]
+"""What something can be granted to."""
 MAX_TEAM_CHARS = 256
 MAX_USER_CHARS = 256
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 
 
 class Subject(NamedTuple):
-    """A user, who is a learner; a team; or an agent of the host, whoever it works for."""
+    """A user, who is a learner; a team; or an agent of the host, whoever it works for.
 
-    kind: SubjectKind
+    A `reader` is a user as far as they show their use.
+    """
+
+    kind: SubjectKind | Literal["reader"]
     name: str
 
     def __str__(self) -> str:
@@ -99,7 +103,18 @@ def checked_relation(text: object) -> Granted:
 
 def stored_relation(text: str) -> Relation:
     """Return the relation that a store holds. Raises InvalidGrant."""
-    return "declined" if text == "declined" else checked_relation(text)
+    return cast("Relation", text) if text in ("declined", "shows") else checked_relation(text)
+
+
+def stored_subject(text: str) -> Subject:
+    """Return the subject that a store holds. Raises InvalidGrant."""
+    reader = text.removeprefix("reader:")
+    return Subject.parse(text) if reader == text else Subject("reader", reader)
+
+
+def subjects_naming(user: str) -> tuple[str, str]:
+    """Return, as texts, the subjects that name a user: those whose grants go when the user is forgotten."""
+    return str(Subject("user", user)), str(Subject("reader", user))
 
 
 def is_team(name: object) -> bool:

@@ -3,7 +3,7 @@
     evidence -> tasks -> reflector -> curator -> delta -> commit
 
 Lessons that the run wants in a named playbook (`learn_into`) go there after it, in a commit of their own. The
-first one leaves them to a worker, too, should the process die in between.
+first one leaves them to a worker, too, or to the learner's next such turn, should the process die in between.
 In background mode the reflector and the curator are left to a worker; votes and statements are stored now.
 A failure in here never breaks the answer: it is logged and reported in `learning.error`, and what could not
 be saved is in `learning.unsaved`.
@@ -33,7 +33,7 @@ from ace_graph.learning.learn_into import (
 from ace_graph.learning.pipeline import LearningResult, committed, defer, failed, learn_now, skipped
 from ace_graph.learning.tasks import UndeliveredLessons, tasks_of
 from ace_graph.learning.turn_record import make_record
-from ace_graph.learning.worker import consolidate_at_once
+from ace_graph.learning.worker import consolidate_at_once, deliver_left
 from ace_graph.memory.commit import Amend, Pending, PendingItem, operation_id
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.snapshot import Snapshot
@@ -70,6 +70,8 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
 
     tasks = await run_off_loop(text_length, tasks_of, state, attempt, memory, run)
     destination = None
+    if run.learning == "inline" and run.context.learn_into is not None:
+        await deliver_left(learner_id, run.resources)
     if run.learning == "background":
         result, pending = await defer(tasks, turn_id, op_ids("learn"), run)
     else:

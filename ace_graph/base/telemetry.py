@@ -95,7 +95,7 @@ def audit_operator(
 
 SharingAction = (
     Literal["denied", "grant", "revoke", "leave", "team_add", "team_remove"]
-    | Literal["propose", "pending", "accepted", "refused", "withdraw"]
+    | Literal["show_use", "hide_use", "propose", "pending", "accepted", "refused", "withdraw"]
 )
 
 

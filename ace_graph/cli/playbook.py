@@ -60,7 +60,7 @@ from ace_graph.cli.terminal import (
     progress_bar,
 )
 from ace_graph.memory.bullet import AVOID, Bullet, BulletSource, BulletTag, MemoryType
-from ace_graph.memory.catalogue import PlaybookEntry, Scope, Visibility
+from ace_graph.memory.catalogue import Lessons, PlaybookEntry, Scope, Visibility
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta import operations as ops
 from ace_graph.memory.delta.operations import Operation
@@ -416,12 +416,10 @@ def _show_memories(call: Call, found: Callable[[Store], Awaitable[tuple[MemoryIt
 @command(commands, *PLAYBOOK, panel=_LOOK)
 def stats(call: Call) -> None:
     """Counts, votes, reliability and strength; how often the playbook was used, and what it was worth."""
-    figures = {
-        "learner": call.learner,
-        "playbook": call.name,
-        **figures_of(_worth(call), utc_now()).model_dump(mode="json"),
-    }
-    call.answer(figures, [f"{name.replace('_', ' ')}: {_as_text(value)}" for name, value in figures.items()])
+    found = figures_of(_worth(call), utc_now())
+    figures = {"learner": call.learner, "playbook": call.name, **found.model_dump(mode="json")}
+    shown = {**figures, "readers": {each.learner: each.usage_count for each in found.readers}}
+    call.answer(figures, [f"{name.replace('_', ' ')}: {_as_text(value)}" for name, value in shown.items()])
 
 
 def _worth(call: Call, chosen: Callable[[Snapshot], Iterable[Bullet]] = active_bullets) -> Worth:
@@ -717,6 +715,10 @@ def edit(
     valid_until: Annotated[str | None, "--valid-until DATE", "The last day on which it is true."] = None,
     description: Annotated[str | None, "Without ID: what the named playbook is about."] = None,
     scope: Annotated[Scope | None, "Without ID: whom the named playbook is meant for."] = None,
+    lessons: Annotated[
+        Lessons | None,
+        "Without ID: lessons of runs are written, only if judged by evidence, always proposed, or not taken.",
+    ] = None,
 ) -> None:
     """Change a bullet, whose id and votes stay; or what is stored about a named playbook.
 
@@ -726,14 +728,19 @@ def edit(
     ace-graph playbook edit les-00002 --quarantine "not checked yet"
     ace-graph playbook edit les-00002 --vote helpful
     ace-graph playbook edit les-00002 --valid-until 2026-11-30
-    ace-graph playbook edit --name api_client --description "calling our own API"
+    ace-graph playbook edit --name api_client --description "calling our own API" --lessons proposed
     """
     if bullet_id is None:
-        if description is None and scope is None:
-            raise typer.BadParameter("name a bullet, or say --description or --scope of a named playbook")
-        asked = scope
-        entry = call.on_playbook(lambda _, target: target.edit_fields(description, asked))
-        about = f"{entry.name}: scope {entry.scope}, {entry.description or 'no description'}"
+        if description is None and scope is None and lessons is None:
+            raise typer.BadParameter(
+                "name a bullet, or say --description, --scope or --lessons of a named playbook"
+            )
+        fields = description, scope, lessons
+        entry = call.on_playbook(lambda _, target: target.edit_fields(*fields))
+        about = (
+            f"{entry.name}: scope {entry.scope}, lessons {entry.lessons}, "
+            f"{entry.description or 'no description'}"
+        )
         call.answer(entry_json(entry), about)
         return
     operations = list[Operation]()
@@ -1373,7 +1380,7 @@ _EMPTY: dict[str, object] = {
 def entry_json(entry: PlaybookEntry) -> dict[str, object]:
     """Return what is stored about a playbook beside its content."""
     return {
-        **picked(entry, "playbook_id", "owner", "name", "description", "scope", "visibility"),
+        **picked(entry, "playbook_id", "owner", "name", "description", "scope", "visibility", "lessons"),
         "version": entry.version.n,
         "label": str(entry.version.label),
         "created_at": entry.created_at.isoformat(),

@@ -84,6 +84,20 @@ def leave(call: Call, playbook: Playbook) -> None:
     print_line(f"{playbook}: left; a new grant brings it back")
 
 
+@command(commands, "learner", "store", panel=_GRANTS)
+def show_use(
+    call: Call, playbook: Playbook, shown: Annotated[bool, "--on/--off", "Show it, or no longer."] = True
+) -> None:
+    """Let the owners see by name how much you use their playbook; by default they see sums without names.
+
+    \b
+    ace-graph share show-use ada/api_client --learner bob
+    ace-graph share show-use ada/api_client --off --learner bob
+    """
+    call.on_store(lambda store: playbooks.show_use(store, playbook, owner=call.learner, shown=shown))
+    print_line(f"{playbook}: its owners {'see your use by name' if shown else 'do not see who uses it'}")
+
+
 @command(commands, *LEARNER, panel=_GRANTS, name="list")
 def list_(
     call: Call,
@@ -121,11 +135,15 @@ def _list_shared_with(call: Call, limit: int, after: str) -> None:
     )
     nothing = f"no playbook is shared with {call.learner}"
     following, remark = _following([each.entry.playbook_id for each in shared], limit, nothing)
-    rows = [{**entry_json(each.entry), "right": each.right.name.lower()} for each in shared[:limit]]
+    rows = [
+        {**entry_json(each.entry), "right": each.right.name.lower(), "shows_use": each.shows_use}
+        for each in shared[:limit]
+    ]
     call.answer(
         {"playbooks": rows, "next": following},
         [
             f"{row['owner']}/{row['name']}  {row['label']}  {row['right']}"
+            + ("  your use is shown" if row["shows_use"] else "")
             + (f"  {row['description']}" if row["description"] else "")
             for row in rows
         ],

@@ -20,6 +20,7 @@ UNATTRIBUTED = "it is not sure who said this: release it if it is right"
 """Why what an unattributed trajectory says is in quarantine."""
 
 _SECTION_CHARS = 100
+_EVIDENCE = "evidence: "
 
 
 def lessons_to_operations(
@@ -41,7 +42,7 @@ def lessons_to_operations(
     tags out, those of `vocabulary` that the lesson has all words of take their place.
     """
     said = (item for item in evidence if item.verdict != "unknown")
-    kinds = tuple(dict.fromkeys(f"evidence: {item.source} {item.verdict}" for item in said))
+    kinds = tuple(dict.fromkeys(f"{_EVIDENCE}{item.source} {item.verdict}" for item in said))
     return [
         Add(
             ref=f"n{n}",
@@ -62,6 +63,11 @@ def lessons_to_operations(
         )
         for n, lesson in enumerate(lessons, start)
     ]
+
+
+def is_judged(lesson: Add) -> bool:
+    """Whether there was evidence on the turn that a lesson is from."""
+    return any(source.startswith(_EVIDENCE) for source in lesson.sources)
 
 
 def for_review(adds: Iterable[Add]) -> list[Add]:

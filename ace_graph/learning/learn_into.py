@@ -23,8 +23,9 @@ from pydantic import ValidationError
 
 from ace_graph.agent.reasoning.recall import caller_in_run
 from ace_graph.agent.runtime import Run, logger
-from ace_graph.base.errors import AceError, StoreError
+from ace_graph.base.errors import AceError, PlaybookForbidden, StoreError
 from ace_graph.base.off_loop import run_off_loop
+from ace_graph.learning.curator import is_judged
 from ace_graph.learning.statements.forms import holds_word, is_sensitive
 from ace_graph.learning.tasks import PendingWork, UndeliveredLessons
 from ace_graph.memory.bullet import Bullet
@@ -43,6 +44,10 @@ from ace_graph.playbooks.proposals import Proposals
 
 AUTHOR = "ace_learning"
 PERSONAL = "what may be about the learner, or is held back, stays in the own memory"
+UNJUDGED = (
+    "the playbook takes lessons of judged runs alone; the others, and what may be about the learner, or is "
+    "held back, stay in the own memory"
+)
 SAID_ALREADY = "the playbook, or an open proposal, says it already"
 _TEAMS_KEPT = 100
 _PERSONS = ("own", "mine", "others")
@@ -53,12 +58,14 @@ _LEARNERS = ("learner", "student", "pupil", "user")
 class Destination:
     """The playbook that a run's lessons are meant for, and how they get there.
 
-    Without a `playbook` they stay in the own memory, for the reason `why`.
+    Without a `playbook` they stay in the own memory, for the reason `why`. `judged`: lessons without evidence
+    do.
     """
 
     name: str
     playbook: PlaybookHandle | None = None
     proposes: bool = False
+    judged: bool = False
     why: str | None = None
 
 
@@ -92,7 +99,8 @@ async def find_destination(run: Run, *, late: bool = False) -> Destination | Non
             raise
         logger.warning("[ACE Memory][Learn Into] lessons stay in the own memory: %s", error)
         return Destination(name, why=str(error))
-    return Destination(name, playbook, proposes)
+    judged = playbook.entry is not None and playbook.entry.lessons == "judged"
+    return Destination(name, playbook, proposes, judged)
 
 
 async def open_for_lessons(
@@ -100,14 +108,20 @@ async def open_for_lessons(
 ) -> tuple[PlaybookHandle, bool]:
     """Return the playbook, and whether lessons are only proposed to it.
 
-    Raises PlaybookNotFound, PlaybookForbidden for a learner who may not even propose, and what the store
-    raises.
+    Raises PlaybookNotFound, PlaybookForbidden for a learner who may not even propose and for a playbook that
+    takes no lessons, and what the store raises.
     """
     playbook = await open_playbook(store, name, learner_id, user)
-    if await playbook.may(Right.WRITE):
-        return playbook, False
-    await playbook.require(Right.PROPOSE)
-    return playbook, True
+    rule = "written" if playbook.entry is None else playbook.entry.lessons
+    writes = await playbook.may(Right.WRITE)
+    if not writes:
+        await playbook.require(Right.PROPOSE)
+    if rule == "off":
+        raise PlaybookForbidden(
+            f"the playbook {playbook.ref.name} takes no lessons of runs: "
+            "its owner can change that (playbook edit --lessons)"
+        )
+    return playbook, not writes or rule == "proposed"
 
 
 async def teams_for_worker(run: Run) -> tuple[str, ...] | None:
@@ -140,7 +154,12 @@ async def lessons_for(
     """Return those of the lessons that go to the playbook. `refs` are the lessons among the operations."""
     if destination is None or destination.playbook is None:
         return ()
-    lessons = [each for each in operations if isinstance(each, Add) and each.ref in refs]
+    judged = destination.judged
+    lessons = [
+        each
+        for each in operations
+        if isinstance(each, Add) and each.ref in refs and (not judged or is_judged(each))
+    ]
     length = sum(len(each.content) for each in lessons)
     return await run_off_loop(length, lambda: tuple(each for each in lessons if not stays_own(each)))
 
@@ -202,8 +221,8 @@ async def deliver(
     belong to. `late`: an error of the store is raised, to be tried again; any other failure is reported.
     """
     playbook, refs = destination.playbook, frozenset(each.ref or "" for each in lessons)
+    stay = destination.why or (UNJUDGED if destination.judged else PERSONAL)
     if playbook is None or not lessons:
-        stay = destination.why or PERSONAL
         return Delivery(_report(destination.name, "own memory", kept=learned, why=stay), refs)
     # In a playbook of many writers an op id must be the learner's own: hosts choose the ids of turns
     own_id, now = operation_id("learn_into", run.learner_id or "", op_id), run.resources.clock()
@@ -216,7 +235,7 @@ async def deliver(
         logger.error("[ACE Memory][Learn Into] lessons go to the own memory: %s", error)
         return Delivery(_report(destination.name, "own memory", kept=learned, why=str(error)), refs)
     kept = learned - len(lessons) + len(done.left)
-    why = done.report["why"] or (PERSONAL if kept else None)
+    why = done.report["why"] or (stay if kept else None)
     logger.info("[ACE Memory][Learn Into] %d lessons %s", done.report["count"], done.report["how"])
     return replace(done, report={**done.report, "kept": kept, "why": why})
 

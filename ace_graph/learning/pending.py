@@ -186,6 +186,14 @@ class ItemOutcome:
     retry_at: datetime | None = None
 
 
+def is_delivery(item: PendingItem) -> bool:
+    """Whether an item only takes a turn's lessons to a named playbook, which calls no model."""
+    try:
+        return read_consolidation(item) is None and read_work(item.body).undelivered is not None
+    except AceError:
+        return False  # whoever works on it will say what is wrong with it
+
+
 async def process_item(
     item: PendingItem,
     store: Store,

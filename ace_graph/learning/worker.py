@@ -34,7 +34,7 @@ from ace_graph.base.executors import Work
 from ace_graph.base.settings import Settings
 from ace_graph.base.telemetry import shown_learner
 from ace_graph.learning.graph_drawing import draw_changes, graph_drawing
-from ace_graph.learning.pending import ItemOutcome, RetryPolicy, process_item, subject
+from ace_graph.learning.pending import ItemOutcome, RetryPolicy, is_delivery, process_item, subject
 from ace_graph.memory.commit import PendingItem
 from ace_graph.memory.stores.base import Store, checked_learner_id, complete, missing_methods
 from ace_graph.memory.stores.cache import SnapshotCache
@@ -398,6 +398,26 @@ async def consolidate_at_once(learner: str, run_id: str, resources: Resources) -
         await drain_until(learner, run_id, resources, store, RetryPolicy())
     except StoreError as error:
         logger.warning("[ACE Memory] the consolidation %s stays pending: %s", run_id, error)
+
+
+async def deliver_left(learner: str, resources: Resources) -> None:
+    """Take lessons to their named playbooks that a process left when it died between its two commits.
+
+    Nothing is reflected on: it ends at work of another kind, which is a worker's. What fails stays pending,
+    and is logged.
+    """
+    store = resources.store
+    if missing_methods(store):
+        return
+    terms = RetryPolicy()
+    try:
+        while any(map(is_delivery, await store.list_pending(learner, dead=False, limit=1))):
+            item = await store.claim(_OWNER, resources.clock(), terms.lease_seconds, learner)
+            if item is None:
+                return
+            await process_item(item, store, resources, terms)
+    except StoreError as error:
+        logger.warning("[ACE Memory] lessons of an earlier turn stay pending: %s", error)
 
 
 async def _not_yet(store: Store, learner: str, now: datetime, terms: RetryPolicy) -> PendingOutcome:

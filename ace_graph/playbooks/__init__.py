@@ -55,11 +55,12 @@ from ace_graph.playbooks.sharing import (
     remove_from_team,
     revoke,
     shared_with,
+    show_use,
 )
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
 from ace_graph.playbooks.versions import VersionOutcome, keep_versions, observe_versions, version_number
 from ace_graph.playbooks.watch import watch
-from ace_graph.playbooks.worth import PlaybookFigures, Worth, figures_of, read_worth
+from ace_graph.playbooks.worth import PlaybookFigures, ReaderUse, Worth, figures_of, read_worth
 
 __all__ = [
     "TEMPLATES",
@@ -73,6 +74,7 @@ __all__ = [
     "PlaybookFigures",
     "PlaybookHandle",
     "Proposal",
+    "ReaderUse",
     "Right",
     "SharedEntry",
     "Template",
@@ -107,6 +109,7 @@ __all__ = [
     "restore",
     "revoke",
     "shared_with",
+    "show_use",
     "template",
     "update",
     "update_playbook",

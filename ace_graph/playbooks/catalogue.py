@@ -164,14 +164,17 @@ async def edit_fields(
     *,
     description: str | None = None,
     scope: str | None = None,
+    lessons: str | None = None,
     user: User = None,
 ) -> PlaybookEntry:
-    """Give a playbook another description or scope, which makes no version; return its entry.
+    """Give a playbook another description, scope, or rule for lessons of runs; return its entry.
 
+    That makes no version. `lessons` is one of `written`, `judged`, `proposed` and `off`; see
+    `memory.catalogue.Lessons`. A change holds for lessons that are delivered later.
     Raises PlaybookNotFound, PlaybookForbidden for a `user` who does not own it, InvalidPlaybook for a field
     that can't be used, and for `default`, which has none, ChangeRefused for what the screen refuses.
     """
-    return await (await open_playbook(store, name, owner, user)).edit_fields(description, scope)
+    return await (await open_playbook(store, name, owner, user)).edit_fields(description, scope, lessons)
 
 
 async def delete(

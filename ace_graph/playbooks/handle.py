@@ -267,10 +267,12 @@ class PlaybookHandle:
         reports = [commit.report for commit in done]
         return await off_loop(outcome_of, numbered, reports, base.playbook, unread), base
 
-    async def edit_fields(self, description: str | None, scope: str | None) -> PlaybookEntry:
-        """Give the playbook another description or scope; see `edit_fields`."""
+    async def edit_fields(
+        self, description: str | None, scope: str | None, lessons: str | None
+    ) -> PlaybookEntry:
+        """Give the playbook another description, scope, or rule for lessons; see `edit_fields`."""
         if self.entry is None or self.named is None:
-            raise InvalidPlaybook("the own memory has no description and no scope: name a playbook")
+            raise InvalidPlaybook("the own memory has none of these fields: name a playbook")
         held = self.entry
         await off_loop(check_shown, "", description)
         wanted = checked_entry(
@@ -279,12 +281,14 @@ class PlaybookHandle:
             held.created_at,
             description=held.description if description is None else description,
             scope=held.scope if scope is None else scope,
+            lessons=held.lessons if lessons is None else lessons,
         )
         stored = self.named if self.asked is None else self.named.asked(self.asked)
         scoped = None if scope is None else wanted.scope
-        if not await stored.set_fields(held.playbook_id, description, scoped):
+        ruled = None if lessons is None else wanted.lessons
+        if not await stored.set_fields(held.playbook_id, description, scoped, ruled):
             raise not_found(self.ref.name)
-        return replace(held, description=wanted.description, scope=wanted.scope)
+        return replace(held, description=wanted.description, scope=wanted.scope, lessons=wanted.lessons)
 
     async def archived_bullets(self) -> tuple[ArchivedBullet, ...]:
         """Return the bullets that have left the playbook and are not back, the latest first."""

@@ -29,10 +29,11 @@ _GRANTS_READ, _MEMBERS_READ = 1_000, 1_000
 
 @dataclass(frozen=True)
 class SharedEntry:
-    """A playbook of somebody else, and what the user may do with it."""
+    """A playbook of somebody else, what the user may do with it, and whether its owners see that by name."""
 
     entry: PlaybookEntry
     right: Right
+    shows_use: bool = False
 
 
 class Sharing:
@@ -79,16 +80,33 @@ class Sharing:
 
     async def leave(self, now: datetime | None = None) -> None:
         """Decline what was shared with the caller; see `leave`."""
-        key, named, asked = self._playbook.key, self._playbook.named, self._playbook.asked
-        user = None if asked is None else asked.caller.user
-        if named is None or user is None:
-            raise InvalidGrant("the playbook is your own: delete it instead")
-        moment = now or utc_now()
+        named, user = self._as_reader("delete it instead")
+        key, moment = self._playbook.key, now or utc_now()
         await named.put_grant(Grant(Subject("user", user), "declined", key, user, moment))
+        await named.drop_grant(key, Subject("reader", user))
         for proposal in await named.proposals(key, "pending", MAX_PENDING):
             if proposal.by == user:
                 await close_proposal(named, proposal, LEFT, user, moment)
         audit_sharing("leave", user, playbook=key)
+
+    async def show_use(self, shown: bool = True, now: datetime | None = None) -> None:
+        """Let the owners see the caller's use by name, or no longer; see `show_use`."""
+        named, user = self._as_reader("nobody else sees your use of it")
+        await self._playbook.require(Right.READ)
+        key, reader = self._playbook.key, Subject("reader", user)
+        if shown:
+            await named.put_grant(Grant(reader, "shows", key, user, now or utc_now()))
+        else:
+            await named.drop_grant(key, reader)
+        audit_sharing("show_use" if shown else "hide_use", user, playbook=key)
+
+    def _as_reader(self, instead: str) -> tuple[PlaybookStore, str]:
+        """The namespace that checks nothing, and the caller. Raises InvalidGrant for one's own playbook."""
+        named, asked = self._playbook.named, self._playbook.asked
+        user = None if asked is None else asked.caller.user
+        if named is None or user is None:
+            raise InvalidGrant(f"the playbook is your own: {instead}")
+        return named, user
 
 
 async def grant(
@@ -134,6 +152,23 @@ async def leave(
     await Sharing(await open_playbook(store, name, owner, user)).leave(now)
 
 
+async def show_use(
+    store: Store,
+    name: str,
+    *,
+    owner: str,
+    user: User = None,
+    shown: bool = True,
+    now: datetime | None = None,
+) -> None:
+    """Let the owners of a playbook see how much a user uses it, by name; with `shown=False` no longer.
+
+    By default they see sums without names. It holds until it is taken back, or the user leaves the playbook,
+    and while the user may read it. Raises PlaybookNotFound, and InvalidGrant for one's own playbook.
+    """
+    await Sharing(await open_playbook(store, name, owner, user)).show_use(shown, now)
+
+
 async def grants(
     store: Store, name: str, *, owner: str, user: User = None, limit: int = 100, after: str = ""
 ) -> tuple[Grant, ...]:
@@ -153,16 +188,17 @@ async def shared_with(
     """
     who = await caller_of(user, complete(store)) if isinstance(user, str) else user
     named, found = complete(store).playbooks, list[SharedEntry]()
-    page = await named.shared_with(who.subjects, limit, after)
+    subjects = who.subjects if who.user is None else (*who.subjects, str(Subject("reader", who.user)))
+    page = await named.shared_with(subjects, limit, after)
     while page:
         for entry, granted in page:
             held = who.right(entry, granted)
             if held >= Right.READ:  # not what the user has declined
-                shown = replace(entry, description=await off_loop(outgoing_text, entry.description))
-                found.append(SharedEntry(shown, held))
+                seen = replace(entry, description=await off_loop(outgoing_text, entry.description))
+                found.append(SharedEntry(seen, held, any(each.relation == "shows" for each in granted)))
         if len(found) >= limit or len(page) < limit:
             break
-        page = await named.shared_with(who.subjects, limit, page[-1][0].playbook_id)
+        page = await named.shared_with(subjects, limit, page[-1][0].playbook_id)
     return tuple(found[: max(0, limit)])
 
 
@@ -234,6 +270,17 @@ async def who_may(playbook: PlaybookHandle, needed: Right) -> list[str]:
             found.update(page)
             page = await playbook.root.members(grant.subject.name, _MEMBERS_READ, page[-1])
     return sorted(found - declined - {""})
+
+
+async def shown_readers(playbook: PlaybookHandle) -> frozenset[str]:
+    """Return who lets the owners see their use by name, whether or not they may read the playbook now.
+
+    Raises PlaybookForbidden: only owners see the grants.
+    """
+    checked, _, _ = playbook.shared()
+    return frozenset(
+        [each.subject.name async for each in all_grants(checked, playbook.key) if each.relation == "shows"]
+    )
 
 
 async def entitling(named: PlaybookStore, playbook_id: str, caller: Caller) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from pydantic import BaseModel, ConfigDict
+
 from ace_graph.base.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.confidence import (
@@ -29,18 +31,33 @@ from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.usage import OWN_PLAYBOOK, PlaybookUsage
 from ace_graph.memory.views import CATEGORIES, kind_of
 from ace_graph.playbooks.handle import PlaybookHandle
-from ace_graph.playbooks.sharing import who_may
+from ace_graph.playbooks.sharing import shown_readers, who_may
 
 _MAX_READERS = 500
 
 
+class ReaderUse(BaseModel):
+    """How one reader, who lets the owners see it, used a playbook."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    learner: str
+    usage_count: int
+    success_rate: float | None
+    last_used_at: datetime | None
+
+
 class Worth(NamedTuple):
-    """A playbook, the records behind its bullets, and how its reader used it."""
+    """A playbook, the records behind its bullets, and how its reader used it.
+
+    `readers` are those who show an owner their use.
+    """
 
     snapshot: Snapshot
     policy: Policy
     turns: tuple[TurnRecord, ...]
     effectiveness: Effectiveness
+    readers: tuple[ReaderUse, ...] = ()
 
     @property
     def metadata(self) -> PlaybookMetadata:
@@ -58,8 +75,8 @@ class PlaybookFigures(PlaybookStats):
 
     `lift` is that of the unproven bullets with its 95 % interval, None until turns with and without them were
     judged; `withheld_share` is the share of turns without them. `core` bullets are candidates for every
-    prompt. `used_by` counts the learners whose turns `usage_count` counts. Means are None where nothing is
-    counted.
+    prompt. `used_by` counts the learners whose turns `usage_count` counts; `readers` are, for an owner, those
+    of them who show their use. Means are None where nothing is counted.
     """
 
     version: int | None
@@ -78,6 +95,7 @@ class PlaybookFigures(PlaybookStats):
     avg_improvement: float | None
     last_used_at: datetime | None
     used_by: int
+    readers: tuple[ReaderUse, ...]
     total_trajectories_analyzed: int
     consolidation_count: int
     last_consolidated: datetime | None
@@ -105,20 +123,33 @@ async def read_worth(
 ) -> Worth:
     """Return a playbook, how it was used, and the reader's records behind the bullets that `chosen` returns.
 
-    To an owner of a named playbook the use by all who may read it counts, of 500 at most and without names;
-    to others their own. Members of a team count where the store's table has it. Raises what `chosen` and
-    the store raise.
+    To an owner of a named playbook the use by all who may read it counts, of 500 at most, and without names
+    but of those who show theirs (`show_use`); to others their own. Members of a team count where the store's
+    table has it. Raises what `chosen` and the store raise.
     """
     own = await store.load(reader)
-    snapshot, used_as, others = own, OWN_PLAYBOOK, list[PlaybookUsage]()
+    snapshot, used_as, others = own, OWN_PLAYBOOK, dict[str, PlaybookUsage]()
+    shown = frozenset[str]()
     if target.named is not None:
         snapshot = await target.load()
         used_as = foreign_prefix(target.ref.owner or "", target.ref.name).removesuffix(":")
         if await target.may(Right.OWN):
             readers = (await who_may(target, Right.READ))[:_MAX_READERS]
-            others = [await _use_by(store, each, used_as, target) for each in readers if each != reader]
+            shown = await shown_readers(target)
+            others = {each: await _use_by(store, each, used_as, target) for each in readers if each != reader}
     turns = await trajectories_behind(store, reader, snapshot, list(chosen(snapshot)))
-    return Worth(snapshot, store.policy, turns, effectiveness_of(own, used_as, others))
+    named = tuple(
+        ReaderUse(
+            learner=each,
+            usage_count=use.turns,
+            success_rate=use.success_rate,
+            last_used_at=use.last_used_at,
+        )
+        for each, use in others.items()
+        if each in shown and use.turns
+    )
+    used = effectiveness_of(own, used_as, others.values())
+    return Worth(snapshot, store.policy, turns, used, named)
 
 
 async def _use_by(store: Store, learner: str, used_as: str, target: PlaybookHandle) -> PlaybookUsage:
@@ -152,5 +183,6 @@ def figures_of(found: Worth, now: datetime) -> PlaybookFigures:
         categories=dict(Counter(CATEGORIES[b.polarity] for b in active)),
         mean_confidence=sum(evidence.confidence(b, now) for b in active) / len(active) if active else None,
         **found.effectiveness.model_dump(),
+        readers=found.readers,
         **found.metadata.model_dump(),
     )

@@ -34,7 +34,7 @@ _SHORTEST_OF_RARE = 5
 _OFTEN = 1.0
 _OFTEN_IF_SHORT = 3.0
 """How often a common word is said, of a million words; short ones have more neighbours that no list has."""
-_TOLD = 1.5
+_TOLD = 1.3
 """By how much another list has to know more words than that of the language which the stop words tell."""
 _BORROWED = 1.0
 """How often an English word is said that a text in another language may have, too."""
@@ -85,7 +85,10 @@ def is_typo(x: str, y: str, languages: Iterable[str] = ("english",)) -> bool:
     if not all(map(has_list, spoken)) or OSA.distance(x, y, score_cutoff=1) != 1:
         return False
     known, other = _is_known(x, spoken), _is_known(y, spoken)
+    same_end = x[-2:] == y[-2:] or are_swapped(x, y)
     if not known and not other:
+        if same_end and _commands(x, spoken) != _commands(y, spoken):
+            return True
         known, other = _may_be_form(x, spoken), _may_be_form(y, spoken)
     if known == other:
         return False
@@ -94,7 +97,7 @@ def is_typo(x: str, y: str, languages: Iterable[str] = ("english",)) -> bool:
         return True
     if shorter < _SHORTEST_OF_RARE or not _same_start(x, y):
         return False
-    if any(language != "english" for language in spoken) and x[-2:] != y[-2:] and not are_swapped(x, y):
+    if any(language != FIRST for language in spoken) and not same_end:
         return False
     return _mistyped(word, typo)
 
@@ -130,13 +133,15 @@ Place = Literal["opening", "subject", "inside"]
 def may_be_a_name(x: str, y: str, languages: Iterable[str], place: Place) -> bool:
     """Whether one of a word and its typo may be a name, both being capitalised in their texts.
 
-    At the beginning of a sentence they are no names if they are verbs, make an adverb, or are common and no
-    first name; as a subject, only verbs are none. Elsewhere they are none only where nouns have capital
-    letters, too, and for days and months.
+    At the beginning of a sentence they are no names if they are verbs, make an adverb, or are no first name
+    and common, or in another language than English an order; as a subject, only verbs are none. Elsewhere
+    they are none only where nouns have capital letters, too, and for days and months.
     """
     if not _words("capitalised").isdisjoint((x, y)):
         return False
     first_name = not _first_names().isdisjoint((x, y))
+    if place == "opening" and not first_name and (_commands(x, languages) or _commands(y, languages)):
+        return False
     verb = any(is_word(form, FIRST) for word in (x, y) for form in _derived(word))
     if place != "inside" and verb and not (first_name and place == "subject"):
         return False
@@ -255,6 +260,17 @@ def _may_be_form(word: str, languages: tuple[str, ...]) -> bool:
     """Whether a word that no list has may be a form of one: English lists have all forms, others have not."""
     start = word[: max(len(word) - _ENDING, _START)]
     return any(begins_word(start, language) for language in languages if language != FIRST)
+
+
+def _commands(word: str, languages: Iterable[str]) -> bool:
+    """Whether a word orders something in another language than English, by a verb that is common there.
+
+    The lists have infinitives, and often lack the form that an instruction begins with: explica, explicar.
+    """
+    verbs = [word + ending for ending in _words("infinitives")]
+    return any(
+        per_million(verb, language) >= _OFTEN for language in languages if language != FIRST for verb in verbs
+    )
 
 
 def _same_start(x: str, y: str) -> bool:

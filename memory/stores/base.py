@@ -25,7 +25,7 @@ from ace_graph.memory.turn import TurnRecord
 
 if TYPE_CHECKING:
     from ace_graph.memory.bullet import Bullet
-    from ace_graph.memory.catalogue import Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
+    from ace_graph.memory.catalogue import Lessons, Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
     from ace_graph.memory.commit import Amend, Commit, History, Pending, PendingCounts, PendingItem
     from ace_graph.memory.delta.operations import Delta
     from ace_graph.memory.playbook import Playbook
@@ -444,8 +444,10 @@ class PlaybookStore(KeyedStore, Protocol):
         """
         ...
 
-    async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
-        """Store another description or scope, under the playbook's lock; False where there is no playbook.
+    async def set_fields(
+        self, playbook_id: str, description: str | None, scope: Scope | None, lessons: Lessons | None
+    ) -> bool:
+        """Store other fields of the entry, under the playbook's lock; False where there is no playbook.
 
         What is None stays as it is. That makes no version. A caller who asks needs the right to own.
         """

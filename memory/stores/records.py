@@ -14,7 +14,7 @@ from typing import Any, cast
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import HistoryEntry, Pending, PendingItem
 from ace_graph.memory.serialization import dump_record, load_effect, load_report
-from ace_graph.memory.sharing import Grant, Proposal, Subject, stored_relation
+from ace_graph.memory.sharing import Grant, Proposal, stored_relation, stored_subject
 from ace_graph.memory.snapshot import Label, Version
 from ace_graph.memory.stores.base import LearnerSummary, StoredVersion
 from ace_graph.memory.stores.whole import WholeDelta
@@ -28,7 +28,7 @@ ITEM_COLUMNS = (
 )
 ENTRY_COLUMNS = (
     "c.playbook_id, c.owner, c.name, s.created_at, s.updated_at, c.description, c.scope, c.visibility, "
-    "s.epoch, s.version, s.etag, s.major, s.minor"
+    "c.lessons, s.epoch, s.version, s.etag, s.major, s.minor"
 )
 GRANT_COLUMNS = "playbook_id, subject, relation, granted_by, at"
 HISTORY_COLUMNS = "version, op_id, at, author, reason, source, report_json, effect_json, major, minor"
@@ -76,11 +76,20 @@ def new_item(learner: str, pending: Pending, now: datetime) -> dict[str, object]
 
 def entry_of(row: Row) -> PlaybookEntry:
     """Return the catalogue's entry in the columns `ENTRY_COLUMNS`."""
-    playbook_id, owner, name, created, updated, description, scope, visibility, epoch, n, *more = row
-    etag, major, minor = more
-    version = Version(epoch, n, etag, Label(major or 0, minor or 0))
-    times = moment(created), moment(updated)
-    return PlaybookEntry(playbook_id, owner or None, name, *times, description, scope, visibility, version)
+    playbook_id, owner, name, created, updated, description, scope, visibility, lessons, *version = row
+    epoch, n, etag, major, minor = version
+    return PlaybookEntry(
+        playbook_id,
+        owner or None,
+        name,
+        moment(created),
+        moment(updated),
+        description,
+        scope,
+        visibility,
+        lessons,
+        Version(epoch, n, etag, Label(major or 0, minor or 0)),
+    )
 
 
 def entry_columns(entry: PlaybookEntry) -> dict[str, object]:
@@ -92,13 +101,14 @@ def entry_columns(entry: PlaybookEntry) -> dict[str, object]:
         "description": entry.description,
         "scope": entry.scope,
         "visibility": entry.visibility,
+        "lessons": entry.lessons,
     }
 
 
 def grant_of(row: Row) -> Grant:
     """Return the grant in the columns `GRANT_COLUMNS`."""
     playbook_id, subject, relation, by, at = row
-    return Grant(Subject.parse(subject), stored_relation(relation), playbook_id, by, moment(at))
+    return Grant(stored_subject(subject), stored_relation(relation), playbook_id, by, moment(at))
 
 
 def grant_row(grant: Grant) -> Row:

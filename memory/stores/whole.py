@@ -164,6 +164,7 @@ def _fields(entry: PlaybookEntry) -> str:
         "description": entry.description,
         "scope": entry.scope,
         "visibility": entry.visibility,
+        "lessons": entry.lessons,
         "created_at": entry.created_at.isoformat(),
         "updated_at": entry.updated_at.isoformat(),
     }

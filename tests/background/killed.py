@@ -88,10 +88,10 @@ async def take_turn(store: Store, learner: str, question: str = "What is 1/2 + 1
     return await graph.ainvoke(ask(question), context=ACEContext(learner_id=learner, reflect_when="always"))
 
 
-async def teach(store: Store, learner: str) -> object:
+async def teach(store: Store, learner: str, reply: str = LESSONS) -> object:
     """One turn that learns at once, for the playbook of ada's that has the learner's name."""
     graph = build_ace_graph(
-        model=ScriptedModel(solver=["<final>5/6</final>"], reflector=[LESSONS]),
+        model=ScriptedModel(solver=["<final>5/6</final>"], reflector=[reply]),
         store=store,
         settings=Settings(),
         learning="inline",

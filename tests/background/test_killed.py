@@ -19,7 +19,7 @@ from ace_graph.memory.stores import Store
 from ace_graph.playbooks.consolidation import enqueue, run_state
 from ace_graph.testing import check
 from ace_graph.testing.conformance import rewriting, write
-from tests.background.killed import NOON, RULE, Job, opened, take_turn, work
+from tests.background.killed import NOON, RULE, Job, opened, take_turn, teach, work
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.warm_python import WarmPython
@@ -86,11 +86,14 @@ async def _a_turn_killed_between_its_commits(python: WarmPython, job: Job, learn
         assert killed == -signal.SIGKILL
         if job["spared"] == 0:
             assert (await playbooks.get_playbook(store, learner, "ada")).snapshot.playbook.bullets() == ()
-        await work(store, learner, minutes=1)
+        if job.get("next") == "turn":
+            await teach(store, learner, '{"reasoning": "r", "lessons": []}')
+        else:
+            await work(store, learner, minutes=1)
         [bullet] = (await playbooks.get_playbook(store, learner, "ada")).snapshot.playbook.bullets()
         assert (bullet.content, bullet.seen) == (RULE, 1)
         assert (await store.load(learner)).playbook.bullets() == ()
-        [turn] = await store.turns(learner)
+        turn = (await store.turns(learner))[-1 if job.get("next") == "turn" else 0]
         assert turn.learned_into is not None
         assert (turn.learned_into["how"], turn.learned_into["count"]) == ("written", 1)
         assert len(turn.reflections) == 1
@@ -136,13 +139,15 @@ async def test_a_turn_killed_at_its_commit_on_sqlite(
     [(0, "after"), (1, "before"), (1, "during")],
     ids=["undelivered", "delivered", "ending"],
 )
+@pytest.mark.parametrize("after", ["worker", "turn"])
 async def test_a_turn_killed_between_its_commits_loses_no_lesson_for_a_playbook(
-    tmp_path: Path, warm_python: WarmPython, spared: int, when: str
+    tmp_path: Path, warm_python: WarmPython, spared: int, when: str, after: str
 ) -> None:
     job: Job = {
         "path": str(tmp_path / "ace.db"),
         "learner": "bob",
         "spared": spared,
+        "next": after,
         "method": "commit",
         "when": when,
     }

@@ -48,13 +48,15 @@ def test_get_shows_everything_about_a_playbook(ace: Commands, advice: Path) -> N
     )
 
 
-def test_a_description_and_a_scope_are_changed_later(ace: Commands) -> None:
+def test_the_fields_of_an_entry_are_changed_later(ace: Commands) -> None:
     ace.ok("playbook", "create", "api_client", "--description", "old")
     told = ace.ok("playbook", "edit", "--name", "api_client", "--description", "new").out
     ace.ok("playbook", "edit", "--name", "api_client", "--scope", "user")
+    ace.ok("playbook", "edit", "--name", "api_client", "--lessons", "judged")
     shown = ace.ok("playbook", "show", "--details", "--name", "api_client", "--json").json
-    assert told == "api_client: scope agent, new\n"
+    assert told == "api_client: scope agent, lessons written, new\n"
     assert (shown["description"], shown["scope"], shown["version"]) == ("new", "user", 1)
+    assert shown["lessons"] == "judged"
     assert shown["visibility"] == "private", "unless it was asked to be shared"
     assert ace("playbook", "edit", "--name", "api_client").code == 2
     assert ace("playbook", "edit", "--name", "default", "--scope", "user").code == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ace_graph.memory.stores.sql import SCHEMA
 from tests.cli.commands import Commands
 
 
@@ -20,7 +21,7 @@ def test_the_commands_work_on_postgresql(stored: Commands) -> None:
     told = stored.ok("doctor").out
     line = next(line for line in told.splitlines() if "store versions" in line)
     assert "PostgreSQL " in line
-    assert "schema 1" in line
+    assert f"schema {SCHEMA}" in line
     assert line.endswith("learners: 1")
     stored.ok("chat", "--learner", "ada", stdin="Call me Ann. I prefer pictures.\n")
     second = stored.ok("chat", "--learner", "ada", stdin="What is 1/2 + 1/3?\n").out

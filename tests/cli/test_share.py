@@ -93,6 +93,20 @@ def test_an_editor_changes_single_bullets(made: Commands) -> None:
         assert "I am Ann" not in made.ok("playbook", *shown, *THEIRS, "--as", "bob").out
 
 
+def test_a_reader_shows_their_use_and_takes_it_back(made: Commands) -> None:
+    made.ok("share", "grant", "api_client", "--to", "user:bob", "-l", "ada")
+    assert "see your use by name" in made.ok("share", "show-use", "ada/api_client", "-l", "bob").out
+    made.ok("chat", "-l", "bob", "--playbook", "ada/api_client", stdin="Which version do I use, /v1?\n")
+    assert "your use is shown" in made.ok("share", "list", "-l", "bob").out
+    assert "reader:bob  shows" in made.ok("share", "list", "api_client", "-l", "ada").out
+    stats = ("playbook", "stats", "--name", "api_client", "-l", "ada")
+    assert "readers: bob 1" in made.ok(*stats).out
+    [use] = made.ok(*stats, "--json").json["readers"]
+    assert (use["learner"], use["usage_count"]) == ("bob", 1)
+    made.ok("share", "show-use", "ada/api_client", "--off", "-l", "bob")
+    assert "readers: none" in made.ok(*stats).out
+
+
 def test_a_team_reads_until_its_member_leaves(made: Commands) -> None:
     made.ok("share", "grant", "api_client", "--to", "team:ops", "-l", "ada")
     assert made.ok("share", "team", "add", "ops", "bob", "eve").out == "ops: 2 users added\n"

@@ -146,6 +146,71 @@ async def test_a_lesson_goes_where_the_right_allows(store: Store, kind: str) -> 
     assert record.learned_into == told, "the trajectory says it, too"
 
 
+RULES = {
+    # rule, who, whether evidence judged the turn: where the lesson is
+    ("written", "owner", False): "written",
+    ("judged", "owner", False): "own memory",
+    ("judged", "owner", True): "written",
+    ("judged", "contributor", False): "own memory",
+    ("judged", "contributor", True): "proposed",
+    ("proposed", "owner", False): "proposed",
+    ("proposed", "editor", True): "proposed",
+    ("proposed", "viewer", True): "own memory",
+    ("off", "owner", True): "own memory",
+    ("off", "editor", True): "own memory",
+}
+
+
+@pytest.mark.parametrize("way", ["inline", "background", "function"])
+@pytest.mark.parametrize(("rule", "kind", "judged"), RULES)
+async def test_a_lesson_goes_where_the_playbooks_rule_allows(
+    store: Store, rule: str, kind: str, judged: bool, way: str
+) -> None:
+    place, learner = RULES[rule, kind, judged], await granted(store, kind)
+    await playbooks.edit_fields(store, "api", "ada", lessons=rule)
+    if way == "function":
+        record, _ = await executed(store, learner, judged=judged)
+    else:
+        scripted = model()
+        given = context(learner, ground_truth="so" if judged else None)
+        await learned(store, scripted, given, learning=way)
+        if way == "background":
+            await hired(store, scripted)
+        (record,) = await store.turns(learner)
+    assert record.learned_into is not None
+    assert (record.learned_into["how"], await placed(store, learner)) == (place, place)
+
+
+async def test_a_report_says_which_rule_keeps_a_lesson(store: Store) -> None:
+    await granted(store, "editor")
+    for rule, why in (("off", "takes no lessons of runs"), ("judged", "takes lessons of judged runs alone")):
+        await playbooks.edit_fields(store, "api", "ada", lessons=rule)
+        assert why in ((await into(store, model(), context("bob")))["why"] or "")
+    with pytest.raises(InvalidPlaybook, match="use one of written, judged, proposed, off"):
+        await playbooks.edit_fields(store, "api", "ada", lessons="sometimes")
+
+
+async def test_of_two_runs_in_one_turn_the_judged_one_teaches(store: Store) -> None:
+    """The message judges the turn before; the turn itself has no evidence."""
+    await granted(store, "owner")
+    await playbooks.edit_fields(store, "api", "ada", lessons="judged")
+    graph = build_ace_graph(
+        store=store,
+        model=model(lessons(LESSON), lessons(OTHER), answers=2),
+        settings=Settings(),
+        learning="inline",
+        checkpointer=InMemorySaver(),
+    )
+    config = {"configurable": {"thread_id": "t"}}
+    first = context("ada", reflect_when="never")
+    await graph.ainvoke(ask(QUESTION), config, context=first)  # type: ignore[call-overload]  # pyright: ignore  # LangGraph's config
+    out = await graph.ainvoke(ask("That's wrong."), config, context=context("ada"))  # type: ignore[call-overload]  # pyright: ignore  # LangGraph's config
+    told = told_by(out["learning"])
+    assert (told["how"], told["count"], told["kept"]) == ("written", 1, 1)
+    assert "judged runs alone" in (told["why"] or "")
+    assert (sorted(await named(store)), await own(store, "ada")) == (sorted([ADVICE, LESSON]), [OTHER])
+
+
 async def test_a_report_says_what_would_be_needed(store: Store) -> None:
     await granted(store, "viewer")
     told = await into(store, model(), context("bob"))
@@ -305,6 +370,37 @@ async def test_lessons_whose_delivery_could_not_be_noted_are_left_to_a_worker(
     (record,) = await store.turns("bob")
     assert record.learned_into == learning["learned_into"]
     assert await store.list_pending("bob") == ()
+
+
+@pytest.mark.parametrize("right", ["editor", "contributor", "viewer"])
+async def test_the_next_turn_into_a_playbook_takes_what_is_left_there(
+    store: Store, path: Path, right: str
+) -> None:
+    """A plain turn does not: it has one load and one commit, and asks for nothing else."""
+    await granted(store, "editor")
+    sql(path, f"CREATE TRIGGER broken {BROKEN}")
+    sql(path, "CREATE TRIGGER held BEFORE DELETE ON ace_pending BEGIN SELECT RAISE(ABORT, 'no'); END")
+    lost = await learned(store, model(), context("bob"))
+    for trigger in ("broken", "held"):
+        sql(path, f"DROP TRIGGER {trigger}")
+    await playbooks.grant(store, "api", "user:bob", right, owner="ada")
+    await learned(store, model(lessons()), context("bob", learn_into=None))
+    assert [item.pending_id for item in await store.list_pending("bob")] == [lost["pending"]]
+    late = await learned(store, model(lessons()), context("bob"))
+    assert (late["learned_into"], await store.list_pending("bob")) == (None, ())
+    assert await placed(store, "bob") == WAYS.get(right, "own memory")
+    (record,) = [each for each in await store.turns("bob") if each.turn_id == lost["turn_id"]]
+    assert record.learned_into is not None
+    assert record.learned_into["how"] == WAYS.get(right, "own memory")
+
+
+async def test_work_for_a_worker_is_left_to_it(store: Store) -> None:
+    """A turn does not reflect on what earlier ones have left, also where a delivery waits behind that."""
+    await granted(store, "editor")
+    await learned(store, model(answers=1), context("bob"), learning="background")
+    assert await into(store, model(lessons(OTHER)), context("bob"))
+    (item,) = await store.list_pending("bob")
+    assert (item.attempts, await own(store, "bob")) == (0, [])
 
 
 async def test_a_turn_that_can_not_be_saved_holds_the_lesson() -> None:
@@ -474,13 +570,15 @@ async def test_a_correction_replaces_failed_advice_in_ones_own_playbook_alone(
 # Any function of a program
 
 
-async def executed(store: Store, learner: str, reply: str = "", **more: object) -> tuple[TurnRecord, str]:
+async def executed(
+    store: Store, learner: str, reply: str = "", *, judged: bool = True, **more: object
+) -> tuple[TurnRecord, str]:
     """Run a task; return its trajectory, and the advice that it had."""
     seen = list[str]()
 
-    def call(trajectory: RunningTrajectory) -> tuple[str, str]:
+    def call(trajectory: RunningTrajectory) -> TaskResult:
         seen.append(trajectory.context)
-        return "429", "failure"
+        return TaskResult("429", "failure", Completion(source="learner" if judged else None))
 
     options: dict[str, object] = {
         "playbook_name": NAME,

@@ -74,6 +74,7 @@ TABLE: dict[str, tuple[int, Call]] = {
     "grants": (Right.OWN, lambda store, _: playbooks.grants(store, FULL, owner=BOB)),
     "grant": (Right.OWN, lambda store, _: playbooks.grant(store, FULL, "user:zoe", owner=BOB)),
     "leave": (Right.READ, lambda store, _: playbooks.leave(store, FULL, owner=BOB)),
+    "show_use": (Right.READ, lambda store, _: playbooks.show_use(store, FULL, owner=BOB)),
     "revoke": (Right.OWN, lambda store, _: playbooks.revoke(store, FULL, "user:zoe", owner=BOB)),
     "collect": (Right.OWN, lambda store, _: playbooks.collect(store, FULL, owner=BOB)),
     "edit_fields": (

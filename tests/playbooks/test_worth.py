@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from ace_graph import playbooks
+from ace_graph.base import InvalidGrant, PlaybookNotFound
 from ace_graph.memory.stores import Store
 from ace_graph.playbooks import Change, PlaybookFigures, figures_of, open_playbook, read_worth
 from ace_graph.testing.conformance import NOON, record, touching, write
@@ -43,6 +46,65 @@ async def test_the_use_by_others_counts_for_the_owner(store: Store) -> None:
     assert found.last_used_at == record(20).completed_at
     own = await _figures(store, "bob")
     assert (own.usage_count, own.used_by, own.success_rate) == (2, 1, 0.5)
+
+
+async def test_who_shows_their_use_is_named_to_the_owners_alone(store: Store) -> None:
+    await _shared(store)
+    await _used(store, "bob", "success", "failure", minute=10)
+    await _used(store, "cyd", "success", minute=20)
+    assert (await _figures(store, "ada")).readers == ()
+    for user in ("bob", "cyd", "dan"):
+        await playbooks.show_use(store, f"ada/{NAME}", owner=user)
+    bob, cyd = (await _figures(store, "ada")).readers
+    assert (bob.learner, bob.usage_count, bob.success_rate) == ("bob", 2, 0.5)
+    assert bob.last_used_at == record(11).completed_at
+    assert (cyd.learner, cyd.usage_count) == ("cyd", 1), "also by a team; who did not use it is not named"
+    assert (await _figures(store, "bob")).readers == (), "no owner"
+    await playbooks.grant(store, NAME, "user:zoe", "owner", owner="ada")
+    assert [each.learner for each in (await _figures(store, "zoe")).readers] == ["bob", "cyd"]
+
+
+async def test_a_name_is_shown_until_it_is_taken_back(store: Store) -> None:
+    await _shared(store)
+    for user in ("bob", "cyd", "dan"):
+        await _used(store, user, "success")
+        await playbooks.show_use(store, f"ada/{NAME}", owner=user)
+    [entry] = await playbooks.shared_with(store, "bob")
+    assert entry.shows_use
+    await playbooks.show_use(store, f"ada/{NAME}", owner="bob", shown=False)
+    await playbooks.remove_from_team(store, "ops", ["cyd"])
+    assert [each.learner for each in (await _figures(store, "ada")).readers] == ["dan"]
+    [entry] = await playbooks.shared_with(store, "bob")
+    assert not entry.shows_use
+    await playbooks.leave(store, f"ada/{NAME}", owner="dan")
+    await playbooks.grant(store, NAME, "user:dan", owner="ada")
+    found = await _figures(store, "ada")
+    assert (found.readers, found.used_by) == ((), 2), "who left is asked anew"
+
+
+async def test_only_a_reader_shows_their_own_use(store: Store) -> None:
+    await _shared(store)
+    with pytest.raises(PlaybookNotFound):
+        await playbooks.show_use(store, f"ada/{NAME}", owner="eve")
+    with pytest.raises(InvalidGrant, match="your own"):
+        await playbooks.show_use(store, NAME, owner="ada")
+    with pytest.raises(InvalidGrant, match="user:NAME"):
+        await playbooks.grant(store, NAME, "reader:bob", owner="ada")
+    with pytest.raises(InvalidGrant, match="a relation is one of"):
+        await playbooks.grant(store, NAME, "user:bob", "shows", owner="ada")
+    with pytest.raises(InvalidGrant, match="user:NAME"):
+        await playbooks.revoke(store, NAME, "reader:bob", owner="ada")
+
+
+async def test_who_is_forgotten_shows_nothing_any_more(store: Store) -> None:
+    await _shared(store)
+    await _used(store, "bob", "success")
+    await playbooks.show_use(store, f"ada/{NAME}", owner="bob")
+    held = [each.relation for each in (await store.export("bob")).sharing.grants]
+    assert held == ["shows", "viewer"]
+    await store.forget("bob")
+    subjects = [str(each.subject) for each in await playbooks.grants(store, NAME, owner="ada")]
+    assert subjects == ["team:ops"]
 
 
 async def test_who_may_not_read_it_any_more_is_not_counted(store: Store) -> None:

@@ -70,6 +70,7 @@ ROUTES = {
     "/api/memories/consolidate": {"post"},
     "/api/memories/search": {"get"},
     "/api/playbooks/{playbook_id}/leave": {"post"},
+    "/api/playbooks/{playbook_id}/show-use": {"post"},
     "/api/proposals": {"get"},
     "/api/playbooks/{playbook_id}/consolidations/{run_id}": {"get"},
     "/api/trajectories": {"get", "post"},

@@ -166,22 +166,26 @@ async def test_a_stale_change_is_refused_and_changes_nothing(method: str) -> Non
     assert good.status_code in (200, 204)
 
 
-async def test_a_description_and_a_scope_are_changed_later() -> None:
+async def test_the_fields_of_an_entry_are_changed_later() -> None:
     async with served_store() as (served, _):
         made = await create(served, "api_client", "Use /v1", description="old")
         place = f"{PATH}/{made.json()['playbookId']}"
         told = await served.client.patch(place, json={"description": "new"})
         scoped = await served.client.patch(place, json={"scope": "user"}, headers={"If-Match": "*"})
+        ruled = await served.client.patch(place, json={"lessons": "proposed"})
         stale = await served.client.patch(place, json={"scope": "agent"}, headers={"If-Match": '"old"'})
-        odd = [await served.client.patch(place, json=each) for each in ({}, {"scope": "planet"})]
+        wrong: list[dict[str, str]] = [{}, {"scope": "planet"}, {"lessons": "no"}]
+        odd = [await served.client.patch(place, json=each) for each in wrong]
         own = await served.client.patch(f"{PATH}/default", json={"description": "mine"})
         foreign = await served.client.patch(place, json={"scope": "user"}, headers=bearer("mallory"))
         now = (await served.client.get(place)).json()
     assert (told.json()["description"], scoped.json()["scope"]) == ("new", "user")
     assert told.headers["ETag"] == made.headers["ETag"]
-    assert (now["description"], now["scope"], now["version"]) == ("new", "user", 1)
+    assert (made.json()["lessons"], ruled.json()["lessons"]) == ("written", "proposed")
+    fields = [now[name] for name in ("description", "scope", "lessons", "version")]
+    assert fields == ["new", "user", "proposed", 1]
     statuses = [each.status_code for each in (stale, *odd, own, foreign)]
-    assert statuses == [412, 422, 422, 409, 404]
+    assert statuses == [412, 422, 422, 422, 409, 404]
 
 
 async def test_a_deleted_playbook_is_gone() -> None:

@@ -52,6 +52,7 @@ TABLE: dict[tuple[str, str], tuple[int, Json | None]] = {
     ("GET", f"/bullets/{FIRST}"): (Right.READ, None),
     ("GET", "/proposals"): (Right.READ, None),
     ("POST", "/leave"): (Right.READ, None),
+    ("POST", "/show-use"): (Right.READ, {"shown": True}),
     ("POST", "/proposals"): (Right.PROPOSE, {"bullets": [FIRST]}),
     ("PUT", ""): (Right.WRITE, {"bullets": [{"content": "Use /v9"}]}),
     ("POST", "/import"): (Right.WRITE, {"text": "- Use /v9"}),
@@ -98,6 +99,7 @@ API_ACTS: dict[tuple[str, str], Act] = {
     ("POST", f"{UNDER}/grants"): "share",
     ("DELETE", f"{UNDER}/grants"): "share",
     ("POST", f"{UNDER}/leave"): "share",
+    ("POST", f"{UNDER}/show-use"): "share",
     ("POST", f"{UNDER}/proposals"): "share",
     ("POST", f"{UNDER}/proposals/collect"): "share",
     ("POST", f"{UNDER}/proposals/{{proposal_id}}/accept"): "share",
@@ -272,7 +274,7 @@ NEEDS: dict[tuple[str, str], Needs] = {
 }
 """What must be there for a route to succeed; a text that comes back is the id in place of `x`."""
 
-OF_OTHERS = {("POST", "/leave"), ("POST", "/proposals")}
+OF_OTHERS = {("POST", "/leave"), ("POST", "/show-use"), ("POST", "/proposals")}
 """What can't be done with a playbook of one's own."""
 
 

@@ -52,6 +52,7 @@ from ace_graph.memory.catalogue import (
     DEFAULT,
     MAX_DESCRIPTION_CHARS,
     MAX_NAME_CHARS,
+    Lessons,
     PlaybookEntry,
     Scope,
     Visibility,
@@ -86,7 +87,7 @@ from ace_graph.playbooks import delete as delete_playbook
 from ace_graph.playbooks.consolidation import consolidate, enqueue, run_state, undo
 from ace_graph.playbooks.content import Change, rescreen, rescreened
 from ace_graph.playbooks.templates import TEMPLATES, TemplateName, template
-from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
+from ace_graph.playbooks.worth import PlaybookFigures, ReaderUse, figures_of, read_worth
 from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.keyed import KeyedRoute, OpId
 from ace_graph.server.middleware import does
@@ -619,13 +620,16 @@ class ContentBody(RequestBody):
 class AboutPatch(Patch):
     """The fields to change, at least one."""
 
-    must_say = "a description or a scope"
+    must_say = "a description, a scope or a rule for lessons"
     model_config = ConfigDict(
-        json_schema_extra={"anyOf": [{"required": ["description"]}, {"required": ["scope"]}]}
+        json_schema_extra={
+            "anyOf": [{"required": ["description"]}, {"required": ["scope"]}, {"required": ["lessons"]}]
+        }
     )
 
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] | Absent = None
     scope: Scope | Absent = None
+    lessons: Annotated[Lessons, Field(description="What becomes of lessons of runs.")] | Absent = None
 
 
 class UpdateBody(ContentBody):
@@ -658,6 +662,7 @@ class EntryReply(Body):
     description: str
     scope: Scope
     visibility: Visibility
+    lessons: Lessons
     version: int
     label: str
     created_at: datetime
@@ -809,9 +814,9 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
 
 @named.patch("", dependencies=[does("own")])
 async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
-    """Give a named playbook another description or scope. That makes no version."""
+    """Give a named playbook another description, scope, or rule for lessons. That makes no version."""
     version = (await edit.load()).version
-    entry = await edit.playbook.edit_fields(body.description, body.scope)
+    entry = await edit.playbook.edit_fields(body.description, body.scope, body.lessons)
     tag_version(edit.response, version)
     return EntryReply.about(replace(entry, version=version))
 
@@ -825,9 +830,16 @@ async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
         raise not_found(playbook_id)
 
 
+class ReaderUseReply(ReaderUse):
+    """How one reader, who lets the owners see it, used the playbook."""
+
+    model_config = CAMEL_CASE
+
+
 class FiguresReply(PlaybookFigures):
     """The counts, and how the playbook was used: to an owner by all who may read it, to others by them.
 
+    `readers` are those who show an owner their use; nobody else is named.
     `lift` is that of the unproven bullets, null until turns with and without them were judged. Means are null
     where nothing is counted.
     """
@@ -835,6 +847,7 @@ class FiguresReply(PlaybookFigures):
     model_config = CAMEL_CASE
 
     lift: LiftReply | None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleVariableOverride]  # the same, with its names
+    readers: tuple[ReaderUseReply, ...]  # pyright: ignore[reportIncompatibleVariableOverride]  # the same, with its names
 
 
 @named.get("/stats")

@@ -56,10 +56,19 @@ class GrantsQuery(RequestBody):
     after: Annotated[Text, Field(max_length=1_024, description="`next` of the page before.")] = ""
 
 
-class GrantReply(Body):
-    """One grant. `by` is empty when who made it was forgotten. `declined`: the user has left the playbook."""
+class ShowUseBody(RequestBody):
+    """Whether the owners see by name how much the learner uses the playbook."""
 
-    kind: Kind
+    shown: Annotated[bool, Field(strict=True)]
+
+
+class GrantReply(Body):
+    """One grant. `by` is empty when who made it was forgotten. `declined`: the user has left the playbook.
+
+    A `reader` who `shows` lets the owners see their use by name.
+    """
+
+    kind: SubjectKind | Literal["reader"]
     name: str
     relation: Relation
     by: str
@@ -104,6 +113,12 @@ async def revoke(playbook: Place, whose: Annotated[SubjectQuery, Query()]) -> No
 async def leave(playbook: Place, services: ServicesDep) -> None:
     """Decline a playbook that was shared with the learner. A new grant brings it back."""
     await Sharing(playbook).leave(services.clock.now())
+
+
+@routes.post("/show-use", status_code=204, dependencies=[does("share")])
+async def show_use(playbook: Place, body: ShowUseBody, services: ServicesDep) -> None:
+    """Let the owners of the playbook see the learner's use by name, or no longer. By default they don't."""
+    await Sharing(playbook).show_use(body.shown, services.clock.now())
 
 
 ProposalId = Annotated[str, Path(min_length=1, max_length=128, description="A proposal.")]

@@ -49,20 +49,22 @@ async def _labels(playbooks: PlaybookStore, playbook_id: str) -> list[str]:
     return [str(version.label) for version in await playbooks.versions(playbook_id)]
 
 
-async def a_description_and_a_scope_are_replaced(subject: StoreUnderTest) -> None:
+async def the_fields_of_an_entry_are_replaced(subject: StoreUnderTest) -> None:
     """Without a version, and for others to see at once; False where there is no such playbook."""
     owner = new_learner()
     async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, owner, "api_client", "Draw a bar")
         before = await store.playbooks.entry(playbook_id)
-        assert await store.playbooks.set_fields(playbook_id, "how to draw", "user")
+        assert await store.playbooks.set_fields(playbook_id, "how to draw", "user", "judged")
         found = await other.playbooks.find(PlaybookRef(owner, "api_client"))
         assert before is not None
-        assert found == replace(before, description="how to draw", scope="user")
-        assert await other.playbooks.set_fields(playbook_id, None, "agent")
-        assert await other.playbooks.set_fields(playbook_id, "", None)
-        assert await store.playbooks.entry(playbook_id) == replace(before, description="", scope="agent")
-        assert not await store.playbooks.set_fields(str(uuid4()), "how to draw", "user")
+        assert found == replace(before, description="how to draw", scope="user", lessons="judged")
+        assert await other.playbooks.set_fields(playbook_id, None, "agent", None)
+        assert await other.playbooks.set_fields(playbook_id, "", None, None)
+        assert await other.playbooks.set_fields(playbook_id, None, None, "off")
+        now = replace(before, description="", scope="agent", lessons="off")
+        assert await store.playbooks.entry(playbook_id) == now
+        assert not await store.playbooks.set_fields(str(uuid4()), "how to draw", "user", "off")
 
 
 async def owners_are_listed_in_the_order_of_their_ids(subject: StoreUnderTest) -> None:

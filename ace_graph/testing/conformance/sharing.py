@@ -9,11 +9,11 @@ from ace_graph.base.errors import AceError, ChangeRefused, PlaybookForbidden, Pl
 from ace_graph.memory.catalogue import PlaybookRef, WantedPlaybook
 from ace_graph.memory.delta.operations import Add, Remove, Reset
 from ace_graph.memory.rights import Right
-from ace_graph.memory.sharing import Relation, Subject
+from ace_graph.memory.sharing import Grant, Relation, Subject
 from ace_graph.testing.conformance.case import StoreUnderTest as Database
 from ace_graph.testing.conformance.case import opened
 from ace_graph.testing.conformance.shared_playbooks import created, error_of, grant_of, seen_by, unread
-from ace_graph.testing.conformance.writing import adding, contents, new_learner, rewriting, write
+from ace_graph.testing.conformance.writing import NOON, adding, contents, new_learner, rewriting, write
 
 MANY_GRANTS = 10_000
 
@@ -218,6 +218,10 @@ async def forgetting_a_learner_takes_grants_and_teams(subject: Database) -> None
     async with opened(subject) as store, opened(subject) as other:
         playbook_id = await created(store, owner)
         await store.playbooks.put_grant(grant_of(playbook_id, f"user:{learner}", "owner", by=owner))
+        shown = Grant(Subject("reader", learner), "shows", playbook_id, learner, NOON)
+        await store.playbooks.put_grant(shown)
+        assert shown in await other.playbooks.grants(playbook_id)
+        assert shown in (await other.export(learner)).sharing.grants
         await store.playbooks.put_grant(grant_of(playbook_id, "user:eve", by=learner))
         await store.add_members(team, (learner, owner))
         assert await other.forget(learner)

@@ -26,7 +26,7 @@ MATCH (g:AceGrant {playbook_id: $uid, subject: $subject})
 DELETE g RETURN count(*) AS gone
 
 // ABOUT
-MATCH (g:AceGrant) WHERE g.subject = $subject OR g.playbook_id IN $owned
+MATCH (g:AceGrant) WHERE g.subject IN $subjects OR g.playbook_id IN $owned
 RETURN /* GRANT */ ORDER BY g.playbook_id, g.subject
 
 // PROPOSED_BY
@@ -50,7 +50,7 @@ RETURN DISTINCT g.playbook_id AS playbook_id ORDER BY playbook_id LIMIT $limit
 
 // FORGET_GRANTS
 // The lock of each playbook is taken, so that no drawing under way brings the user back.
-OPTIONAL MATCH (own:AceGrant {subject: $subject})
+OPTIONAL MATCH (own:AceGrant) WHERE own.subject IN $subjects
 OPTIONAL MATCH (l:AceLock {user_id: own.playbook_id})
 SET l.seq = l.seq + 1
 WITH own
@@ -90,18 +90,19 @@ MATCH (m:AceTeamMember {team_id: $team, member: member}) DELETE m RETURN count(*
 // ENTRY
 m.user_id AS playbook_id, m.owner AS owner, m.name AS name, m.created_at AS created_at,
 m.updated_at AS updated_at, m.description AS description, m.scope AS scope, m.visibility AS visibility,
-m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor
+m.lessons AS lessons, m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor
 
 // OWN
 // A learner's memory as an entry; runs in the namespace of learners.
 MATCH (m:AceMemoryState {user_id: $uid})
 RETURN 'default' AS playbook_id, m.user_id AS owner, 'default' AS name, m.created_at AS created_at,
   m.updated_at AS updated_at, '' AS description, 'agent' AS scope, 'private' AS visibility,
-  m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor
+  'written' AS lessons, m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor
 
 // SET_FIELDS
 MATCH (m:AceMemoryState {user_id: $uid}) WHERE m.owner_name IS NOT NULL
-SET m.description = coalesce($description, m.description), m.scope = coalesce($scope, m.scope)
+SET m.description = coalesce($description, m.description), m.scope = coalesce($scope, m.scope),
+  m.lessons = coalesce($lessons, m.lessons)
 RETURN m.user_id AS playbook_id
 
 // OWNERS

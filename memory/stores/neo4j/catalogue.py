@@ -22,7 +22,7 @@ from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.rights import PlaybookAccess, Right
 from ace_graph.memory.serialization import load_effect
-from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject
+from ace_graph.memory.sharing import Grant, Proposal, ProposalState, subjects_naming
 from ace_graph.memory.snapshot import Label, Version
 from ace_graph.memory.stores.base import SharingExport, StoredVersion
 from ace_graph.memory.stores.neo4j.connection import Row, Runner, fetch, fetch_rows
@@ -100,8 +100,8 @@ async def delete_sharing(run: Runner, playbook_id: str) -> None:
 
 async def read_sharing(run: Runner, user: str, owned: Sequence[str]) -> SharingExport:
     """Return a user's teams, grants and proposals, with the grants on the playbooks `owned`."""
-    named, subject = run.of("playbooks"), str(Subject("user", user))
-    grants = await fetch_rows(named, ABOUT, subject=subject, owned=list(owned))
+    named = run.of("playbooks")
+    grants = await fetch_rows(named, ABOUT, subjects=list(subjects_naming(user)), owned=list(owned))
     made = await proposals_by(named, user, 2**31, "")
     return SharingExport(await teams_of(run.of("learners"), user), tuple(map(grant_of, grants)), made)
 
@@ -139,7 +139,8 @@ async def teams_of(run: Runner, user: str) -> tuple[str, ...]:
 async def forget_member(run: Runner, user: str) -> bool:
     """Delete a user's memberships and proposals, the grants to the user, and the name in grants to others."""
     (left,) = await fetch(run.of("learners"), LEAVE, user=user)
-    (row,) = await fetch(run.of("playbooks"), FORGET_GRANTS, user=user, subject=str(Subject("user", user)))
+    subjects = list(subjects_naming(user))
+    (row,) = await fetch(run.of("playbooks"), FORGET_GRANTS, user=user, subjects=subjects)
     (withdrawn,) = await fetch(run.of("playbooks"), FORGET_PROPOSALS, user=user)
     return any(row["gone"] != 0 for row in (left, row, withdrawn))
 

@@ -88,7 +88,7 @@ REMOVE m.undrawn_since
 RETURN count(m) AS held
 
 // GRANTS
-MATCH (g:AceGrant {playbook_id: $uid}) WHERE g.relation <> 'declined'
+MATCH (g:AceGrant {playbook_id: $uid}) WHERE NOT g.relation IN ['declined', 'shows']
 RETURN g.subject AS subject, g.relation AS relation, g.at AS at ORDER BY g.subject
 
 // LINKED

@@ -24,6 +24,7 @@ from ace_graph.base.portal import portal
 from ace_graph.base.retention import Cutoffs
 from ace_graph.memory.catalogue import (
     AttachedPlaybook,
+    Lessons,
     Loaded,
     PlaybookEntry,
     PlaybookRef,
@@ -600,11 +601,13 @@ class Neo4jPlaybooks(Neo4jNamespace):
         """Return who owns named playbooks; see `PlaybookStore.owners`."""
         return await self._names(catalogue.OWNERS, limit=max(0, limit), after=after)
 
-    async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
-        """Store another description and scope; see `PlaybookStore.set_fields`."""
-        fields: dict[str, object] = {"uid": playbook_id, "description": description, "scope": scope}
+    async def set_fields(
+        self, playbook_id: str, description: str | None, scope: Scope | None, lessons: Lessons | None
+    ) -> bool:
+        """Store another description, scope and rule for lessons; see `PlaybookStore.set_fields`."""
+        given: dict[str, object] = {"description": description, "scope": scope, "lessons": lessons}
         rows = await self._locked(
-            playbook_id, lambda run: fetch(run, catalogue.SET_FIELDS, **fields), Right.OWN
+            playbook_id, lambda run: fetch(run, catalogue.SET_FIELDS, uid=playbook_id, **given), Right.OWN
         )
         return bool(rows)
 

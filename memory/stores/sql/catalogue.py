@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from ace_graph.base.errors import PlaybookExists
 from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef
 from ace_graph.memory.rights import PlaybookAccess, Right, not_found
-from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject
+from ace_graph.memory.sharing import Grant, Proposal, ProposalState, subjects_naming
 from ace_graph.memory.stores.base import SharingExport
 from ace_graph.memory.stores.records import (
     ENTRY_COLUMNS,
@@ -65,9 +65,9 @@ async def delete_sharing(tables: Tables, playbook_id: str) -> None:
 async def read_sharing(tables: Tables, user: str) -> SharingExport:
     """Return a user's teams, grants and proposals, with the grants on the user's own playbooks."""
     grants = await tables.rows(
-        f"{_GRANT} WHERE subject = ? OR playbook_id IN "  # noqa: S608  constants
+        f"{_GRANT} WHERE subject = ANY(?) OR playbook_id IN "  # noqa: S608  constants
         "(SELECT playbook_id FROM ace_named_catalogue WHERE owner = ?) ORDER BY playbook_id, subject",
-        (str(Subject("user", user)), user),
+        (list(subjects_naming(user)), user),
     )
     made = await proposals_by(tables, user, ALL, "")
     return SharingExport(await teams_of(tables, user), tuple(map(grant_of, grants)), made)
@@ -121,7 +121,9 @@ async def teams_of(tables: Tables, user: str) -> tuple[str, ...]:
 async def forget_member(tables: Tables, user: str) -> bool:
     """Delete a user's memberships and proposals, the grants to the user, and the name in grants to others."""
     gone = await tables.change("DELETE FROM ace_team_members WHERE member = ?", (user,))
-    gone += await tables.change("DELETE FROM ace_grants WHERE subject = ?", (str(Subject("user", user)),))
+    gone += await tables.change(
+        "DELETE FROM ace_grants WHERE subject = ANY(?)", (list(subjects_naming(user)),)
+    )
     gone += await tables.change("DELETE FROM ace_proposals WHERE proposer = ?", (user,))
     await tables.change("UPDATE ace_grants SET granted_by = '' WHERE granted_by = ?", (user,))
     return gone > 0
@@ -136,7 +138,7 @@ FROM ace_named_catalogue c JOIN ace_named_states s ON s.user_id = c.playbook_id
 """  # noqa: S608  constants
 
 _OWN = """
-SELECT 'default', user_id, 'default', created_at, updated_at, '', 'agent', 'private',
+SELECT 'default', user_id, 'default', created_at, updated_at, '', 'agent', 'private', 'written',
 epoch, version, etag, major, minor FROM ace_learners WHERE user_id = ?
 """
 

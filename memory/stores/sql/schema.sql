@@ -146,6 +146,7 @@ CREATE TABLE ace_named_catalogue (
     description TEXT NOT NULL,
     scope TEXT NOT NULL,
     visibility TEXT NOT NULL,
+    lessons TEXT NOT NULL,
     PRIMARY KEY (owner, name_key)
 );
 

@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 
 from ace_graph.base.portal import portal
 from ace_graph.base.retention import Cutoffs
-from ace_graph.memory.catalogue import Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
+from ace_graph.memory.catalogue import Lessons, Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
 from ace_graph.memory.commit import (
     Amend,
     Commit,
@@ -421,13 +421,15 @@ class SQLPlaybooks(SQLNamespace):
         statement = "SELECT DISTINCT owner FROM ace_named_catalogue WHERE owner > ? ORDER BY owner LIMIT ?"
         return tuple(owner for (owner,) in await self._rows(statement, after, max(0, limit)))
 
-    async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
-        """Store another description and scope; see `PlaybookStore.set_fields`."""
+    async def set_fields(
+        self, playbook_id: str, description: str | None, scope: Scope | None, lessons: Lessons | None
+    ) -> bool:
+        """Store another description, scope and rule for lessons; see `PlaybookStore.set_fields`."""
         statement = (
             "UPDATE ace_named_catalogue SET description = coalesce(?, description), "
-            "scope = coalesce(?, scope) WHERE playbook_id = ?"
+            "scope = coalesce(?, scope), lessons = coalesce(?, lessons) WHERE playbook_id = ?"
         )
-        values = (description, scope, playbook_id)
+        values = (description, scope, lessons, playbook_id)
         return await self._locked(playbook_id, lambda work: work.change(statement, values), Right.OWN) > 0
 
     async def grants(self, playbook_id: str, limit: int = 100, after: str = "") -> tuple[Grant, ...]:

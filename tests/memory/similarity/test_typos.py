@@ -133,7 +133,7 @@ def test_a_capitalised_first_word_may_be_a_name() -> None:
     assert outcome("Jackson owes ten euros", "Jacksen owes ten euros") != "same"
 
 
-@pytest.mark.parametrize(("part", "merged_slips"), [("tuning", 72), ("held-out", 67)])
+@pytest.mark.parametrize(("part", "merged_slips"), [("tuning", 75), ("held-out", 69)])
 def test_a_slip_of_one_letter_merges_and_a_real_word_does_not(part: str, merged_slips: int) -> None:
     slips = [row for row in _table("slips.tsv") if row["part"] == part]
     assert sum(outcome(row["right"], row["slipped"]) == "same" for row in slips) >= merged_slips
