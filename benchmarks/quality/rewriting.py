@@ -30,16 +30,13 @@ RESULTS = Path(__file__).parent / "RESULTS_REWRITING.md"
 FIRST_SEED = 1_000
 """As in the learning simulation; seeds 0 to 119 are for tuning."""
 DROPS = (0.0, 0.05, 0.15, 0.3)
-LENGTHS = {600: 4, 2_400: 2}
+LENGTHS = {600: 8, 2_400: 4}
 """Turns of a life, and how many lives."""
 QUICK_LENGTHS = {150: 1, 300: 1}
 PARTS = 6
 WORLDS = {"first world": Setting(), "second world": Setting(wording="chat")}
 
 Lengths = Mapping[int, int]
-Key = tuple[str, int]
-"""A world and the turns of its lives."""
-
 _BARE = Policy(holdout_rate=0)
 NOTHING = Variant("no memory", "no memory", contests=False)
 EPISODES = Variant(
@@ -57,6 +54,8 @@ ALWAYS_BARE = Variant(
     evidence=False,
 )
 VARIANTS = (NOTHING, EPISODES, NEVER, *GATED.values(), *ALWAYS.values(), NEVER_BARE, ALWAYS_BARE)
+ONLY_SHORT = (EPISODES, GATED[0.0], ALWAYS[0.0], NEVER_BARE, ALWAYS_BARE)
+"""Lived through in the shortest lives only, to save processor."""
 Lived = Mapping[tuple[str, Variant], Row]
 
 
@@ -68,6 +67,7 @@ def groups(lengths: Lengths) -> dict[tuple[str, Variant], list[Job]]:
             for seed in range(FIRST_SEED, FIRST_SEED + lives)
         ]
         for (turns, lives), world, variant in product(lengths.items(), WORLDS, VARIANTS)
+        if variant not in ONLY_SHORT or turns == min(lengths)
     }
 
 
@@ -76,11 +76,14 @@ def _name(world: str, turns: int) -> str:
 
 
 def main() -> None:
-    """Live all lives, and write the tables; QUICK=1 lives a few short ones and writes nothing."""
+    """Live all lives, and write the tables; QUICK=1 lives a few short ones and writes nothing.
+
+    SEEDS=n,m changes how many there are of each length.
+    """
     quick = os.environ.get("QUICK", "") not in ("", "0")
     lengths = QUICK_LENGTHS if quick else LENGTHS
     if given := os.environ.get("SEEDS"):
-        lengths = dict.fromkeys(lengths, int(given))
+        lengths = dict(zip(lengths, map(int, given.split(",")), strict=True))
     text = tables(lived(groups(lengths)), lengths)
     Console().print(text, markup=False, soft_wrap=True)
     if not quick:
@@ -106,7 +109,7 @@ def tables(rows: Lived, lengths: Lengths) -> str:
 def _ratios(rows: Lived, names: Sequence[str]) -> str:
     lines = [f"| | {' | '.join(names)} |", f"|:--|{'--:|' * len(names)}"]
     for variant in VARIANTS[1:]:
-        cells = [_ratio(rows, name, variant) for name in names]
+        cells = [_ratio(rows, name, variant) if (name, variant) in rows else "-" for name in names]
         lines.append(f"| {variant.name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -124,15 +127,17 @@ def _parts(rows: Lived, name: str) -> str:
     spans = [f"{start + 1:,} to {end:,}" for start, end in pairwise(ends)]
     columns = ("right answers", *spans, "tokens", "lines at the end", "texts of the model: kept, refused")
     lines = [f"| | {' | '.join(columns)} |", f"|:--|{'--:|' * len(columns)}"]
-    for variant in VARIANTS:
+    for variant in (variant for variant in VARIANTS if (name, variant) in rows):
         row = rows[name, variant]
         shares = [row.mean(start, end) for start, end in pairwise(ends)]
         texts = "-"
         if variant.rewriter is not None:
             kept, refused = mean(x.rewritten for x in row.lives), mean(x.refused for x in row.lives)
             texts = f"{kept:.0f}, {refused:.0f}"
+        # Of one life or two an interval says nothing.
+        interval = f" ± {row.half_interval():.3f}" if len(row.lives) > 2 else ""
         lines.append(
-            f"| {variant.name} | {row.mean():.3f} ± {row.half_interval():.3f} "
+            f"| {variant.name} | {row.mean():.3f}{interval} "
             f"| {' | '.join(f'{share:.2f}' for share in shares)} | {row.tokens():.0f} "
             f"| {mean(life.bullets for life in row.lives):.0f} | {texts} |"
         )
