@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -146,12 +147,16 @@ def test_a_quick_run_writes_nothing(
         }
 
     written = list[str]()
+
+    def write(page: Path, name: str, text: str) -> None:
+        written.append(page.name)
+
     monkeypatch.setenv("QUICK", "1")
     monkeypatch.setattr(rewriting, "lived", lived_here)
-    monkeypatch.setattr(rewriting, "replace_section", lambda *arguments: written.append("page"))  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(rewriting, "replace_section", write)
     rewriting.main()
     assert "What is left of the gain" in capsys.readouterr().out
     assert written == []
     monkeypatch.setenv("QUICK", "0")
     rewriting.main()
-    assert written == ["page"]
+    assert written == ["RESULTS_REWRITING.md"]
