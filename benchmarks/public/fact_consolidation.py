@@ -1,55 +1,37 @@
 """FactConsolidation of MemoryAgentBench (arXiv 2507.05257, MIT by its dataset card): facts that contradict.
 
-A file is `{"context", "questions", "answers"}`: a numbered list of facts, of which a later one may
-contradict an earlier one, questions, and for each the answers of which any counts. The facts are added in
-their order, 20 a commit. Each question is asked of the compiled graph, by words alone, with a scripted model
-and learning off.
+A file is `{"context", "questions", "answers"}`: a numbered list of facts, of which a later one may contradict
+an earlier one, questions, and for each the answers of which any counts. The facts are remembered in their
+order.
 
-`found`: a line of the prompt holds an answer; `first`: the first line does, as its current value. `outdated`:
-the prompt shows a value that a later fact of that subject and relation replaced as if it were true; it is
-looked for where the question asks for one fact. A prompt of more than 14 lines or 400 tokens finds nothing.
+`found`: a line that is shown holds an answer; `first`: the first line does, as its current value. `outdated`:
+a value that a later fact of that subject and relation replaced is shown as if it were true; it is looked for
+where the question asks for one fact. More than 14 lines or 400 tokens find nothing.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import mean
 
-from langchain_core.messages import HumanMessage
+from benchmarks.public.reading import read_json
+from benchmarks.public.systems import Line, Part, Question, Shown
+from benchmarks.table import Table
 
-from ace_graph import ACEContext, build_ace_graph
-from ace_graph.base import Settings
-from ace_graph.memory import Add, Delta, Policy
-from ace_graph.memory.search import estimate_tokens
-from ace_graph.memory.stores import Store
-from ace_graph.memory.stores.sql import SQLiteStore
-from ace_graph.testing import ScriptedModel
-
+TITLE = "FactConsolidation"
+LICENCE = "MIT by its dataset card (MemoryAgentBench, arXiv 2507.05257)"
+TOP = 10
 MOST_LINES, MOST_TOKENS = 14, 400
-LEARNER = "reader"
-BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
-_A_COMMIT = 20
 _FACT = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
-_LINE = re.compile(r"^\d+\. (\[[^\]]+\] \[[^\]]+\] (.+))$", re.MULTILINE)
 _EARLIER = re.compile(r" \(said (?:[\d-]+; )?earlier: [^)]*\)\Z")
 
 
 @dataclass(frozen=True)
-class FactSet:
-    """The facts in their order, and the questions with their answers."""
-
-    facts: Sequence[str]
-    questions: Sequence[tuple[str, Sequence[str]]]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the prompt of one question held."""
+class Judged:
+    """What was shown for one question."""
 
     found: bool
     first: bool
@@ -58,55 +40,57 @@ class Asked:
     tokens: int
 
 
-def read_facts(path: Path) -> FactSet:
-    """Return the set in a published file. Raises ValueError for a file of another shape."""
+def read(path: Path) -> list[Part]:
+    """Return the facts and questions of a published file. Raises ValueError for a file of another shape."""
     try:
-        held = json.loads(path.read_text("utf-8"))
-        facts = tuple(match.group(1) for match in _FACT.finditer(held["context"]))
-        questions = tuple(zip(held["questions"], held["answers"], strict=True))
+        held = read_json(path)
+        facts = [match.group(1) for match in _FACT.finditer(held["context"])]
+        questions = [
+            Question(question, "fact", answers=tuple(answers))
+            for question, answers in zip(held["questions"], held["answers"], strict=True)
+        ]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is no FactConsolidation file: context, questions, answers") from error
     if not facts or not questions:
         raise ValueError(f"{path} has no facts, or no questions: is it a part of FactConsolidation?")
-    return FactSet(facts, questions)
+    lines = [Line(fact, str(number)) for number, fact in enumerate(facts)]
+    return [Part(path.stem, lines, questions)]
 
 
-async def ask_all(held: FactSet) -> list[Asked]:
-    """Return what each question's prompt holds, with a store in memory."""
-    async with SQLiteStore(policy=Policy(max_bullets=len(held.facts) + 1)) as store:
-        await _add(held.facts, store)
-        model = ScriptedModel(["<final>so</final>"] * len(held.questions))
-        graph = build_ace_graph(store=store, model=model, settings=Settings(embeddings="off"))
-        context = ACEContext(learner_id=LEARNER, learning="off")
-        asked = list[Asked]()
-        for question, answers in held.questions:
-            await graph.ainvoke({"messages": [HumanMessage(question)], "mode": "cot"}, context=context)
-            lines = _LINE.findall(model.calls[-1].prompt)
-            asked.append(_judged(lines, question, answers, held.facts))
-        return asked
+def tables(parts: Sequence[Part], shown: Mapping[str, Sequence[Sequence[Shown]]]) -> list[Table]:
+    """Return one table: a row for each file and system."""
+    columns = ("file", "system", "found", "first", "outdated as true", "lines", "tokens")
+    rows = list[list[str]]()
+    for number, part in enumerate(parts):
+        for name, of_parts in shown.items():
+            judged = judge(part, of_parts[number])
+            shares = (
+                mean(one.found for one in judged),
+                mean(one.first for one in judged),
+                mean(one.outdated for one in judged),
+            )
+            counts = (mean(one.lines for one in judged), mean(one.tokens for one in judged))
+            rows.append([part.name, name, *(f"{s:.2f}" for s in shares), *(f"{c:.1f}" for c in counts)])
+    return [Table(TITLE, columns, rows)]
 
 
-async def _add(facts: Sequence[str], store: Store) -> None:
-    for start in range(0, len(facts), _A_COMMIT):
-        base = await store.load(LEARNER)
-        adds = tuple(Add(content=fact, section="facts") for fact in facts[start : start + _A_COMMIT])
-        now = BEGAN + timedelta(minutes=start // _A_COMMIT)
-        await store.commit(LEARNER, Delta(op_id=f"facts-{start}", now=now, operations=adds), base)
+def judge(part: Part, shown: Sequence[Shown]) -> list[Judged]:
+    """Return what the questions of a part found in what was shown for them."""
+    facts = [line.text for line in part.lines]
+    pairs = zip(part.questions, shown, strict=True)
+    return [_judged(question, one, facts) for question, one in pairs]
 
 
-def _judged(
-    lines: Sequence[tuple[str, str]], question: str, answers: Sequence[str], facts: Sequence[str]
-) -> Asked:
-    tokens = sum(estimate_tokens(line) for line, _ in lines)
-    fits = len(lines) <= MOST_LINES and tokens <= MOST_TOKENS
-    current = [_EARLIER.sub("", text) for _, text in lines]
-    replaced = set(_replaced(question, answers, facts))
-    return Asked(
-        found=fits and any(_holds(text, answers) for text in current),
-        first=fits and bool(current) and _holds(current[0], answers),
+def _judged(question: Question, shown: Shown, facts: Sequence[str]) -> Judged:
+    fits = len(shown.entries) <= MOST_LINES and shown.tokens <= MOST_TOKENS
+    current = [_EARLIER.sub("", entry.text) for entry in shown.entries]
+    replaced = set(_replaced(question, facts))
+    return Judged(
+        found=fits and any(_holds(text, question.answers) for text in current),
+        first=fits and bool(current) and _holds(current[0], question.answers),
         outdated=any(text.casefold() in replaced for text in current),
-        lines=len(lines),
-        tokens=tokens,
+        lines=len(shown.entries),
+        tokens=shown.tokens,
     )
 
 
@@ -114,13 +98,14 @@ def _holds(text: str, answers: Iterable[str]) -> bool:
     return any(answer.casefold() in text.casefold() for answer in answers)
 
 
-def _replaced(question: str, answers: Sequence[str], facts: Sequence[str]) -> Iterable[str]:
+def _replaced(question: Question, facts: Sequence[str]) -> Iterable[str]:
     """Yield the facts that the fact with the answer replaced: the same but for the answer at its end."""
-    asked = set(re.findall(r"\w+", question.casefold()))
+    answers, asked = question.answers, set(re.findall(r"\w+", question.text.casefold()))
     right = [
-        (len(asked & set(re.findall(r"\w+", fact.casefold()))), place) for place, fact in enumerate(facts)
+        (len(asked & set(re.findall(r"\w+", fact.casefold()))), place)
+        for place, fact in enumerate(facts)
+        if _holds(fact, answers)
     ]
-    right = [(shared, place) for shared, place in right if _holds(facts[place], answers)]
     if not right:
         return
     place = max(right)[1]
@@ -132,11 +117,3 @@ def _replaced(question: str, answers: Sequence[str], facts: Sequence[str]) -> It
     for earlier in facts[:place]:
         if earlier.casefold().startswith(before) and not _holds(earlier, answers):
             yield earlier.casefold()
-
-
-def row(name: str, asked: Sequence[Asked]) -> list[str]:
-    """Return a row of the table."""
-    shares = (mean(one.found for one in asked), mean(one.first for one in asked))
-    counts = (mean(one.lines for one in asked), mean(one.tokens for one in asked))
-    outdated = mean(one.outdated for one in asked)
-    return [name, *(f"{share:.2f}" for share in (*shares, outdated)), *(f"{count:.1f}" for count in counts)]

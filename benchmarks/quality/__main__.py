@@ -6,7 +6,8 @@ and writes nothing.
 Some sets (`SPLIT`) have a half for tuning, which is looked at by default, and a held-out half: `--held-out`
 looks at that one instead and writes a section with the time of the look, so that a page shows every look.
 
-`others` compares with langmem and mem0, which are installed by hand (`others/requirements.txt`).
+Two run only where they are named: `rewriting` takes some 20 minutes of processor, and `others` compares with
+langmem and mem0, which are installed by hand (`others/requirements.txt`).
 
 These numbers never fail a build.
 """
@@ -24,7 +25,7 @@ from rich.console import Console
 
 from ace_graph.agent.embeddings.static_vectors import INSTALL, find_static_vectors
 from ace_graph.base.errors import ConfigurationError
-from benchmarks.quality import learning_simulation, two_worlds
+from benchmarks.quality import learning_simulation, rewriting, two_worlds
 from benchmarks.quality.conversations import run as conversations
 from benchmarks.quality.duplicates import run as duplicates
 from benchmarks.quality.duplicates.pairs import Part
@@ -35,7 +36,7 @@ from benchmarks.quality.rewordings import run as rewordings
 
 Report = Callable[[Part, Embeddings | None], str]
 OTHERS = "others"
-"""Compares with foreign packages, so it runs only where it is named."""
+REWRITING = "rewriting"
 
 SPLIT: dict[str, tuple[Report, Path, str]] = {
     "worlds": (two_worlds.report, learning_simulation.RESULTS, "Two worlds"),
@@ -45,14 +46,18 @@ SPLIT: dict[str, tuple[Report, Path, str]] = {
 }
 """For each set with halves: its report, the page, and the section of the half for tuning."""
 
-NAMES = ("learning", "duplicates", "retrieval", *SPLIT)
+NAMES = ("learning", "duplicates", "retrieval", *SPLIT, REWRITING)
+_ONLY_NAMED = (OTHERS, REWRITING)
 
 
 def main() -> None:
     """Run what is named on the command line, all of it where nothing is."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     parser.add_argument(
-        "names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; default: all but {OTHERS}"
+        "names",
+        nargs="*",
+        metavar="name",
+        help=f"of {', '.join(NAMES)}; default: all but {' and '.join(_ONLY_NAMED)}",
     )
     parser.add_argument("--data", type=Path, help="a folder with playbooks, for a retrieval set made of them")
     parser.add_argument(
@@ -68,7 +73,8 @@ def main() -> None:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     if options.held_out and set(options.names) - set(SPLIT):
         parser.error(f"only {', '.join(SPLIT)} have a held-out half")
-    chosen = options.names or [name for name in (SPLIT if options.held_out else NAMES) if name != OTHERS]
+    every = SPLIT if options.held_out else NAMES
+    chosen = options.names or [name for name in every if name not in _ONLY_NAMED]
     model = _model(options.embeddings)
     if "duplicates" in chosen:
         _tell(lambda: duplicates.report(model), duplicates.RESULTS, "Near-duplicates")
@@ -76,6 +82,8 @@ def main() -> None:
         _tell(lambda: retrieval.report(model, options.data), retrieval.RESULTS, "Retrieval")
     if "learning" in chosen:
         learning_simulation.main()
+    if REWRITING in chosen:
+        rewriting.main()
     for name in (name for name in SPLIT if name in chosen):
         report, results, section = SPLIT[name]
         try:

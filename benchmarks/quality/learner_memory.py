@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
+from typing import Literal
 
 from ace_graph.learning.curator import credit_lessons, failed_advice, judge_bullets, lessons_to_operations
+from ace_graph.learning.llm_curator import Decided
 from ace_graph.learning.reflection import Lesson as Told
 from ace_graph.memory.classify import infer_topic
-from ace_graph.memory.commit import plan
-from ace_graph.memory.delta.operations import Delta, Touch
+from ace_graph.memory.commit import CommitPlan, plan
+from ace_graph.memory.delta.operations import Add, Delta, Touch
 from ace_graph.memory.evidence import Evidence, Verdict
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
@@ -27,16 +29,26 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class LearnerMemory:
-    """What is remembered, and (for counting only) which lesson each text was."""
+    """What is remembered, and (for counting only) which lesson each text was.
+
+    Without `evidence` no verdict becomes a vote. `origin` is that of its commits; a turn's are limited.
+    """
 
     world: World
     policy: Policy
     contests: bool = True
     replays: bool = False
+    evidence: bool = True
+    origin: Literal["host", "turn"] = "host"
     snapshot: Snapshot = field(default_factory=Snapshot)
     written: list[Lesson] = field(default_factory=list[Lesson])
     lessons: dict[str, Lesson] = field(default_factory=dict[str, Lesson])
     transcripts: TranscriptLog = field(default_factory=TranscriptLog)
+
+    @property
+    def texts_of_model(self) -> tuple[int, int]:
+        """How many texts of a rewriting model became a line of the memory, and how many did not."""
+        return 0, 0
 
     def known(self, ids: Iterable[str]) -> dict[str, Lesson]:
         """Return id -> lesson of these bullets or transcripts; a number is a place among all lessons."""
@@ -66,7 +78,8 @@ class LearnerMemory:
         self.transcripts.add(task, success=outcome.success, verdict=verdict, reflected=reflected)
         injected = tuple(key for key in injected if key in self.snapshot.playbook.entries)
         turn = self.turn_id(task)
-        evidence = [Evidence(source="evaluator", verdict=verdict)] if verdict != "unknown" else []
+        judged = self.evidence and verdict != "unknown"
+        evidence = [Evidence(source="evaluator", verdict=verdict)] if judged else []
         votes = judge_bullets(turn, evidence, injected=injected, cited=outcome.cited)
         adds = lessons_to_operations(
             [Told(content=lesson.text) for lesson in reflected],
@@ -76,13 +89,25 @@ class LearnerMemory:
         )
         if replay == "kept":
             adds = [add.model_copy(update={"helpful": 1}) for add in adds]
-        votes = credit_lessons(votes, adds)
+        decided = self.curated(task, adds, reflected, injected)
+        votes = credit_lessons(votes, decided.lessons)
         blame = [vote for vote in votes if vote.verdict != "success"]
         credit = [vote for vote in votes if vote.verdict == "success"]
-        now = self.now(task)
-        delta = Delta(op_id=turn, now=now, operations=(Touch(bullet_ids=injected), *blame, *adds, *credit))
-        record = self._record(turn, task, injected, verdict, arm, replay)
-        self.snapshot = plan(self.snapshot, delta, self.policy, record, lambda: "token").snapshot
+        operations = (Touch(bullet_ids=injected), *blame, *decided.lessons, *credit, *decided.proposals)
+        delta = Delta(op_id=turn, now=self.now(task), operations=operations, origin=self.origin)
+        self.commit(delta, self._record(turn, task, injected, verdict, arm, replay))
+
+    def curated(
+        self, task: Task, adds: Sequence[Add], lessons: Sequence[Lesson], shown: Sequence[str]
+    ) -> Decided:
+        """Return what becomes of the lessons of a turn, each an Add, after `shown` were in its prompt."""
+        return Decided(tuple(adds))
+
+    def commit(self, delta: Delta, record: TurnRecord | None) -> CommitPlan:
+        """Apply a delta, and return what it came to."""
+        planned = plan(self.snapshot, delta, self.policy, record, lambda: "token")
+        self.snapshot = planned.snapshot
+        return planned
 
     def _helps(self, task: Task, lessons: Sequence[Lesson], injected: Sequence[str]) -> bool:
         """Whether the solver is right when it answers again with the lessons; of the chance of its own."""

@@ -8,8 +8,9 @@ from ace_graph.memory.policy import Policy
 from benchmarks.quality.learner_memory import LearnerMemory
 from benchmarks.quality.lies import Lies
 from benchmarks.quality.policies import CHOOSERS, TEXTBOOK_CHOOSERS
+from benchmarks.quality.rewriting_memory import Rewriter, RewritingMemory
 from benchmarks.quality.solver import WITH_RIGHT, Outcome, solve
-from benchmarks.quality.world import Setting, Task, make_world
+from benchmarks.quality.world import Setting, Task, World, make_world
 
 __all__ = ["Life", "Variant", "live"]
 
@@ -19,6 +20,7 @@ class Variant:
     """A policy to try: who chooses, whether lessons contest failed advice, and the memory's settings.
 
     With `replays` the lessons of a failure with feedback are tried on its question before they are kept.
+    `rewriter` is a model that writes lines of the memory anew. Without `evidence` no verdict is a vote.
     """
 
     name: str
@@ -26,6 +28,8 @@ class Variant:
     contests: bool = True
     policy: Policy = field(default_factory=Policy)
     replays: bool = False
+    rewriter: Rewriter | None = None
+    evidence: bool = True
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class Life:
 
     `outdated` counts turns with an outdated bullet in the prompt. `late_lies` are bullets that were shown
     although their claim was wrong then and had failed on evidence twice or more since it last did well;
-    `lucky_lies` those that had failed twice in all, but did well by chance in between.
+    `lucky_lies` those that had failed twice in all, but did well by chance in between. `rewritten` and
+    `refused` count texts of a rewriting model that became a line, and those that did not.
     """
 
     successes: tuple[bool, ...]
@@ -44,6 +49,8 @@ class Life:
     late_lies: int
     lucky_lies: int
     bullets: int
+    rewritten: int = 0
+    refused: int = 0
 
     def mean(self, start: int = 0, end: int | None = None) -> float:
         """Return the share of right answers in these turns."""
@@ -59,7 +66,7 @@ class Life:
 def live(setting: Setting, seed: int, variant: Variant) -> Life:
     """Live through the world of `seed` under one policy."""
     world = make_world(setting, seed)
-    memory = LearnerMemory(world, variant.policy, variant.contests, variant.replays)
+    memory = _memory(world, variant)
     choose = {**CHOOSERS, **TEXTBOOK_CHOOSERS}[variant.chooser]
     successes, tokens, outdated = list[bool](), list[int](), 0
     lies = Lies(world)
@@ -71,7 +78,8 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
             else solve(task, choice.ids, memory.known(choice.ids))
         )
         lies.count(task, outcome, memory.known(choice.ids))
-        memory.learn(task, outcome, choice.ids, choice.arm)
+        if variant.chooser != "no memory":
+            memory.learn(task, outcome, choice.ids, choice.arm)
         successes.append(outcome.success)
         tokens.append(choice.tokens)
         outdated += outcome.outdated > 0
@@ -83,7 +91,15 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
         lies.late,
         lies.lucky,
         len(memory.snapshot.playbook),
+        *memory.texts_of_model,
     )
+
+
+def _memory(world: World, variant: Variant) -> LearnerMemory:
+    options = (world, variant.policy, variant.contests, variant.replays, variant.evidence)
+    if variant.rewriter is None:
+        return LearnerMemory(*options)
+    return RewritingMemory(*options, rewriter=variant.rewriter)
 
 
 def _oracle(task: Task) -> Outcome:

@@ -36,7 +36,7 @@ class Outcome:
 
 def solve(task: Task, prompt: Sequence[str], known: Mapping[str, Lesson]) -> Outcome:
     """Answer with the bullets `prompt` (ids); `known` maps an id to the lesson that its text was."""
-    on_subject = [(key, known[key]) for key in prompt if known[key].skill == task.skill.number]
+    on_subject = [(key, known[key]) for key in prompt if known[key].about(task.skill)]
     right = [key for key, lesson in on_subject if lesson.claim == task.truth]
     outdated = [key for key, lesson in on_subject if lesson.claim != task.truth]
     unrelated = len(prompt) - len(on_subject)

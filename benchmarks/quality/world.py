@@ -63,12 +63,22 @@ class Skill:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What the reflector says: the text, the skill it is about (None: none), and the value it claims."""
+    """What the reflector says: the text, the skill it is about (None: none), and the value it claims.
+
+    `details` are the words of the subject that the text holds, by their part in it. `others` are further
+    skills that it seems to be about, for it holds too few of them to tell (`rewriting.py`).
+    """
 
     text: str
     kind: Kind
     skill: int | None
     claim: str | None
+    details: tuple[tuple[str, str], ...] = ()
+    others: frozenset[int] = frozenset()
+
+    def about(self, skill: Skill) -> bool:
+        """Whether who reads the text takes it to be about this skill."""
+        return skill.number == self.skill or skill.number in self.others
 
 
 @dataclass(frozen=True)
@@ -162,5 +172,6 @@ def _lessons(
     useless = chance.random() < setting.useless
     claim = false if wrong else truth
     text = said.format(**words, value=claim)
-    lesson = Lesson(text[0].upper() + text[1:], "wrong" if wrong else "right", skill.number, claim)
+    kind: Kind = "wrong" if wrong else "right"
+    lesson = Lesson(text[0].upper() + text[1:], kind, skill.number, claim, tuple(words.items()))
     return (lesson, Lesson(empty, "useless", None, None)) if useless else (lesson,)

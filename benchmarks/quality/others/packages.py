@@ -32,8 +32,8 @@ def missing_packages() -> list[str]:
     return [name for name in PACKAGES if find_spec(name) is None]
 
 
-def langmem_way(embeddings: Embeddings) -> Way:
-    """langmem's search tool over LangGraph's InMemoryStore with an index of vectors; its limit is 10."""
+def langmem_way(embeddings: Embeddings, *, top: int = TOP) -> Way:
+    """langmem's search tool over LangGraph's InMemoryStore with an index of vectors; its own limit is 10."""
     make_tool: Callable[..., Any] = import_module(
         "langmem"
     ).create_search_memory_tool  # Any: not installed here
@@ -50,13 +50,14 @@ def langmem_way(embeddings: Embeddings) -> Way:
     def way(case: Case, question: Question) -> Shown:
         if case.name not in tools:
             tools[case.name] = filled(case)
-        call = {"type": "tool_call", "id": "1", "name": "search_memory", "args": {"query": question.text}}
+        asked = {"query": question.text, "limit": top}
+        call = {"type": "tool_call", "id": "1", "name": "search_memory", "args": asked}
         return _shown(case, [str(item.key) for item in tools[case.name].invoke(call).artifact])
 
     return way
 
 
-def mem0_way(embeddings: Embeddings, *, stop_words: Collection[str] | None) -> Way:
+def mem0_way(embeddings: Embeddings, *, stop_words: Collection[str] | None, top: int = TOP) -> Way:
     """mem0's `add(infer=False)` and `search` over Qdrant in memory; its threshold, and 10 in place of its 20.
 
     With `stop_words` its keyword search (fastembed's BM25) counts too. That would download a list of stop
@@ -92,7 +93,7 @@ def mem0_way(embeddings: Embeddings, *, stop_words: Collection[str] | None) -> W
     def way(case: Case, question: Question) -> Shown:
         if case.name not in memories:
             memories[case.name] = filled(case)
-        found = memories[case.name].search(question.text, filters={"user_id": case.name}, top_k=TOP)
+        found = memories[case.name].search(question.text, filters={"user_id": case.name}, top_k=top)
         return _shown(case, [str(item["metadata"]["bullet"]) for item in found["results"]])
 
     return way
