@@ -121,6 +121,10 @@ class Finding(BaseModel):
         """What to do about it, in words."""
         return KINDS[self.kind].do
 
+    def without_act(self) -> Finding:
+        """Return it as somebody sees it who may not mend it."""
+        return self.model_copy(update={"act": None})
+
 
 class Audit(BaseModel):
     """What is rotten in a memory of so many `bullets`, the worst first; `version` None: nothing is stored."""

@@ -29,8 +29,7 @@ def audit_file(call: Call, reading: Reading) -> Audit:
     for each in reading.refused:
         print_notice(f"not read {each.what}: {each.why}")
     found = audited(as_playbook(reading), None, policy_of(call.settings()), utc_now(), hides)
-    mute = tuple(each.model_copy(update={"act": None}) for each in found.findings)
-    return found.model_copy(update={"findings": mute})
+    return found.model_copy(update={"findings": tuple(each.without_act() for each in found.findings)})
 
 
 def report(call: Call, found: Audit, fail_on: Sequence[str], limit: int, *, mends: bool) -> int:

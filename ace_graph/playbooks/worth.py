@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ChangeRefused
 from ace_graph.base.off_loop import in_slices
-from ace_graph.memory.audit import Act, Audit, auditing
+from ace_graph.memory.audit import Audit, auditing
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.confidence import (
     Effectiveness,
@@ -163,25 +163,23 @@ def figures_of(found: Worth, now: datetime) -> PlaybookFigures:
 async def audit(
     target: PlaybookHandle,
     *,
-    may_act: bool = True,
+    consolidates: bool = True,
     hides: Hides = lambda _: None,
     now: datetime | None = None,
 ) -> Audit:
     """Return what is rotten in a playbook; a finding that the caller may not mend has no act.
 
-    How bullets were used is known of the own memory alone. `hides` says which texts the report must not hold.
-    Raises what the store raises.
+    How bullets were used is known of the own memory alone. `consolidates`: whether the caller may. `hides`
+    says which texts the report must not hold. Raises what the store raises.
     """
     snapshot = await target.load()
-    writes = may_act and await target.may(Right.WRITE)
     access = snapshot.access if target.named is None else None
     steps = auditing(snapshot.playbook, access, target.store.policy, now or utc_now(), hides)
-    found = await in_slices(steps, target.ref.owner)
-
-    def allowed(act: Act | None) -> Act | None:
-        owned = target.asked is None or not isinstance(act, ConsolidationWork)
-        return act if writes and owned else None
-
-    findings = tuple(each.model_copy(update={"act": allowed(each.act)}) for each in found.findings)
+    found, writes = await in_slices(steps, target.ref.owner), await target.may(Right.WRITE)
+    owns = consolidates and target.asked is None
+    findings = tuple(
+        each if (owns if isinstance(each.act, ConsolidationWork) else writes) else each.without_act()
+        for each in found.findings
+    )
     version = None if snapshot.absent else snapshot.version.n
     return found.model_copy(update={"findings": findings, "version": version})
