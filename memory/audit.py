@@ -15,14 +15,14 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 from ace_graph.base.errors import UsageError
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import truncate
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, Danger
 from ace_graph.memory.consolidation import Candidates, ConsolidationWork, find_candidates, grouped
 from ace_graph.memory.delta.operations import Merge, Quarantine, Remove, Supersede
 from ace_graph.memory.delta.screening import screen_bullet
@@ -41,46 +41,32 @@ from ace_graph.memory.stores.base import Hides
 
 Severity = Literal["high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-AuditKind = Literal[
-    "secret",
-    "order",
-    "contradiction",
-    "duplicate",
-    "outdated",
-    "expired",
-    "harmful",
-    "full",
-    "never_shown",
-    "never_used",
-    "no_source",
-    "language",
-]
+_High = Literal["secret", "order", "contradiction"]
+_Medium = Literal["duplicate", "outdated", "expired", "harmful", "full"]
+_Low = Literal["never_shown", "never_used", "no_source", "language"]
+AuditKind = Literal[_High, _Medium, _Low]
 Act = Remove | Supersede | Merge | Quarantine | ConsolidationWork
 """The change that mends a finding; a rollback, or the undo of the consolidation, takes it back."""
-
-
-class Rot(NamedTuple):
-    """How bad a kind of finding is, and what to do about it."""
-
-    severity: Severity
-    do: str
-
-
-KINDS: Mapping[AuditKind, Rot] = {
-    "secret": Rot("high", "remove it, and change the secret: the history holds it until `learner forget`"),
-    "order": Rot("high", "remove it: it reads like an order to the assistant"),
-    "contradiction": Rot("high", "read both, and let the second take the place of the first"),
-    "duplicate": Rot("medium", "merge them into one with the votes of all"),
-    "outdated": Rot("medium", "let the newer value take its place"),
-    "expired": Rot("medium", "remove it, or give it more time"),
-    "harmful": Rot("medium", "remove it: it failed more often than it helped"),
-    "full": Rot("medium", "consolidate, or raise ACE_MAX_BULLETS: at the cap the weakest are archived"),
-    "never_shown": Rot("low", "remove it, or say in its text when it applies"),
-    "never_used": Rot("low", "remove it: no answer that was judged followed it"),
-    "no_source": Rot("low", "keep it back until somebody has said where it is from"),
-    "language": Rot("low", "write it in the language of the others, and keep it back until then"),
+SEVERITY: Mapping[AuditKind, Severity] = {
+    **dict.fromkeys(get_args(_High), "high"),
+    **dict.fromkeys(get_args(_Medium), "medium"),
+    **dict.fromkeys(get_args(_Low), "low"),
 }
-"""All kinds, the worst first."""
+"""How bad each kind of finding is; all kinds, the worst first."""
+WHAT_TO_DO: Mapping[AuditKind, str] = {
+    "secret": "remove it, and change the secret: the history holds it until `learner forget`",
+    "order": "remove it: it reads like an order to the assistant",
+    "contradiction": "read both, and let the second take the place of the first",
+    "duplicate": "merge them into one with the votes of all",
+    "outdated": "let the newer value take its place",
+    "expired": "remove it, or give it more time",
+    "harmful": "remove it: it failed more often than it helped",
+    "full": "consolidate, or raise ACE_MAX_BULLETS: at the cap the weakest are archived",
+    "never_shown": "remove it, or say in its text when it applies",
+    "never_used": "remove it: no answer that was judged followed it",
+    "no_source": "keep it back until somebody has said where it is from",
+    "language": "write it in the language of the others, and keep it back until then",
+}
 
 _LIKELIEST = 10
 """How many bullets each is compared with."""
@@ -89,11 +75,9 @@ _NEAR_CAP = 0.9
 _TRIED = 100
 """Commits after the day on which a bullet was added, before its use says anything."""
 _SHOWN_CHARS = 200
-_INELIGIBLE: Mapping[Ineligible | None, AuditKind] = {
-    "expired": "expired",
-    "harmful": "harmful",
-    "failing": "harmful",
-}
+_BARRED: Mapping[Ineligible, AuditKind] = {"expired": "expired", "harmful": "harmful", "failing": "harmful"}
+_LINKS: tuple[Danger, ...] = ("link",)
+"""No rot: the screen holds them back until somebody has looked."""
 
 
 class Finding(BaseModel):
@@ -114,12 +98,12 @@ class Finding(BaseModel):
     @property
     def severity(self) -> Severity:
         """How bad it is."""
-        return KINDS[self.kind].severity
+        return SEVERITY[self.kind]
 
     @property
     def do(self) -> str:
         """What to do about it, in words."""
-        return KINDS[self.kind].do
+        return WHAT_TO_DO[self.kind]
 
     def without_act(self) -> Finding:
         """Return it as somebody sees it who may not mend it."""
@@ -139,7 +123,7 @@ class Audit(BaseModel):
     def counts(self) -> dict[AuditKind, int]:
         """How many findings there are of each kind, also of those without any."""
         found = Counter(finding.kind for finding in self.findings)
-        return {kind: found[kind] for kind in KINDS}
+        return {kind: found[kind] for kind in SEVERITY}
 
     @property
     def clean(self) -> int:
@@ -156,40 +140,28 @@ class Audit(BaseModel):
 
         Raises UsageError for another word.
         """
-        wanted = set[str]()
+        wanted = set[AuditKind]()
         for limit in limits:
-            if limit in SEVERITIES:
-                worse = SEVERITIES[: SEVERITIES.index(limit) + 1]
-                wanted.update(kind for kind, rot in KINDS.items() if rot.severity in worse)
-            elif limit in KINDS:
-                wanted.add(limit)
-            else:
-                known = ", ".join((*SEVERITIES, *KINDS))
-                raise UsageError(f"{limit[:40]!r} is no severity and no kind of finding: use one of {known}")
+            if limit not in (known := (*SEVERITIES, *SEVERITY)):
+                raise UsageError(f"{limit[:40]!r} is no severity and no kind: use one of {', '.join(known)}")
+            worse = SEVERITIES[: SEVERITIES.index(limit) + 1] if limit in SEVERITIES else ()
+            wanted |= {kind for kind, severity in SEVERITY.items() if kind == limit or severity in worse}
         return tuple(finding for finding in self.findings if finding.kind in wanted)
 
 
-def _shows_all(_: Bullet) -> None:
-    return None
-
-
 def audit(
-    playbook: Playbook,
-    access: Access | None,
-    policy: Policy,
-    now: datetime,
-    hides: Hides = _shows_all,
+    playbook: Playbook, access: Access | None, policy: Policy, now: datetime, hides: Hides = lambda _: None
 ) -> Audit:
     """Return what is rotten in a playbook; the order of its bullets changes nothing.
 
-    `access` None: how it was used is not known, as of a file or a playbook of somebody else. Bullets without
-    a source are told where any bullet has one. `hides` says which texts the report must not hold.
+    `access` None: how it was used is not known, as of a file or a named playbook. Bullets without a source
+    are told where any bullet has one. `hides` says which texts the report must not hold.
     """
     return finish(auditing(playbook, access, policy, now, hides))
 
 
 def auditing(
-    playbook: Playbook, access: Access | None, policy: Policy, now: datetime, hides: Hides = _shows_all
+    playbook: Playbook, access: Access | None, policy: Policy, now: datetime, hides: Hides
 ) -> Steps[Audit]:
     """Do what `audit` does, in steps."""
     access = access or Access()
@@ -197,11 +169,11 @@ def auditing(
     found, living = list[Finding](), list[Bullet]()
     for bullet in playbook.bullets():
         yield
-        barred, told = eligible.barred(bullet), screen_bullet(bullet, ("link",))
+        barred, told = eligible.barred(bullet), screen_bullet(bullet, _LINKS)
         if told is not None:
             danger, _, what = told.partition(": ")
             found.append(_removed("secret" if danger == "secret" else "order", bullet, what))
-        if (kind := _INELIGIBLE.get(barred)) is not None:
+        if barred is not None and (kind := _BARRED.get(barred)) is not None:
             found.append(_removed(kind, bullet, f"+{bullet.helpful}/-{bullet.harmful}"))
         elif barred is None and eligible.is_weak(bullet):
             found.append(_removed("never_shown", bullet, "weaker than the policy's threshold"))
@@ -214,9 +186,9 @@ def auditing(
     if len(playbook) >= _NEAR_CAP * policy.max_bullets:
         why = f"{len(playbook)} of {policy.max_bullets}"
         found.append(Finding(kind="full", why=why, act=ConsolidationWork()))
-    order = {kind: place for place, kind in enumerate(KINDS)}
+    order = tuple(SEVERITY).index
     told_of = list[Finding]()
-    for each in sorted(found, key=lambda finding: (order[finding.kind], finding.ids)):
+    for each in sorted(found, key=lambda finding: (order(finding.kind), finding.ids)):
         yield
         texts = tuple(_shown(playbook.entries[name], hides) for name in each.ids)
         told_of.append(each.model_copy(update={"texts": texts}))
@@ -224,7 +196,7 @@ def auditing(
 
 
 def _shown(bullet: Bullet, hides: Hides) -> str:
-    kept_back = bullet.status == "quarantined" or hides(bullet) or screen(bullet.content, ("link",))
+    kept_back = bullet.status == "quarantined" or hides(bullet) or screen(bullet.content, _LINKS)
     return "" if kept_back else truncate(bullet.content, _SHOWN_CHARS)
 
 

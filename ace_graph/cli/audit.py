@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from ace_graph import playbooks
 from ace_graph.base.clock import utc_now
 from ace_graph.cli.command import DEFAULT_LEARNER, DEFAULT_NAME, Call
-from ace_graph.cli.terminal import counted, print_notice
+from ace_graph.cli.terminal import counted, picked, print_notice
 from ace_graph.learning.graph_drawing import hides
-from ace_graph.memory.audit import Act, Audit, Finding
+from ace_graph.memory.audit import Act, Audit
 from ace_graph.memory.audit import audit as audited
 from ace_graph.memory.delta.operations import Merge, Quarantine, Remove, Supersede
 from ace_graph.memory.formats.reading import Reading
@@ -35,33 +35,24 @@ def audit_file(call: Call, reading: Reading) -> Audit:
 def report(call: Call, found: Audit, fail_on: Sequence[str], limit: int, *, mends: bool) -> int:
     """Print an audit, and return the exit code: 1 where a finding is one of `fail_on`."""
     failing = found.failing(fail_on)
-    rows = [
-        {
-            "kind": each.kind,
-            "severity": each.severity,
-            "ids": list(each.ids),
-            "why": each.why,
-            "do": each.do,
-            "command": command_of(each.act, call),
-            "texts": list(each.texts),
-        }
-        for each in found.findings
-    ]
-    figures = {
-        "version": found.version,
-        "bullets": found.bullets,
-        "clean": found.clean,
-        "clean_share": round(found.clean_share, 4),
-        "counts": found.counts,
-        "failing": len(failing),
-    }
-    call.answer({**figures, "findings": rows}, _lines(call, found, limit, mends=mends))
+    told = ("kind", "severity", "ids", "why", "do", "texts")
+    rows = [{**picked(each, *told), "command": command_of(each.act, call)} for each in found.findings]
+    share = round(found.clean_share, 4)
+    figures = {**picked(found, "version", "bullets", "clean", "counts"), "clean_share": share}
+    call.answer(
+        {**figures, "failing": len(failing), "findings": rows}, _lines(call, found, limit, mends=mends)
+    )
     return int(bool(failing))
 
 
 def _lines(call: Call, found: Audit, limit: int, *, mends: bool) -> Iterator[str]:
     for finding in found.findings[:limit]:
-        yield from _told(call, finding)
+        yield f"{finding.severity} {finding.kind}{': ' if finding.why else ''}{finding.why}"
+        for name, text in zip(finding.ids, finding.texts, strict=True):
+            yield f"  [{name}] {text or '(not shown)'}"
+        yield f"  {finding.do}"
+        if (written := command_of(finding.act, call)) is not None:
+            yield f"  {written}"
     if len(found.findings) > limit:
         yield f"… and {len(found.findings) - limit} more: --limit {len(found.findings)} shows all"
     counts = ", ".join(f"{number} {kind}" for kind, number in found.counts.items() if number)
@@ -69,15 +60,6 @@ def _lines(call: Call, found: Audit, limit: int, *, mends: bool) -> Iterator[str
     yield f"{counted(found.bullets, 'bullet')}, {share}{': ' if counts else ''}{counts}"
     if mends and found.findings and found.version is not None:
         yield f"playbook rollback {found.version} takes back what these commands change"
-
-
-def _told(call: Call, finding: Finding) -> Iterator[str]:
-    yield f"{finding.severity} {finding.kind}{': ' if finding.why else ''}{finding.why}"
-    for name, text in zip(finding.ids, finding.texts, strict=True):
-        yield f"  [{name}] {text or '(not shown)'}"
-    yield f"  {finding.do}"
-    if (written := command_of(finding.act, call)) is not None:
-        yield f"  {written}"
 
 
 def command_of(act: Act | None, call: Call) -> str | None:

@@ -56,7 +56,7 @@ from ace_graph.cli.terminal import (
     printable,
     progress_bar,
 )
-from ace_graph.memory.audit import KINDS as AUDIT_KINDS
+from ace_graph.memory.audit import SEVERITY
 from ace_graph.memory.bullet import AVOID, Bullet, BulletSource, BulletTag, MemoryType
 from ace_graph.memory.catalogue import PlaybookEntry, Scope, Visibility
 from ace_graph.memory.decay import decay_score
@@ -471,7 +471,7 @@ def audit(
 
 
 commands.registered_commands[-1].help = (audit.__doc__ or "").format(
-    kinds="\n    ".join(f"{rot.severity:<8} {kind}" for kind, rot in AUDIT_KINDS.items())
+    kinds="\n    ".join(f"{severity:<8} {kind}" for kind, severity in SEVERITY.items())
 )
 
 

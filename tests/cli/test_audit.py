@@ -13,7 +13,7 @@ from ace_graph import playbooks
 from ace_graph.cli.audit import command_of
 from ace_graph.cli.command import Call
 from ace_graph.memory import Bullet
-from ace_graph.memory.audit import KINDS, AuditKind
+from ace_graph.memory.audit import SEVERITY, AuditKind
 from ace_graph.memory.delta import Remove, Reset
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing.conformance import rewriting, write
@@ -53,7 +53,7 @@ def _findings(report: Json, kind: str) -> list[Json]:
     return [each for each in report["findings"] if each["kind"] == kind]
 
 
-@pytest.mark.parametrize("kind", some_heavy(KINDS, _LIGHT.__contains__))
+@pytest.mark.parametrize("kind", some_heavy(SEVERITY, _LIGHT.__contains__))
 def test_the_command_of_a_finding_mends_it_and_is_taken_back(
     ace: Commands, kind: AuditKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,7 +81,7 @@ def test_it_prints_what_a_board_and_a_person_need(ace: Commands) -> None:
     _plant(ace, [*CLEAN[:2], *(each.model_copy(update={"id": f"x{each.id}"}) for each in ROTTEN["outdated"])])
     report = _audit(ace)
     assert (report["bullets"], report["clean"], report["clean_share"]) == (4, 2, 0.5)
-    assert set(report["counts"]) == set(KINDS)
+    assert set(report["counts"]) == set(SEVERITY)
     told = ace.ok("playbook", "audit").out.splitlines()
     assert told[0].startswith("medium outdated: said again on ")
     assert told[1:3] == ["  [xgen-00001] Ada lives in Berlin", "  [xgen-00002] Ada lives in Rome"]

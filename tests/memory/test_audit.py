@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from ace_graph.base import UsageError
 from ace_graph.memory import Bullet, Playbook, Policy
-from ace_graph.memory.audit import KINDS, SEVERITIES, Audit, AuditKind, audit
+from ace_graph.memory.audit import SEVERITIES, SEVERITY, WHAT_TO_DO, Audit, AuditKind, audit
 from ace_graph.memory.formats import as_playbook, read_bullets
 from ace_graph.memory.retrieval.current_values import same_relation
 from ace_graph.memory.similarity.compare import compare
@@ -52,7 +51,7 @@ NAMED: dict[AuditKind, tuple[str, ...]] = {
 BY_USE = ("full", "never_shown", "never_used")
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in BY_USE])
+@pytest.mark.parametrize("kind", [kind for kind in SEVERITY if kind not in BY_USE])
 def test_each_kind_of_rot_is_found_and_nothing_else(kind: AuditKind) -> None:
     assert found(*ROTTEN[kind]) == [(kind, NAMED.get(kind, (TWO,)))]
 
@@ -61,7 +60,7 @@ def test_a_clean_memory_has_no_finding() -> None:
     report = of(*CLEAN)
     assert report.findings == ()
     assert (report.clean, report.clean_share) == (4, 1.0)
-    assert report.counts == dict.fromkeys(get_args(AuditKind), 0)
+    assert report.counts == dict.fromkeys(SEVERITY, 0)
     assert of().clean_share == 1.0
 
 
@@ -252,8 +251,6 @@ def test_limits_are_severities_and_kinds() -> None:
 
 
 def test_every_kind_has_a_severity_and_says_what_to_do() -> None:
-    assert tuple(KINDS) == get_args(AuditKind)
-    assert [rot.severity for rot in KINDS.values()] == sorted(
-        (rot.severity for rot in KINDS.values()), key=SEVERITIES.index
-    )
-    assert all(rot.do for rot in KINDS.values())
+    assert set(SEVERITY) == set(WHAT_TO_DO) == {*BY_USE, *NAMED, *ROTTEN}
+    assert list(SEVERITY.values()) == sorted(SEVERITY.values(), key=SEVERITIES.index), "the worst first"
+    assert all(WHAT_TO_DO.values())

@@ -12,7 +12,7 @@ import pytest
 
 from ace_graph import playbooks
 from ace_graph.memory import Policy
-from ace_graph.memory.audit import KINDS, AuditKind
+from ace_graph.memory.audit import SEVERITY, AuditKind
 from ace_graph.memory.delta import Reset
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.server import Overrides
@@ -24,6 +24,7 @@ from tests.plugins.heavy import some_heavy
 from tests.server.serving import Json, Served, bearer, serving, settings_for, token
 
 _LIGHT: tuple[AuditKind, ...] = ("contradiction", "duplicate", "full", "never_used", "no_source")
+WITH_BUTTON = [kind for kind in SEVERITY if kind != "full"]
 UNDER = "/api/playbooks/default"
 
 
@@ -50,7 +51,7 @@ async def _act(served: Served, act: Json, who: str = "alice") -> httpx.Response:
     return await served.client.request(act["method"], act["path"], json=act["body"], headers=bearer(who))
 
 
-@pytest.mark.parametrize("kind", some_heavy(KINDS, _LIGHT.__contains__))
+@pytest.mark.parametrize("kind", some_heavy(SEVERITY, _LIGHT.__contains__))
 async def test_the_request_of_a_finding_mends_it_and_is_taken_back(kind: AuditKind) -> None:
     async with _served(await _rotten(kind)) as served:
         before = await _findings(served)
@@ -113,7 +114,9 @@ async def test_who_may_only_read_gets_no_act_and_an_editor_no_consolidation() ->
         assert (page.status_code, 'id="mend-' in page.text) == (200, False)
 
 
-@pytest.mark.parametrize("kind", some_heavy([kind for kind in KINDS if kind != "full"], _LIGHT.__contains__))
+@pytest.mark.parametrize(
+    "kind", some_heavy([kind for kind in SEVERITY if kind != "full"], _LIGHT.__contains__)
+)
 async def test_the_button_of_a_finding_mends_it_and_is_undone(kind: AuditKind) -> None:
     async with _served(await _rotten(kind)) as served:
         headers = {"cookie": f"ace_session={token('alice')}", "origin": str(served.client.base_url)}

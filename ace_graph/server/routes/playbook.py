@@ -860,13 +860,11 @@ def _request_of(act: Act | None, playbook_id: str) -> ActReply | None:
             return ActReply(method="POST", path=f"{under}/consolidate", body={})
         case _:
             at = f"{under}/bullets/{quote(act.bullet_id, safe='')}"
-    match act:
-        case operations.Supersede():
-            return ActReply(method="POST", path=f"{at}/supersede", body={"by": act.by})
-        case operations.Quarantine():
-            return ActReply(method="POST", path=f"{at}/quarantine", body={"why": act.why})
-        case operations.Remove():
-            return ActReply(method="DELETE", path=at)
+    if isinstance(act, operations.Remove):
+        return ActReply(method="DELETE", path=at)
+    if isinstance(act, operations.Supersede):
+        return ActReply(method="POST", path=f"{at}/supersede", body={"by": act.by})
+    return ActReply(method="POST", path=f"{at}/quarantine", body={"why": act.why})
 
 
 @named.get("/stats")
