@@ -23,7 +23,7 @@ from ace_graph.base.errors import UsageError
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import truncate
 from ace_graph.memory.bullet import Bullet, Danger
-from ace_graph.memory.consolidation import Candidates, ConsolidationWork, find_candidates, grouped
+from ace_graph.memory.consolidation import ConsolidationWork, find_candidates, grouped
 from ace_graph.memory.delta.operations import Merge, Quarantine, Remove, Supersede
 from ace_graph.memory.delta.screening import screen_bullet
 from ace_graph.memory.languages.detection import likely_languages, spoken_language
@@ -181,8 +181,7 @@ def auditing(
             living.append(bullet)
     found += (*_unused(living, access), *_without_source(living), *_in_another_language(living))
     found += _outdated(living)
-    candidates = yield from find_candidates(playbook, living, _LIKELIEST)
-    found += yield from _alike(candidates, policy)
+    found += yield from _alike(living, policy)
     if len(playbook) >= _NEAR_CAP * policy.max_bullets:
         why = f"{len(playbook)} of {policy.max_bullets}"
         found.append(Finding(kind="full", why=why, act=ConsolidationWork()))
@@ -280,9 +279,25 @@ def _outdated(bullets: Iterable[Bullet]) -> Iterator[Finding]:
             yield _replaced("outdated", bullet, last, f"said again on {last.updated_at:%Y-%m-%d}")
 
 
-def _alike(candidates: Candidates, policy: Policy) -> Steps[list[Finding]]:
-    """Groups of bullets that say the same, and pairs of which one must be wrong."""
-    entries, same = candidates.playbook.entries, set[tuple[str, str]]()
+def _alike(bullets: Iterable[Bullet], policy: Policy) -> Steps[list[Finding]]:
+    """Groups of bullets that say the same, and pairs of which one must be wrong.
+
+    Of those that have one text, and differ in nothing that keeps bullets apart, the first is compared.
+    """
+    twins: dict[tuple[object, ...], list[Bullet]] = {}
+    for bullet in sorted(bullets, key=lambda bullet: bullet.id):
+        apart = (
+            bullet.slot,
+            bullet.topic,
+            bullet.profile and bullet.section,
+            bullet.distinct_from and bullet.id,
+        )
+        key = (bullet.content_hash, bullet.polarity, bullet.memory_type, *apart)
+        twins.setdefault(key, []).append(bullet)
+    of = {each[0].id: each for each in twins.values()}
+    firsts = Playbook.of(each[0] for each in twins.values())
+    candidates = yield from find_candidates(firsts, firsts.bullets(), _LIKELIEST)
+    entries, same = firsts.entries, set[tuple[str, str]]()
     winners: dict[str, tuple[Bullet, Bullet, ClaimComparison]] = {}
     for name, near in candidates.close.items():
         for other in near:
@@ -305,7 +320,13 @@ def _alike(candidates: Candidates, policy: Policy) -> Steps[list[Finding]]:
             return False
         return all((each.id, other.id) in same for each in members)
 
-    found = [_merged(group, policy) for group in grouped(candidates, fits, _MOST_MERGED)]
+    groups = grouped(candidates, fits, _MOST_MERGED)
+    alone = of.keys() - {bullet.id for group in groups for bullet in group}
+    found = list[Finding]()
+    for group in (*groups, *([entries[name]] for name in alone if len(of[name]) > 1)):
+        whole = [twin for bullet in group for twin in of[bullet.id]]
+        parts = -(-len(whole) // _MOST_MERGED)
+        found += (_merged(whole[part::parts], policy) for part in range(parts))
     for loser, winner, compared in winners.values():
         why = f"they differ in {compared.guard}" if compared.guard else "once to do and once to avoid"
         found.append(_replaced("contradiction", loser, winner, why))

@@ -213,6 +213,26 @@ def test_five_thousand_facts_are_audited() -> None:
     assert report.clean == 5_050 - 100
 
 
+def test_one_text_many_times_is_merged_in_parts_without_being_compared() -> None:
+    twins = [bullet(number, "Name the unit of every number") for number in range(1, 2_022)]
+    report = of(*twins, policy=Policy(max_bullets=10_000))
+    assert {each.kind for each in report.findings} == {"duplicate"}
+    assert (len(report.findings), report.clean) == (102, 0)
+    assert max(len(each.ids) for each in report.findings) <= 20
+    assert calls_of(compare, lambda: of(*twins[:100])) == 0
+
+
+def test_twins_join_the_group_of_what_says_the_same() -> None:
+    first, second = ROTTEN["duplicate"]
+    twin = first.model_copy(update={"id": THREE, "content": first.content.upper()})
+    ((_, ids),) = found(first, second, twin)
+    assert sorted(ids) == [ONE, TWO, THREE]
+    assert [sorted(ids) for _, ids in found(first, twin.model_copy(update={"topic": "calls"}))] == [
+        [ONE, THREE]
+    ]
+    assert found(first, twin.model_copy(update={"distinct_from": (ONE,)})) == []
+
+
 @pytest.mark.parametrize("compared", [compare, same_relation])
 def test_the_comparisons_grow_with_the_bullets_and_not_with_their_square(
     compared: Callable[..., object],
