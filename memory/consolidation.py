@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ace_graph.base.errors import CorruptPayload, UsageError
+from ace_graph.base.off_loop import Steps, finish
 from ace_graph.memory.bullet import Bullet, MemoryType, Text
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import CommitPlan, Pending, PendingItem, operation_id, touched
@@ -63,13 +65,16 @@ class Group:
 
 
 @dataclass(frozen=True)
-class _Candidates:
+class Candidates:
     """The bullets to group, the most informative first, and for each the ids of those that may be alike."""
 
     playbook: Playbook
     ordered: tuple[Bullet, ...]
-    similarity: float
     close: Mapping[str, set[str]]
+
+
+Fits = Callable[[Sequence[Bullet], Bullet], bool]
+"""Whether one more bullet may join the members of a group, of whom there is at least one."""
 
 
 def find_groups(playbook: Playbook, bullets: Iterable[Bullet], similarity: float) -> tuple[Group, ...]:
@@ -77,25 +82,30 @@ def find_groups(playbook: Playbook, bullets: Iterable[Bullet], similarity: float
 
     `similarity` (0-1) is what two texts need to count as the same. The order of the bullets changes nothing.
     """
-    ordered = sorted(bullets, key=_information)
-    wanted = {bullet.id for bullet in ordered}
-    close: dict[str, set[str]] = {name: set() for name in wanted}
-    for bullet in ordered:
-        near = {
-            *playbook.hashes.get(bullet.content_hash, ()),
-            *playbook.index.nominate(bullet.content, _NOMINATED),
-        }
-        for name in (near & wanted) - {bullet.id}:
-            close[bullet.id].add(name)
-            close[name].add(bullet.id)
-    candidates = _Candidates(playbook, tuple(ordered), similarity, close)
-    by_rules = _grouped(candidates, set(), _same, MAX_GROUP)
+    candidates = finish(find_candidates(playbook, bullets, _NOMINATED))
+    by_rules = grouped(candidates, partial(_same, similarity), MAX_GROUP)
     taken = {name for members in by_rules for name in (bullet.id for bullet in members)}
-    for_model = _grouped(candidates, taken, _alike, MAX_PROPOSED)
+    for_model = grouped(candidates, partial(_alike, similarity), MAX_PROPOSED, taken)
     return (
         *(Group(tuple(members)) for members in by_rules),
         *(Group(tuple(members), "model") for members in for_model),
     )
+
+
+def find_candidates(playbook: Playbook, bullets: Iterable[Bullet], nominated: int) -> Steps[Candidates]:
+    """Return in steps which bullets may be alike: those of one text, and the likeliest of each."""
+    ordered = sorted(bullets, key=_information)
+    close: dict[str, set[str]] = {bullet.id: set() for bullet in ordered}
+    for bullet in ordered:
+        yield
+        near = {
+            *playbook.hashes.get(bullet.content_hash, ()),
+            *playbook.index.nominate(bullet.content, nominated),
+        }
+        for name in (near & close.keys()) - {bullet.id}:
+            close[bullet.id].add(name)
+            close[name].add(bullet.id)
+    return Candidates(playbook, tuple(ordered), close)
 
 
 def similar_groups(playbook: Playbook, similarity: float = 0.9) -> tuple[tuple[str, ...], ...]:
@@ -107,12 +117,7 @@ def _information(bullet: Bullet) -> tuple[int, int, str, str]:
     return -len(items_of(bullet.content)), -len(bullet.content), bullet.content, bullet.id
 
 
-def _grouped(
-    candidates: _Candidates,
-    taken: set[str],
-    fits: Callable[[Sequence[Bullet], Bullet, float], bool],
-    most: int,
-) -> list[list[Bullet]]:
+def grouped(candidates: Candidates, fits: Fits, most: int, taken: Collection[str] = ()) -> list[list[Bullet]]:
     """Group each bullet that is left with those left that fit, beginning with the most informative."""
     place = {bullet.id: at for at, bullet in enumerate(candidates.ordered)}
     used, found = set(taken), list[list[Bullet]]()
@@ -123,7 +128,7 @@ def _grouped(
         for name in sorted(candidates.close[first.id] - used, key=place.__getitem__):
             other = candidates.playbook.entries[name]
             if len(members) < most and _joinable(members, other):
-                members += [other] if fits(members, other, candidates.similarity) else []
+                members += [other] if fits(members, other) else []
         if len(members) > 1:
             used.update(bullet.id for bullet in members)
             found.append(members)
@@ -134,7 +139,7 @@ def _joinable(members: Sequence[Bullet], other: Bullet) -> bool:
     return all(mergeable_scope(each, other) and not are_distinct(each, other) for each in members)
 
 
-def _same(members: Sequence[Bullet], other: Bullet, similarity: float) -> bool:
+def _same(similarity: float, members: Sequence[Bullet], other: Bullet) -> bool:
     """Whether the first one's text can stand for the other one, too."""
     first = members[0]
     if first.content_hash == other.content_hash:
@@ -144,7 +149,7 @@ def _same(members: Sequence[Bullet], other: Bullet, similarity: float) -> bool:
     return all(compare(each, other, similarity).outcome != "rival" for each in members[1:])
 
 
-def _alike(members: Sequence[Bullet], other: Bullet, similarity: float) -> bool:
+def _alike(similarity: float, members: Sequence[Bullet], other: Bullet) -> bool:
     """Whether a model should tell if the other one says what the members say."""
     compared = [compare(each, other, similarity) for each in members]
     return all(

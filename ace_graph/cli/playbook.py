@@ -59,6 +59,7 @@ from ace_graph.cli.terminal import (
     printable,
     progress_bar,
 )
+from ace_graph.memory.audit import SEVERITY
 from ace_graph.memory.bullet import AVOID, Bullet, BulletSource, BulletTag, MemoryType
 from ace_graph.memory.catalogue import Lessons, PlaybookEntry, Scope, Visibility
 from ace_graph.memory.decay import decay_score
@@ -424,6 +425,40 @@ def stats(call: Call) -> None:
 
 def _worth(call: Call, chosen: Callable[[Snapshot], Iterable[Bullet]] = active_bullets) -> Worth:
     return call.on_playbook(lambda store, target: read_worth(store, target, call.learner, chosen))
+
+
+@command(commands, *PLAYBOOK, panel=_LOOK)
+def audit(
+    call: Call,
+    file: Annotated[Path | None, "--file FILE", "A file of memories instead, which is not imported."] = None,
+    format_: Annotated[str, "--format NAME", "Of --file, one that import knows; else recognised."] = "auto",
+    fail_on: Annotated[
+        list[str] | None, "--fail-on WORD", "Exit 1 at this severity or worse, or at this kind; several."
+    ] = None,
+    limit: Annotated[int, "Findings that are printed; --json has all.", Bounds(0)] = 50,
+) -> int:
+    """What is rotten in a playbook, the worst first, each with the command that mends it.
+
+    \b
+    {kinds}
+
+    \b
+    ace-graph playbook audit --learner ada
+    ace-graph playbook audit --name ada/api_client --json | jq .counts
+    ace-graph playbook audit --file MEMORY.md --fail-on medium
+
+    Nothing is changed, and what a command changes can be rolled back. The exit code is 0, or with --fail-on
+    1 where there is such a finding. Secrets, orders and what is in quarantine are named and not printed.
+    """
+    from ace_graph.cli.audit import audit_file, audit_playbook, report
+
+    found = audit_playbook(call) if file is None else audit_file(call, read_usable_file(file, format_))
+    return report(call, found, fail_on or (), limit, mends=file is None)
+
+
+commands.registered_commands[-1].help = (audit.__doc__ or "").format(
+    kinds="\n    ".join(f"{severity:<8} {kind}" for kind, severity in SEVERITY.items())
+)
 
 
 @command(commands, *PLAYBOOK, panel=_LOOK)

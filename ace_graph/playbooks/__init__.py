@@ -60,7 +60,7 @@ from ace_graph.playbooks.sharing import (
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
 from ace_graph.playbooks.versions import VersionOutcome, keep_versions, observe_versions, version_number
 from ace_graph.playbooks.watch import watch
-from ace_graph.playbooks.worth import PlaybookFigures, ReaderUse, Worth, figures_of, read_worth
+from ace_graph.playbooks.worth import PlaybookFigures, ReaderUse, Worth, audit, figures_of, read_worth
 
 __all__ = [
     "TEMPLATES",
@@ -83,6 +83,7 @@ __all__ = [
     "Worth",
     "accept",
     "add_to_team",
+    "audit",
     "caller_of",
     "collect",
     "create",

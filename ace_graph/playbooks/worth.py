@@ -1,4 +1,4 @@
-"""A playbook with the evidence on its bullets: its figures, and one bullet with the runs behind it."""
+"""A playbook with the evidence on its bullets: its figures, its audit, one bullet with the runs behind it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ChangeRefused
+from ace_graph.base.off_loop import in_slices
+from ace_graph.memory.audit import Audit, auditing
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.confidence import (
     Effectiveness,
@@ -18,13 +21,14 @@ from ace_graph.memory.confidence import (
     effectiveness_of,
     metadata_of,
 )
+from ace_graph.memory.consolidation import ConsolidationWork
 from ace_graph.memory.decay import mean_decay_score
 from ace_graph.memory.foreign import foreign_prefix
 from ace_graph.memory.playbook import PlaybookStats
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import Hides, Store
 from ace_graph.memory.stores.memories import trajectories_behind
 from ace_graph.memory.trust import lift, proven, share_withheld
 from ace_graph.memory.turn import TurnRecord
@@ -186,3 +190,28 @@ def figures_of(found: Worth, now: datetime) -> PlaybookFigures:
         readers=found.readers,
         **found.metadata.model_dump(),
     )
+
+
+async def audit(
+    target: PlaybookHandle,
+    *,
+    consolidates: bool = True,
+    hides: Hides = lambda _: None,
+    now: datetime | None = None,
+) -> Audit:
+    """Return what is rotten in a playbook; a finding that the caller may not mend has no act.
+
+    How bullets were used is known of the own memory alone. `consolidates`: whether the caller may. `hides`
+    says which texts the report must not hold. Raises what the store raises.
+    """
+    snapshot = await target.load()
+    access = snapshot.access if target.named is None else None
+    steps = auditing(snapshot.playbook, access, target.store.policy, now or utc_now(), hides)
+    found, writes = await in_slices(steps, target.ref.owner), await target.may(Right.WRITE)
+    owns = consolidates and target.asked is None
+    findings = tuple(
+        each if (owns if isinstance(each.act, ConsolidationWork) else writes) else each.without_act()
+        for each in found.findings
+    )
+    version = None if snapshot.absent else snapshot.version.n
+    return found.model_copy(update={"findings": findings, "version": version})

@@ -40,7 +40,9 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.use_stamps import Uses
 
 _SAFE_ID = re.compile(r"[\w.-]{1,128}")
-TAKEN_IDS = frozenset({"archived", "changes", "diff", "history", "merge", "rollback", "search", "versions"})
+TAKEN_IDS = frozenset(
+    ("archived", "audit", "changes", "diff", "history", "merge", "rollback", "search", "versions")
+)
 """What stands in an address where an id does: a bullet of such an id could not be reached."""
 
 

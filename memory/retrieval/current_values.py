@@ -133,6 +133,12 @@ def same_relation(a: Bullet, b: Bullet) -> bool:
     return is_fact(a) and is_fact(b) and _value_at(a.content, b.content) is not None
 
 
+def relation_keys(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return beginnings of a text, of which every other text of its subject and relation has one, too."""
+    words = _words(text)
+    return tuple(words[:place] for place in range(max(1, len(words) - _VALUE_WORDS), len(words)))
+
+
 def age(bullet: Bullet) -> tuple[datetime, int]:
     """Return what is greater for a newer bullet: of one commit, for the one with the higher number."""
     return bullet.updated_at, id_number(bullet.id)

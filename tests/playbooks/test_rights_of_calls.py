@@ -51,10 +51,15 @@ async def _worth(store: SQLiteStore, _playbook_id: str) -> object:
     return await playbooks.read_worth(store, await playbooks.open_playbook(store, FULL, BOB), BOB)
 
 
+async def _audit(store: SQLiteStore, _playbook_id: str) -> object:
+    return await playbooks.audit(await playbooks.open_playbook(store, FULL, BOB))
+
+
 TABLE: dict[str, tuple[int, Call]] = {
     "a run": (Right.READ, _run),
     "open_playbook": (Right.READ, lambda store, _: playbooks.open_playbook(store, FULL, BOB)),
     "read_worth": (Right.READ, _worth),
+    "audit": (Right.READ, _audit),
     "watch": (Right.READ, _watch),
     "remember": (Right.WRITE, lambda store, _: remember(store, BOB, "Use /v9", playbook=FULL)),
     "get_playbook": (Right.READ, lambda store, _: playbooks.get_playbook(store, FULL, BOB)),

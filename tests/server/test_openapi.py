@@ -35,7 +35,7 @@ Document = dict[str, Any]  # Any: an OpenAPI document
 OPEN = {"/healthz", "/readyz", "/metrics"}
 PLAYBOOK = ("/api/playbook", "/api/playbooks/{playbook_id}")
 BULLETS = ("/api/playbook", "/api/playbooks/{playbook_id}/bullets")
-READINGS = ("history", "diff", "archived", "versions", "search")
+READINGS = ("history", "diff", "archived", "versions", "search", "audit")
 ENDLESS = ("/api/playbook/changes", "/api/playbooks/{playbook_id}/changes")
 """Streams that go on; `test_changes.py` reads them."""
 RECORDING = ("steps", "complete", "reflect")

@@ -43,6 +43,7 @@ TABLE: dict[tuple[str, str], tuple[int, Json | None]] = {
     ("GET", "/versions"): (Right.READ, None),
     ("GET", "/changes"): (Right.READ, None),
     ("GET", "/stats"): (Right.READ, None),
+    ("GET", "/audit"): (Right.READ, None),
     ("GET", "/export"): (Right.READ, None),
     ("GET", "/history"): (Right.READ, None),
     ("GET", "/diff?from=0&to=1"): (Right.READ, None),
@@ -140,6 +141,7 @@ TOOL_ACTS: dict[str, tuple[Act, Json]] = {
     "playbook_show": ("read", {}),
     "playbook_search": ("read", {"words": "Use"}),
     "playbook_history": ("read", {}),
+    "playbook_audit": ("read", {}),
 }
 
 Giving = Callable[[CountingStore, str], Awaitable[object]]

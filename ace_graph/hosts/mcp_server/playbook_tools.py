@@ -1,4 +1,4 @@
-"""The tools that read playbooks: list, show, search, history. Pages follow each other by a cursor."""
+"""The tools that read playbooks: list, show, search, history, audit. Pages follow each other by a cursor."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from ace_graph.base.prompts import data_block
 from ace_graph.hosts.mcp_server.access import Call, MemoryAccess
 from ace_graph.hosts.mcp_server.schema import (
     AsOf,
+    AuditPage,
     BulletPage,
     BulletRow,
     Cursor,
+    FindingRow,
     PageSize,
     PlaybookName,
     PlaybookPage,
@@ -27,12 +29,15 @@ from ace_graph.hosts.mcp_server.schema import (
     VersionPage,
     VersionRow,
 )
+from ace_graph.learning.graph_drawing import hides
+from ace_graph.memory.audit import Finding
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue import DEFAULT, PlaybookEntry
+from ace_graph.memory.delta.operations import Remove, Supersede
 from ace_graph.memory.search.tokenize import estimate_tokens
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.views import BulletFilter
-from ace_graph.playbooks import list_playbooks
+from ace_graph.playbooks import audit, list_playbooks
 from ace_graph.playbooks.sharing import shared_with
 
 Row = TypeVar("Row")
@@ -101,6 +106,24 @@ class PlaybookTools:
         shown, following = _page(versions, [str(each.n) for each in versions], cursor, limit)
         rows = [VersionRow.of(each) for each in shown]
         return VersionPage(playbook=playbook, versions=rows, next_cursor=following)
+
+    async def playbook_audit(
+        self, call: Call, playbook: PlaybookName = DEFAULT, limit: PageSize = 50
+    ) -> AuditPage:
+        """Tell what is rotten in a playbook, the worst first: ask a person before you forget any of it."""
+        target, sender = await self._memory.playbook(call, playbook), await self._memory.sender(call)
+        consolidates, now = sender.may("consolidate"), self._memory.clock()
+        found = await audit(target, consolidates=consolidates, hides=hides, now=now)
+        rows = [_finding_row(each) for each in found.findings[:limit]]
+        return AuditPage(
+            playbook=playbook, bullets=found.bullets, clean=found.clean, counts=found.counts, findings=rows
+        )
+
+
+def _finding_row(finding: Finding) -> FindingRow:
+    goes = finding.act.bullet_id if isinstance(finding.act, Remove | Supersede) else None
+    told = {name: getattr(finding, name) for name in FindingRow.model_fields if name != "forget"}
+    return FindingRow.model_validate({**told, "forget": goes})
 
 
 def _bullet_page(

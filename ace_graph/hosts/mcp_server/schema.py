@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ace_graph.memory.audit import AuditKind, Severity
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Day, Moment
 from ace_graph.memory.catalogue import MAX_NAME_CHARS, Scope
 from ace_graph.memory.stores.base import StoredVersion
@@ -177,6 +178,31 @@ class VersionPage(_Reply):
     playbook: str
     versions: list[VersionRow]
     next_cursor: str | None
+
+
+class FindingRow(_Reply):
+    """One thing that is rotten in a playbook, and what a person should do about it."""
+
+    kind: AuditKind
+    severity: Severity
+    ids: list[str]
+    why: str
+    do: str
+    texts: list[str] = Field(description="Of the bullets; empty for what must not be read on.")
+    forget: str | None = Field(description="The bullet that forget has to remove, if one is enough.")
+
+
+class AuditPage(_Reply):
+    """The worst findings; `counts` are those of all."""
+
+    playbook: str
+    bullets: int
+    clean: int = Field(description="Bullets that no finding names.")
+    counts: dict[AuditKind, int]
+    findings: list[FindingRow]
+
+
+# The arguments of the tools: types with their bounds, as the schema of each tool shows them.
 
 
 Id = Annotated[Text, Field(min_length=1, max_length=128)]

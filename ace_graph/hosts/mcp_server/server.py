@@ -154,6 +154,7 @@ def build_server(memory: MemoryAccess) -> MemoryServer:
         playbooks.playbook_show,
         playbooks.playbook_search,
         playbooks.playbook_history,
+        playbooks.playbook_audit,
     ):
         server.offer(read, "read", _READS)
     server.resource(PLAYBOOK_URI, name="playbook", mime_type="text/markdown")(documents.playbook)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Annotated, ClassVar, Literal, Self
+from urllib.parse import quote
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
@@ -34,6 +35,8 @@ from ace_graph.base.errors import (
 from ace_graph.base.off_loop import off_loop
 from ace_graph.learning.curate_reflections import MAX_REFLECTIONS
 from ace_graph.learning.curate_reflections import curate as curate_reflections
+from ace_graph.learning.graph_drawing import hides
+from ace_graph.memory.audit import Act, Audit, AuditKind, Severity
 from ace_graph.memory.bullet import (
     MAX_CONTENT_CHARS,
     MAX_CONTEXT_CHARS,
@@ -86,8 +89,10 @@ from ace_graph.memory.views import (
 from ace_graph.playbooks import delete as delete_playbook
 from ace_graph.playbooks.consolidation import consolidate, enqueue, run_state, undo
 from ace_graph.playbooks.content import Change, rescreen, rescreened
+from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.playbooks.templates import TEMPLATES, TemplateName, template
 from ace_graph.playbooks.worth import PlaybookFigures, ReaderUse, figures_of, read_worth
+from ace_graph.server.auth import Identity
 from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.keyed import KeyedRoute, OpId
 from ace_graph.server.middleware import does
@@ -848,6 +853,75 @@ class FiguresReply(PlaybookFigures):
 
     lift: LiftReply | None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleVariableOverride]  # the same, with its names
     readers: tuple[ReaderUseReply, ...]  # pyright: ignore[reportIncompatibleVariableOverride]  # the same, with its names
+
+
+class ActReply(Body):
+    """The request that mends a finding."""
+
+    method: Literal["DELETE", "POST"]
+    path: str
+    body: dict[str, JsonValue] | None = None
+
+
+class FindingReply(Body):
+    """One thing that is rotten, and what to do about it. Of two bullets the first should go for the second.
+
+    `texts` are those of the bullets, and empty for secrets, orders and what is in quarantine. `act` is null
+    where the caller may not do it.
+    """
+
+    kind: AuditKind
+    severity: Severity
+    ids: list[str]
+    why: str
+    do: str
+    act: ActReply | None
+    texts: list[str]
+
+
+class AuditReply(Body):
+    """What is rotten in a playbook, the worst first; `clean` bullets are in no finding."""
+
+    version: int | None
+    bullets: int
+    clean: int
+    clean_share: Share
+    counts: dict[AuditKind, int]
+    findings: list[FindingReply]
+
+
+@named.get("/audit")
+@own.get("/audit")
+async def audit(playbook: Place, sender: Sender, services: ServicesDep) -> AuditReply:
+    """Return what is rotten in a playbook, each finding with the request that mends it."""
+    found = await audited(playbook, sender, services)
+    name = DEFAULT if playbook.entry is None else playbook.entry.playbook_id
+    findings = [FindingReply.of(each, act=_request_of(each.act, name)) for each in found.findings]
+    return AuditReply.of(found, findings=findings)
+
+
+async def audited(playbook: PlaybookHandle, sender: Identity, services: Services) -> Audit:
+    """Return what is rotten in a playbook; what the sender may not do is no act."""
+    consolidates, now = sender.may("consolidate"), services.clock.now()
+    return await playbooks.audit(playbook, consolidates=consolidates, hides=hides, now=now)
+
+
+def _request_of(act: Act | None, playbook_id: str) -> ActReply | None:
+    under = f"/api/playbooks/{playbook_id}"
+    match act:
+        case None:
+            return None
+        case operations.Merge():
+            return ActReply(method="POST", path=f"{under}/merge", body={"ids": list(act.bullet_ids)})
+        case ConsolidationWork():
+            return ActReply(method="POST", path=f"{under}/consolidate", body={})
+        case _:
+            at = f"{under}/bullets/{quote(act.bullet_id, safe='')}"
+    if isinstance(act, operations.Remove):
+        return ActReply(method="DELETE", path=at)
+    if isinstance(act, operations.Supersede):
+        return ActReply(method="POST", path=f"{at}/supersede", body={"by": act.by})
+    return ActReply(method="POST", path=f"{at}/quarantine", body={"why": act.why})
 
 
 @named.get("/stats")

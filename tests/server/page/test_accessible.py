@@ -22,6 +22,7 @@ VIEWS = (
     "/chat/temporary",
     "/playbooks/default?status=all",
     "/playbooks/default/history",
+    "/playbooks/default/audit",
     "/playbooks",
     "/review",
     "/runs",
@@ -31,6 +32,7 @@ VIEWS = (
 def filled(visit: Visit, site: Site, learner: str, **options: object) -> Visitor:
     """A learner with a memory, a conversation and a bullet that is switched off."""
     names = site.add(learner, "Draw a bar before you add fractions", "Name the unit", topic="sums")
+    site.add(learner, "Ada lives in Berlin", "Ada lives in Rome")
     visitor = visit(learner, **options)
     visitor.open(f"/playbooks/default/bullets/{names[1]}")
     visitor.page.click("#do-off")

@@ -182,6 +182,20 @@ async def undo(opened: OpenedDep, form: Annotated[UndoForm, Form()]) -> Response
     return await opened.visitor.after_change(back, "undone", edit, partial(api.go_back, edit, form.before))
 
 
+@routes.get("/audit")
+async def show_audit(opened: OpenedDep, query: Annotated[Flash, Query()]) -> Response:
+    """Show what is rotten, each finding with the button that mends it."""
+    visitor = opened.visitor
+    found = await api.audited(opened.handle, visitor.identity, visitor.services)
+    return visitor.show(
+        "audit.html",
+        playbook_id=opened.playbook_id,
+        query=query,
+        found=found,
+        shown=found.findings[:PAGE_SIZE],
+    )
+
+
 def _rows(found: Worth, query: ListQuery, now: datetime) -> list[ListedBullet]:
     access, evidence = found.snapshot.access, found.evidence
     rows = [
