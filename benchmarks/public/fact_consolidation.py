@@ -36,7 +36,7 @@ BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 _A_COMMIT = 20
 _FACT = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
 _LINE = re.compile(r"^\d+\. (\[[^\]]+\] \[[^\]]+\] (.+))$", re.MULTILINE)
-_EARLIER = re.compile(r" \(said (?:[\d-]+; )?earlier: [^)]*\)\Z")
+_EARLIER = re.compile(r" \((?:said [\d-]+; )?(?:before|earlier|said earlier): [^)]*\)\Z")
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def read_facts(path: Path) -> FactSet:
 
 async def ask_all(held: FactSet) -> list[Asked]:
     """Return what each question's prompt holds, with a store in memory."""
-    async with SQLiteStore(policy=Policy(max_bullets=len(held.facts) + 1)) as store:
+    async with SQLiteStore(policy=Policy(max_bullets=len(held.facts) + 1, one_value=True)) as store:
         await _add(held.facts, store)
         model = ScriptedModel(["<final>so</final>"] * len(held.questions))
         graph = build_ace_graph(store=store, model=model, settings=Settings(embeddings="off"))

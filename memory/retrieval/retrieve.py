@@ -23,6 +23,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.chains import LEADS_ON, MOST_TOKENS, Chain, Link
 from ace_graph.memory.retrieval.chains import MOST_LINES as MOST_CHAINED
 from ace_graph.memory.retrieval.current_values import (
+    Earlier,
     age,
     earlier_values,
     fold,
@@ -36,6 +37,7 @@ from ace_graph.memory.retrieval.relevance import Hit, Relevance, relevant
 from ace_graph.memory.search.index import Index, PrefixFilter
 from ace_graph.memory.search.tokenize import estimate_tokens
 from ace_graph.memory.similarity.compare import compare
+from ace_graph.memory.similarity.relations import relation_of
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.trust import proven
 
@@ -56,15 +58,15 @@ class Scored(NamedTuple):
     """A bullet as it is injected.
 
     `relevance` (0-1) is the share of the question's terms, by weight, that it covers (1 for the core),
-    `strength` its decay score, `score` what it was ranked by. `earlier` are values that facts of its subject
-    and relation had before, the newest first, `said` is the day of the current one where a person said it.
+    `strength` its decay score, `score` what it was ranked by. `earlier` are values of other facts of its
+    subject and relation, the newest first, `said` is the day of the current one where a person said it.
     """
 
     bullet: Bullet
     score: float
     relevance: float
     strength: float
-    earlier: tuple[str, ...] = ()
+    earlier: Earlier = Earlier()
     said: date | None = None
 
 
@@ -270,6 +272,25 @@ class EligibleBullets:
             if (bullet := self._second_try(hit, taken))
         ]
 
+    def of_their_relations(self, usable: Sequence[Retrievable]) -> list[Retrievable]:
+        """Return the other bullets that state a relation of one value that these state, whatever their words."""
+        known = {item.hit.key for item in usable}
+        found: list[Retrievable] = []
+        for item in usable:
+            index = self.index(of_base=item.hit.of_base)
+            for key in self._rivals(item.bullet, index):
+                bullet = None if key in known else self.bullet(key, of_base=item.hit.of_base)
+                if bullet is not None and not self.is_weak(bullet):
+                    known.add(key)
+                    found.append(Retrievable(item.hit._replace(key=key), bullet))
+        return found
+
+    def _rivals(self, bullet: Bullet, index: Index) -> Iterable[str]:
+        """Return the ids of all bullets that state its relation, where it holds one value."""
+        relation = relation_of(bullet.content)
+        holds_one = relation is not None and (relation.holds_one or self.policy.one_value)
+        return index.relations.get(relation.key, ()) if relation is not None and holds_one else ()
+
     def _second_try(self, hit: Hit, taken: Collection[str]) -> Bullet | None:
         """Return advice of the learner's own that is one failure behind, and failed once since it did well.
 
@@ -403,11 +424,12 @@ def retrieve(
     query = parse_question(question, topic, scope.indexes(), access.asked)
     room = max(0, budget_tokens - FRAME_TOKENS)
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
-    current, told_in_core = _current(scope.core())
+    current, told_in_core = _current(scope.core(), one_value=policy.one_value)
     core = selection.fill(current, room=selection.room // 2)
     taken = {candidate.scored.bullet.id for candidate in core}.union(told_in_core)
     relevance = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
-    retrievable, told_by = fold(scope.retrievable(relevance.hits, taken))
+    usable = scope.retrievable(relevance.hits, taken)
+    retrievable, told_by = fold(usable, scope.of_their_relations(usable), one_value=policy.one_value)
     cutoff = apply_cutoff(retrievable, query, lambda hit: scope.asked(hit, query), scope.terms)
     retrieved = selection.fill(_ranked(cutoff.kept, topic, scope), room=selection.room, limit=max_bullets)
     chain = _chain(retrieved, scope, query, selection, max_bullets)
@@ -460,15 +482,16 @@ def _chain(
     return chain.links([line.bullet for line in lines], take)
 
 
-def _current(core: Sequence[Candidate]) -> tuple[list[Candidate], dict[str, str]]:
+def _current(core: Sequence[Candidate], *, one_value: bool) -> tuple[list[Candidate], dict[str, str]]:
     """Return the core with one line for a subject and relation, and which id is told by which line."""
     kept: dict[int, Candidate] = dict(enumerate(core))
     told_by: dict[str, str] = {}
-    for row in of_one_relation([(candidate.scored.bullet, candidate.base) for candidate in core]):
+    bullets = [(candidate.scored.bullet, candidate.base) for candidate in core]
+    for row in of_one_relation(bullets, one_value=one_value):
         newest, *others = sorted(row, key=lambda place: age(core[place].scored.bullet), reverse=True)
         bullet, earlier = core[newest].scored.bullet, [core[place].scored.bullet for place in others]
         scored = core[newest].scored._replace(
-            earlier=earlier_values(bullet, earlier), said=said_on(bullet, earlier)
+            earlier=earlier_values(bullet, earlier, one_value=one_value), said=said_on(bullet, earlier)
         )
         kept[newest] = core[newest]._replace(scored=scored)
         for place in others:
@@ -498,7 +521,7 @@ def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBulle
     found.sort(key=itemgetter(0, 1), reverse=True)
     for score, _, (hit, bullet, _, earlier), strength in found:
         terms = scope.index(of_base=hit.of_base).documents[hit.key].content
-        values = earlier_values(bullet, earlier) if earlier else ()
+        values = earlier_values(bullet, earlier, one_value=scope.policy.one_value) if earlier else Earlier()
         scored = Scored(bullet, score, hit.covered, strength, values, said_on(bullet, earlier))
         yield Candidate(scored, terms, hit.of_base)
 

@@ -1,0 +1,377 @@
+"""Which value of which relation a short text states of its subject, as far as forms of the tables tell.
+
+"Ada lives in Berlin", "Ada moved to Rome" and "Rome is where Ada lives" state values of one relation, `home`,
+of one subject. A relation that holds one value at a time is superseded by a newer one; one that may hold many
+(speaks, likes, has visited) is not. The forms are in the tables `relations` of the languages, which of them
+hold one value in `data/relations.toml`. A text in no form states no relation: any doubt keeps two facts apart.
+
+A text of more than _MOST_CHARS characters is not read, so the work for each is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import product
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ace_graph.base.tables import word_sets
+from ace_graph.memory.languages.tables import SPACELESS, languages, table, table_of_all, words
+
+_TABLE = "relations"
+_MOST_CHARS = 300
+_MOST_WORDS, _MOST_SPACELESS = 8, 24
+"""A subject or a value has at most so many words, in a script without spaces so many characters."""
+_NOUN_WORDS = 3
+_LINK_CHARS = 3
+"""A word between a class and a name, "of" or "de", has at most so many characters."""
+SPEAKER = "I"
+"""The subject of what is said of the speaker; other subjects are in lower case."""
+_SAYS = "learner says: "
+_SLOT = re.compile("([SVPNK])")
+_FILLED = re.compile("[SVK]")
+_TOKEN = re.compile(r"[^\W_]+|:")
+_SENTENCE = re.compile(r"[!?;] |\w{4}\. |[。！？；]")
+_MARKS = " .,!?:;\"'“”„«»()。！？；、，「」"
+_END = ".!; 。！；"
+
+
+class Relation(NamedTuple):
+    """A value that a text states: `name` of what `subject`, with `value` as the text says it.
+
+    `holds_one` says that a newer value replaces it. `certain` is False for a form that counts only beside
+    a fact whose form is certain: "Bob runs the shop" beside "The shop is run by Eva".
+    """
+
+    name: str
+    subject: str
+    value: str
+    holds_one: bool
+    certain: bool
+
+    @property
+    def key(self) -> str:
+        """What facts of one subject and relation have in common."""
+        return f"{self.name}|{self.subject}"
+
+
+class _Form(NamedTuple):
+    """A form ready for use: `parts` are literals and slots in turns, a literal first and last.
+
+    `relation` is empty for a frame, whose noun names it. `instead` is the form of the text that is read in
+    place of one that is turned round.
+    """
+
+    relation: str
+    parts: tuple[str, ...]
+    certain: bool = True
+    instead: str | None = None
+
+
+class _Language(NamedTuple):
+    """The words of a language's table, ready for use. `forms` are by a word that each needs, '' for none."""
+
+    forms: Mapping[str, Sequence[_Form]]
+    nouns: Mapping[str, str]
+    spaceless: bool
+    named: bool
+    favourites: frozenset[str]
+    self_: frozenset[str]
+    pronouns: frozenset[str]
+    adverbs: frozenset[str]
+    articles: frozenset[str]
+    classes: frozenset[str]
+    not_now: tuple[str, ...]
+    joints: frozenset[str]
+    elided: frozenset[str]
+
+
+@lru_cache(maxsize=8_192)
+def relation_of(text: str) -> Relation | None:
+    """Return the relation that a text states, None where no form of the tables fits.
+
+    Of two forms that fit, the one with more characters of its own is right.
+    """
+    if len(text) > _MOST_CHARS:
+        return None
+    plain = text.replace("’", "'").rstrip(_END)
+    if plain.casefold().startswith(_SAYS):
+        plain = plain[len(_SAYS) :]
+    if not plain or plain.endswith(("?", "？")):
+        return None
+    return max(_readings(plain), key=_weight_of, default=_NOTHING).relation
+
+
+def same_value(a: Relation, b: Relation) -> bool:
+    """Whether two relations have the same value, case, articles and marks aside."""
+    return _core(a.value) == _core(b.value)
+
+
+class _Reading(NamedTuple):
+    """What a form finds in a text, and how many characters of the text it has."""
+
+    weight: int
+    relation: Relation | None
+
+
+_NOTHING = _Reading(0, None)
+
+
+def _weight_of(reading: _Reading) -> int:
+    return reading.weight
+
+
+def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
+    """Yield what each form finds in a text; where `turned`, in those that it is read in place of, too."""
+    wanted: dict[str, list[_Form]] = {}
+    for token in sorted({"", *(token.lower() for token in _TOKEN.findall(plain))}):
+        for name, forms in _forms_by_word().get(token, ()):
+            wanted.setdefault(name, []).extend(forms)
+    for name, forms in wanted.items():
+        language = _languages()[name]
+        text = _without_adverbs(plain, language)
+        lower = text.lower()
+        if len(lower) != len(text):
+            continue
+        found = [(form, slots) for form in forms if (slots := _slots(form.parts, text, lower)) is not None]
+        if not found or _is_past(text, language):
+            continue
+        for form, slots in found:
+            if form.instead is None:
+                yield _reading(form, slots, language)
+            elif turned:
+                instead = _FILLED.sub(lambda match, held=slots: held[match.group()], form.instead)
+                yield from (
+                    each._replace(relation=each.relation._replace(certain=True))
+                    for each in _readings(instead, turned=False)
+                    if each.relation is not None
+                )
+
+
+def _slots(parts: Sequence[str], text: str, lower: str) -> dict[str, str] | None:
+    """Return the pieces of a text in the slots of a form, None where its literals are not in the text."""
+    first, last = parts[0], parts[-1]
+    if not (lower.startswith(first) and lower.endswith(last)):
+        return None
+    end, at = len(text) - len(last), len(first)
+    found: dict[str, str] = {}
+    for slot, literal in zip(parts[1:-2:2], parts[2:-1:2], strict=True):
+        place = lower.find(literal, at + 1, end)
+        if place < 0:
+            return None
+        found[slot] = text[at:place]
+        at = place + len(literal)
+    found[parts[-2]] = text[at:end]
+    return found
+
+
+def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Reading:
+    """Return what a form finds with these pieces in its slots."""
+    weight = sum(map(len, form.parts[::2]))
+    value = slots["V" if "V" in slots else "P"].strip(_MARKS)
+    said_of = _before_verb(slots["K"]) if "K" in slots else slots.get("S")
+    subject = SPEAKER if said_of is None else _subject(said_of.strip(_MARKS), language)
+    if subject is None or not _is_short(value, language):
+        return _NOTHING
+    if "P" in slots and not _is_name(value, language):
+        return _NOTHING
+    if form.relation:
+        one = form.relation in _of_one_value()
+        return _Reading(weight, Relation(form.relation, subject, value, one, form.certain))
+    noun = " ".join(word for word in slots["N"].lower().split() if word not in language.adverbs)
+    name = language.nouns.get(noun)
+    if name is not None:
+        known = Relation(name, subject, value, name in _of_one_value(), certain=True)
+        return _Reading(weight + len(noun), known)
+    first, *rest = noun.split() or [""]
+    if not language.named or not first or len(rest) >= _NOUN_WORDS or not _forms_of_be().isdisjoint(rest):
+        return _NOTHING
+    one = (first in language.favourites and bool(rest)) or _is_name(value, language)
+    return _Reading(weight, Relation(f"the {noun}", subject, value, one, certain=True))
+
+
+def _before_verb(text: str) -> str:
+    """Return the subject of a sentence without its end: what stands before a form of "to be", or a small letter."""
+    split = text.split()
+    verbs = (place for place, word in enumerate(split) if place and word in _forms_of_be())
+    small = (place for place, word in enumerate(split) if place and word[:1].islower())
+    return " ".join(split[: next(verbs, next(small, 0))])
+
+
+def _subject(text: str, language: _Language) -> str | None:
+    """Return the key of a subject, None where it is nobody in particular or no subject."""
+    lower = text.lower()
+    if lower in language.self_:
+        return SPEAKER
+    if not _is_short(text, language):
+        return None
+    bare = _core(text)
+    return None if not bare or bare.split()[0] in language.pronouns else bare
+
+
+def _is_short(text: str, language: _Language) -> bool:
+    """Whether a piece may be a subject or a value: neither a clause nor parts of two."""
+    if not text or _SENTENCE.search(text) is not None:
+        return False
+    if language.spaceless:
+        return len(text) <= _MOST_SPACELESS
+    split = text.split()
+    if len(split) > _MOST_WORDS or not _forms_of_be().isdisjoint(split):
+        return False
+    joined = language.joints.intersection(split)
+    return not joined or not any(
+        word in joined and not after[:1].isupper() for word, after in zip(split, [*split[1:], ""], strict=True)
+    )
+
+
+def _is_name(value: str, language: _Language) -> bool:
+    """Whether a value is a name or a number, as its first character tells where letters have case."""
+    split = value.split()
+    while len(split) > 1 and split[0].lower() in language.articles:
+        del split[0]
+    if len(split) > 1 and split[0].lower() in language.classes:
+        del split[0]
+        if len(split) > 1 and split[0].islower() and len(split[0]) <= _LINK_CHARS:
+            del split[0]
+    return not split[0].lstrip(_MARKS)[:1].islower()
+
+
+@lru_cache(maxsize=8_192)
+def _core(text: str) -> str:
+    """Return a piece in lower case without the articles that it begins with."""
+    split = [word.strip(_MARKS) for word in text.casefold().split()]
+    while len(split) > 1 and split[0] in _articles():
+        del split[0]
+    return " ".join(split)
+
+
+def _without_adverbs(text: str, language: _Language) -> str:
+    if language.spaceless:
+        for adverb in language.adverbs:
+            text = text.replace(adverb, "")
+        return text
+    if language.elided and "'" in text:
+        text = " ".join(_apart(word, language.elided) for word in text.split())
+    split = text.split()
+    return " ".join(
+        word for place, word in enumerate(split) if _lowered(word, place).strip(",") not in language.adverbs
+    )
+
+
+def _apart(word: str, elided: frozenset[str]) -> str:
+    """Return a word with a space behind what ends with an apostrophe: "l' école"."""
+    before, mark, behind = word.partition("'")
+    return f"{before}' {behind}" if mark and behind and before.lower() in elided else word
+
+
+def _is_past(text: str, language: _Language) -> bool:
+    """Whether a text says something of another time than today, or what somebody thinks or wishes."""
+    if language.spaceless:
+        return any(phrase in text for phrase in language.not_now)
+    padded = f" {' '.join(_lowered(word, place).strip(_MARKS) for place, word in enumerate(text.split()))} "
+    return any(f" {phrase} " in padded for phrase in language.not_now)
+
+
+def _lowered(word: str, place: int) -> str:
+    """Return the first word of a text in lower case; a later one with a capital is a name."""
+    return word if place else word.lower()
+
+
+@cache
+def _languages() -> Mapping[str, _Language]:
+    return MappingProxyType({name: _language(name) for name in languages(_TABLE)})
+
+
+@cache
+def _forms_by_word() -> Mapping[str, Sequence[tuple[str, Sequence[_Form]]]]:
+    """Return the forms that need a word, by language."""
+    found: dict[str, list[tuple[str, Sequence[_Form]]]] = {}
+    for name, language in _languages().items():
+        for word, forms in language.forms.items():
+            found.setdefault(word, []).append((name, forms))
+    return MappingProxyType(found)
+
+
+def _language(name: str) -> _Language:
+    held = table(name, _TABLE)
+    spaceless = name in SPACELESS
+    forms: dict[str, list[_Form]] = {}
+    for form in _forms(held):
+        forms.setdefault("" if spaceless else _needed(form.parts), []).append(form)
+    return _Language(
+        forms=MappingProxyType(forms),
+        nouns=MappingProxyType({noun: relation for relation, noun in _named(held["nouns"])}),
+        spaceless=spaceless,
+        named="named" in held,
+        favourites=_listed(held.get("favourites", "")),
+        self_=_listed(held["self"]),
+        pronouns=_listed(held["pronouns"]),
+        adverbs=_listed(held["adverbs"]),
+        articles=_listed(held.get("articles", "")),
+        classes=_listed(held.get("classes", "")),
+        not_now=tuple(sorted(_listed(held["not_now"]))),
+        joints=words(name, "persons", "joints"),
+        elided=_listed(held.get("elided", "")),
+    )
+
+
+def _forms(held: Mapping[str, str]) -> Iterator[_Form]:
+    """Yield the forms of a table with their alternatives spelt out."""
+    for relation, written in _named(held["forms"]):
+        for form in _spelt_out(written.removeprefix("?")):
+            yield _Form(relation, form, certain=not written.startswith("?"))
+    for written in filter(None, held["frames"].splitlines()):
+        yield from (_Form("", form) for form in _spelt_out(written))
+    for written in filter(None, held.get("turned", "").splitlines()):
+        whole, _, instead = written.partition(" > ")
+        yield from (_Form("", form, instead=instead) for form in _spelt_out(whole))
+
+
+def _named(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the relation and each of the forms or nouns on its line."""
+    for line in text.splitlines():
+        relation, _, listed = line.partition(":")
+        yield from ((relation.strip(), each.strip()) for each in listed.split(";") if each.strip())
+
+
+def _spelt_out(form: str) -> Iterator[tuple[str, ...]]:
+    """Yield the literals and slots of a form for each choice of its alternatives."""
+    for chosen in product(*(word.split("/") for word in form.split())):
+        yield tuple(_SLOT.split(" ".join(filter(None, chosen))))
+
+
+def _needed(parts: Sequence[str]) -> str:
+    """Return the longest whole word of a form's literals, without which no text has it."""
+    held = [token for literal in parts[::2] for token in _whole_words(literal)]
+    return max(held, key=len)
+
+
+def _whole_words(literal: str) -> list[str]:
+    """Return the words of a literal that no slot touches."""
+    return [match.group() for match in _TOKEN.finditer(f"\0{literal}\0") if _stands_alone(match)]
+
+
+def _stands_alone(match: re.Match[str]) -> bool:
+    text, start, end = match.string, match.start(), match.end()
+    return match.group() == ":" or (text[start - 1] != "\0" and text[end] != "\0")
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(filter(None, (" ".join(each.split()) for each in text.split(","))))
+
+
+@cache
+def _of_one_value() -> frozenset[str]:
+    return _listed(word_sets("ace_graph.memory.similarity", "relations.toml")["one"])
+
+
+@cache
+def _articles() -> frozenset[str]:
+    return frozenset[str]().union(*(each.articles for each in _languages().values()))
+
+
+@cache
+def _forms_of_be() -> frozenset[str]:
+    return frozenset(table_of_all("claims")["forms_of_be"].split())
