@@ -1,4 +1,4 @@
-"""Public test sets: `python -m benchmarks.public fact-consolidation --data FILE [FILE ...]`.
+"""Public test sets: `python -m benchmarks.public fact-consolidation --data FILE [FILE ...] [--reworded SEED]`.
 
 Nothing is downloaded, and no data is in the repository: FILE is a published file. Prints a table, and writes
 nothing.
@@ -27,11 +27,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.public", description=__doc__)
     parser.add_argument("name", choices=("fact-consolidation",), help="the test set")
     parser.add_argument("--data", type=Path, nargs="+", required=True, help="published files of the set")
+    parser.add_argument("--reworded", type=int, metavar="SEED", help="tell the facts in other words, too")
     given = parser.parse_args()
     rows = list[list[str]]()
     for path in given.data:
         try:
-            held = read_facts(path)
+            held = read_facts(path, given.reworded)
         except (OSError, ValueError) as error:
             sys.exit(f"benchmarks.public: {error}")
         rows.append(row(path.stem, asyncio.run(ask_all(held))))

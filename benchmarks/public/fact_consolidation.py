@@ -8,6 +8,9 @@ and learning off.
 `found`: a line of the prompt holds an answer; `first`: the first line does, as its current value. `outdated`:
 the prompt shows a value that a later fact of that subject and relation replaced as if it were true; it is
 looked for where the question asks for one fact. A prompt of more than 14 lines or 400 tokens finds nothing.
+
+The set's rule is that every relation holds one value, which the policy of this store says (`one_value`). Reworded,
+each fact keeps its words or gets others (`rewordings.toml`), and the questions stay as they are.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from ace_graph.memory.search import estimate_tokens
 from ace_graph.memory.stores import Store
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
+from benchmarks.public.rewording import reworded
 
 MOST_LINES, MOST_TOKENS = 14, 400
 LEARNER = "reader"
@@ -41,8 +45,9 @@ _EARLIER = re.compile(r" \((?:said [\d-]+; )?(?:before|earlier|said earlier): [^
 
 @dataclass(frozen=True)
 class FactSet:
-    """The facts in their order, and the questions with their answers."""
+    """The facts in their order, as they are published and as they are told, and the questions with answers."""
 
+    published: Sequence[str]
     facts: Sequence[str]
     questions: Sequence[tuple[str, Sequence[str]]]
 
@@ -58,8 +63,11 @@ class Asked:
     tokens: int
 
 
-def read_facts(path: Path) -> FactSet:
-    """Return the set in a published file. Raises ValueError for a file of another shape."""
+def read_facts(path: Path, seed: int | None = None) -> FactSet:
+    """Return the set in a published file, with a seed in other words.
+
+    Raises ValueError for a file of another shape.
+    """
     try:
         held = json.loads(path.read_text("utf-8"))
         facts = tuple(match.group(1) for match in _FACT.finditer(held["context"]))
@@ -68,7 +76,7 @@ def read_facts(path: Path) -> FactSet:
         raise ValueError(f"{path} is no FactConsolidation file: context, questions, answers") from error
     if not facts or not questions:
         raise ValueError(f"{path} has no facts, or no questions: is it a part of FactConsolidation?")
-    return FactSet(facts, questions)
+    return FactSet(facts, facts if seed is None else reworded(facts, seed), questions)
 
 
 async def ask_all(held: FactSet) -> list[Asked]:
@@ -82,7 +90,7 @@ async def ask_all(held: FactSet) -> list[Asked]:
         for question, answers in held.questions:
             await graph.ainvoke({"messages": [HumanMessage(question)], "mode": "cot"}, context=context)
             lines = _LINE.findall(model.calls[-1].prompt)
-            asked.append(_judged(lines, question, answers, held.facts))
+            asked.append(judged(lines, question, answers, held))
         return asked
 
 
@@ -94,13 +102,16 @@ async def _add(facts: Sequence[str], store: Store) -> None:
         await store.commit(LEARNER, Delta(op_id=f"facts-{start}", now=now, operations=adds), base)
 
 
-def _judged(
-    lines: Sequence[tuple[str, str]], question: str, answers: Sequence[str], facts: Sequence[str]
+def judged(
+    lines: Sequence[tuple[str, str]], question: str, answers: Sequence[str], held: FactSet
 ) -> Asked:
+    """Return what the lines of a prompt hold; each is given whole, and without what stands before its text."""
     tokens = sum(estimate_tokens(line) for line, _ in lines)
     fits = len(lines) <= MOST_LINES and tokens <= MOST_TOKENS
     current = [_EARLIER.sub("", text) for _, text in lines]
-    replaced = set(_replaced(question, answers, facts))
+    replaced = {
+        held.facts[place].casefold() for place in _replaced(question, answers, held.published)
+    }
     return Asked(
         found=fits and any(_holds(text, answers) for text in current),
         first=fits and bool(current) and _holds(current[0], answers),
@@ -114,8 +125,8 @@ def _holds(text: str, answers: Iterable[str]) -> bool:
     return any(answer.casefold() in text.casefold() for answer in answers)
 
 
-def _replaced(question: str, answers: Sequence[str], facts: Sequence[str]) -> Iterable[str]:
-    """Yield the facts that the fact with the answer replaced: the same but for the answer at its end."""
+def _replaced(question: str, answers: Sequence[str], facts: Sequence[str]) -> Iterable[int]:
+    """Yield the places of facts that the fact with the answer replaced: the same but for the answer at its end."""
     asked = set(re.findall(r"\w+", question.casefold()))
     right = [
         (len(asked & set(re.findall(r"\w+", fact.casefold()))), place) for place, fact in enumerate(facts)
@@ -129,9 +140,9 @@ def _replaced(question: str, answers: Sequence[str], facts: Sequence[str]) -> It
     if not fact.rstrip(".").endswith(answer):
         return
     before = fact.rstrip(".")[: -len(answer)]
-    for earlier in facts[:place]:
+    for at, earlier in enumerate(facts[:place]):
         if earlier.casefold().startswith(before) and not _holds(earlier, answers):
-            yield earlier.casefold()
+            yield at
 
 
 def row(name: str, asked: Sequence[Asked]) -> list[str]:

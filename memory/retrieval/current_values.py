@@ -200,9 +200,9 @@ def with_earlier(text: str, earlier: Earlier, said: date | None) -> str:
     return f"{text} ({since}{before}: {'; '.join(values[:_SHOWN])}{more})"
 
 
-def same_relation(a: Bullet, b: Bullet) -> bool:
-    """Whether two facts say something of one subject and relation, each another value."""
-    return bool(of_one_relation([(a, False), (b, False)]))
+def same_relation(a: Bullet, b: Bullet, *, one_value: bool = False) -> bool:
+    """Whether two facts tell of one subject and relation; `one_value` as in `of_one_relation`."""
+    return bool(of_one_relation([(a, False), (b, False)], one_value=one_value))
 
 
 def age(bullet: Bullet) -> tuple[datetime, int]:

@@ -280,7 +280,8 @@ class EligibleBullets:
             index = self.index(of_base=item.hit.of_base)
             for key in self._rivals(item.bullet, index):
                 bullet = None if key in known else self.bullet(key, of_base=item.hit.of_base)
-                if bullet is not None and not self.is_weak(bullet):
+                newer = bullet is not None and age(bullet) > age(item.bullet)
+                if bullet is not None and newer and not self.is_weak(bullet):
                     known.add(key)
                     found.append(Retrievable(item.hit._replace(key=key), bullet))
         return found
@@ -430,7 +431,15 @@ def retrieve(
     relevance = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
     usable = scope.retrievable(relevance.hits, taken)
     retrievable, told_by = fold(usable, scope.of_their_relations(usable), one_value=policy.one_value)
-    cutoff = apply_cutoff(retrievable, query, lambda hit: scope.asked(hit, query), scope.terms)
+    tells: dict[str, list[Hit]] = {}
+    for item in usable:
+        tells.setdefault(told_by.get(item.hit.key, item.hit.key), []).append(item.hit)
+    cutoff = apply_cutoff(
+        retrievable,
+        query,
+        lambda hit: frozenset[str]().union(*(scope.asked(each, query) for each in tells.get(hit.key, [hit]))),
+        scope.terms,
+    )
     retrieved = selection.fill(_ranked(cutoff.kept, topic, scope), room=selection.room, limit=max_bullets)
     chain = _chain(retrieved, scope, query, selection, max_bullets)
     decisions = Decisions(
@@ -478,7 +487,7 @@ def _chain(
         bullet = scope.bullet(key, of_base=of_base)
         return None if bullet is None or bullet.core or scope.is_weak(bullet) else bullet
 
-    chain = Chain(query, index, eligible)
+    chain = Chain(query, index, eligible, one_value=scope.policy.one_value)
     return chain.links([line.bullet for line in lines], take)
 
 

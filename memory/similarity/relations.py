@@ -170,26 +170,44 @@ def _slots(parts: Sequence[str], text: str, lower: str) -> dict[str, str] | None
 def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Reading:
     """Return what a form finds with these pieces in its slots."""
     weight = sum(map(len, form.parts[::2]))
-    value = slots["V" if "V" in slots else "P"].strip(_MARKS)
+    value = _without_class(slots["V" if "V" in slots else "P"].strip(_MARKS), language)
+    if not _is_short(value, language) or ("P" in slots and not _is_name(value)):
+        return _NOTHING
     said_of = _before_verb(slots["K"]) if "K" in slots else slots.get("S")
-    subject = SPEAKER if said_of is None else _subject(said_of.strip(_MARKS), language)
-    if subject is None or not _is_short(value, language):
-        return _NOTHING
-    if "P" in slots and not _is_name(value, language):
-        return _NOTHING
     if form.relation:
+        subject = _subject(said_of, language)
         one = form.relation in _of_one_value()
-        return _Reading(weight, Relation(form.relation, subject, value, one, form.certain))
-    noun = " ".join(word for word in slots["N"].lower().split() if word not in language.adverbs)
+        relation = None if subject is None else Relation(form.relation, subject, value, one, form.certain)
+        return _Reading(weight, relation)
+    noun, said_of = _whole_noun(form, slots, said_of, language)
+    subject = _subject(said_of, language)
+    if subject is None:
+        return _NOTHING
     name = language.nouns.get(noun)
     if name is not None:
         known = Relation(name, subject, value, name in _of_one_value(), certain=True)
         return _Reading(weight + len(noun), known)
     first, *rest = noun.split() or [""]
-    if not language.named or not first or len(rest) >= _NOUN_WORDS or not _forms_of_be().isdisjoint(rest):
+    if not (language.named and first and slots["N"].islower()) or len(rest) >= _NOUN_WORDS:
         return _NOTHING
-    one = (first in language.favourites and bool(rest)) or _is_name(value, language)
+    if not _forms_of_be().isdisjoint(rest):
+        return _NOTHING
+    one = (first in language.favourites and bool(rest)) or _is_name(value)
     return _Reading(weight, Relation(f"the {noun}", subject, value, one, certain=True))
+
+
+def _whole_noun(
+    form: _Form, slots: Mapping[str, str], said_of: str | None, language: _Language
+) -> tuple[str, str | None]:
+    """Return the noun of a frame and the subject; a known noun may go on behind its end: "place of birth"."""
+    noun = " ".join(word for word in slots["N"].lower().split() if word not in language.adverbs)
+    link = form.parts[form.parts.index("N") + 1]
+    if said_of is not None and link in said_of and form.parts[form.parts.index("N") + 2] == "S":
+        more, _, rest = said_of.partition(link)
+        longer = f"{noun}{link}{more.lower()}"
+        if longer in language.nouns:
+            return longer, rest
+    return noun, said_of
 
 
 def _before_verb(text: str) -> str:
@@ -200,10 +218,10 @@ def _before_verb(text: str) -> str:
     return " ".join(split[: next(verbs, next(small, 0))])
 
 
-def _subject(text: str, language: _Language) -> str | None:
+def _subject(text: str | None, language: _Language) -> str | None:
     """Return the key of a subject, None where it is nobody in particular or no subject."""
-    lower = text.lower()
-    if lower in language.self_:
+    text = None if text is None else text.strip(_MARKS)
+    if text is None or text.lower() in language.self_:
         return SPEAKER
     if not _is_short(text, language):
         return None
@@ -226,16 +244,21 @@ def _is_short(text: str, language: _Language) -> bool:
     )
 
 
-def _is_name(value: str, language: _Language) -> bool:
+def _is_name(value: str) -> bool:
     """Whether a value is a name or a number, as its first character tells where letters have case."""
+    return not value[:1].islower()
+
+
+def _without_class(value: str, language: _Language) -> str:
+    """Return a value without what tells its kind: "Rome" for "the city of Rome"."""
     split = value.split()
-    while len(split) > 1 and split[0].lower() in language.articles:
-        del split[0]
-    if len(split) > 1 and split[0].lower() in language.classes:
-        del split[0]
-        if len(split) > 1 and split[0].islower() and len(split[0]) <= _LINK_CHARS:
-            del split[0]
-    return not split[0].lstrip(_MARKS)[:1].islower()
+    start = 1 if len(split) > 1 and split[0].lower() in language.articles else 0
+    if len(split) > start + 1 and split[start].lower() in language.classes:
+        start += 1
+        if len(split) > start + 1 and split[start].islower() and len(split[start]) <= _LINK_CHARS:
+            start += 1
+        return " ".join(split[start:])
+    return " ".join(split[start:]) if start and split[start][:1].isupper() else value
 
 
 @lru_cache(maxsize=8_192)
