@@ -220,7 +220,7 @@ def is_fact(bullet: Bullet) -> bool:
     alone = bullet.slot is not None or bullet.section in _WISHES
     if judged or alone or bullet.memory_type == "procedural" or bullet.polarity == "anti_pattern":
         return False
-    return infer_memory_type(bullet.content) != "procedural"
+    return relation_of(bullet.content) is not None or infer_memory_type(bullet.content) != "procedural"
 
 
 def _best(own: Hit, others: Iterable[Hit]) -> Hit:

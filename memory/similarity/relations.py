@@ -32,7 +32,8 @@ SPEAKER = "I"
 _SAYS = "learner says: "
 _SLOT = re.compile("([SVPNK])")
 _FILLED = re.compile("[SVK]")
-_TOKEN = re.compile(r"[^\W_]+|:")
+_TOKEN = re.compile(r"[^\W_]+|[:—]")
+_DIGIT = re.compile(r"\d")
 _SENTENCE = re.compile(r"[!?;] |\w{4}\. |[。！？；]")
 _MARKS = " .,!?:;\"'“”„«»()。！？；、，「」"
 _END = ".!; 。！；"
@@ -71,7 +72,10 @@ class _Form(NamedTuple):
 
 
 class _Language(NamedTuple):
-    """The words of a language's table, ready for use. `forms` are by a word that each needs, '' for none."""
+    """The words of a language's table, ready for use.
+
+    `forms` are by a word that each needs, without spaces between words by a character.
+    """
 
     forms: Mapping[str, Sequence[_Form]]
     nouns: Mapping[str, str]
@@ -86,6 +90,7 @@ class _Language(NamedTuple):
     not_now: tuple[str, ...]
     joints: frozenset[str]
     elided: frozenset[str]
+    particles: frozenset[str]
 
 
 @lru_cache(maxsize=8_192)
@@ -96,7 +101,7 @@ def relation_of(text: str) -> Relation | None:
     """
     if len(text) > _MOST_CHARS:
         return None
-    plain = text.replace("’", "'").rstrip(_END)
+    plain = text.replace("’", "'").replace(" - ", " — ").replace(" – ", " — ").rstrip(_END)
     if plain.casefold().startswith(_SAYS):
         plain = plain[len(_SAYS) :]
     if not plain or plain.endswith(("?", "？")):
@@ -126,7 +131,10 @@ def _weight_of(reading: _Reading) -> int:
 def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
     """Yield what each form finds in a text; where `turned`, in those that it is read in place of, too."""
     wanted: dict[str, list[_Form]] = {}
-    for token in sorted({"", *(token.lower() for token in _TOKEN.findall(plain))}):
+    tokens = {token.lower() for token in _TOKEN.findall(plain)}
+    if not plain.isascii():
+        tokens.update(plain)
+    for token in sorted(tokens):
         for name, forms in _forms_by_word().get(token, ()):
             wanted.setdefault(name, []).extend(forms)
     for name, forms in wanted.items():
@@ -158,7 +166,11 @@ def _slots(parts: Sequence[str], text: str, lower: str) -> dict[str, str] | None
     end, at = len(text) - len(last), len(first)
     found: dict[str, str] = {}
     for slot, literal in zip(parts[1:-2:2], parts[2:-1:2], strict=True):
-        place = lower.find(literal, at + 1, end)
+        if literal:
+            place = lower.find(literal, at + 1, end)
+        else:  # a number stands right behind a subject
+            digit = _DIGIT.search(lower, at + 1, end)
+            place = digit.start() if digit is not None else -1
         if place < 0:
             return None
         found[slot] = text[at:place]
@@ -171,9 +183,11 @@ def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Rea
     """Return what a form finds with these pieces in its slots."""
     weight = sum(map(len, form.parts[::2]))
     value = _without_class(slots["V" if "V" in slots else "P"].strip(_MARKS), language)
+    if language.elided:
+        value = value.replace("' ", "'")
     if not _is_short(value, language) or ("P" in slots and not _is_name(value)):
         return _NOTHING
-    said_of = _before_verb(slots["K"]) if "K" in slots else slots.get("S")
+    said_of = _before_verb(slots["K"], language) if "K" in slots else slots.get("S")
     if form.relation:
         subject = _subject(said_of, language)
         one = form.relation in _of_one_value()
@@ -201,8 +215,9 @@ def _whole_noun(
 ) -> tuple[str, str | None]:
     """Return the noun of a frame and the subject; a known noun may go on behind its end: "place of birth"."""
     noun = " ".join(word for word in slots["N"].lower().split() if word not in language.adverbs)
-    link = form.parts[form.parts.index("N") + 1]
-    if said_of is not None and link in said_of and form.parts[form.parts.index("N") + 2] == "S":
+    at = form.parts.index("N") + 1
+    link = form.parts[at]
+    if said_of is not None and form.parts[at + 1 : at + 2] == ("S",) and link in said_of:
         more, _, rest = said_of.partition(link)
         longer = f"{noun}{link}{more.lower()}"
         if longer in language.nouns:
@@ -210,11 +225,12 @@ def _whole_noun(
     return noun, said_of
 
 
-def _before_verb(text: str) -> str:
+def _before_verb(text: str, language: _Language) -> str:
     """Return the subject of a sentence without its end: what stands before a form of "to be", or a small letter."""
     split = text.split()
-    verbs = (place for place, word in enumerate(split) if place and word in _forms_of_be())
-    small = (place for place, word in enumerate(split) if place and word[:1].islower())
+    least = 2 if split[0].lower() in language.articles else 1
+    verbs = (place for place, word in enumerate(split) if place >= least and word in _forms_of_be())
+    small = (place for place, word in enumerate(split) if place >= least and word[:1].islower())
     return " ".join(split[: next(verbs, next(small, 0))])
 
 
@@ -234,7 +250,7 @@ def _is_short(text: str, language: _Language) -> bool:
     if not text or _SENTENCE.search(text) is not None:
         return False
     if language.spaceless:
-        return len(text) <= _MOST_SPACELESS
+        return len(text) <= _MOST_SPACELESS and not any(each in text for each in language.particles)
     split = text.split()
     if len(split) > _MOST_WORDS or not _forms_of_be().isdisjoint(split):
         return False
@@ -272,7 +288,7 @@ def _core(text: str) -> str:
 
 def _without_adverbs(text: str, language: _Language) -> str:
     if language.spaceless:
-        for adverb in language.adverbs:
+        for adverb in sorted(language.adverbs, key=lambda each: (-len(each), each)):
             text = text.replace(adverb, "")
         return text
     if language.elided and "'" in text:
@@ -322,7 +338,7 @@ def _language(name: str) -> _Language:
     spaceless = name in SPACELESS
     forms: dict[str, list[_Form]] = {}
     for form in _forms(held):
-        forms.setdefault("" if spaceless else _needed(form.parts), []).append(form)
+        forms.setdefault((_needed_character if spaceless else _needed_word)(form.parts), []).append(form)
     return _Language(
         forms=MappingProxyType(forms),
         nouns=MappingProxyType({noun: relation for relation, noun in _named(held["nouns"])}),
@@ -337,6 +353,7 @@ def _language(name: str) -> _Language:
         not_now=tuple(sorted(_listed(held["not_now"]))),
         joints=words(name, "persons", "joints"),
         elided=_listed(held.get("elided", "")),
+        particles=_listed(held.get("particles", "")),
     )
 
 
@@ -365,20 +382,21 @@ def _spelt_out(form: str) -> Iterator[tuple[str, ...]]:
         yield tuple(_SLOT.split(" ".join(filter(None, chosen))))
 
 
-def _needed(parts: Sequence[str]) -> str:
+def _needed_word(parts: Sequence[str]) -> str:
     """Return the longest whole word of a form's literals, without which no text has it."""
-    held = [token for literal in parts[::2] for token in _whole_words(literal)]
+    text = "".join(literal if place % 2 == 0 else "\0" for place, literal in enumerate(parts))
+    held = [match.group() for match in _TOKEN.finditer(f" {text} ") if _stands_alone(match)]
     return max(held, key=len)
 
 
-def _whole_words(literal: str) -> list[str]:
-    """Return the words of a literal that no slot touches."""
-    return [match.group() for match in _TOKEN.finditer(f"\0{literal}\0") if _stands_alone(match)]
+def _needed_character(parts: Sequence[str]) -> str:
+    """Return the first character of the longest of a form's literals."""
+    return max(parts[::2], key=len)[0]
 
 
 def _stands_alone(match: re.Match[str]) -> bool:
     text, start, end = match.string, match.start(), match.end()
-    return match.group() == ":" or (text[start - 1] != "\0" and text[end] != "\0")
+    return match.group() in ":—" or (text[start - 1] != "\0" and text[end] != "\0")
 
 
 def _listed(text: str) -> frozenset[str]:
