@@ -19,8 +19,10 @@ from ace_graph.memory.languages.tables import stop_words
 from ace_graph.memory.playbook import id_number
 from ace_graph.memory.retrieval.gate import Retrievable
 from ace_graph.memory.retrieval.relevance import Hit
+from ace_graph.memory.search.index import PrefixFilter, in_order
 from ace_graph.memory.search.tokenize import language_of, terms
 from ace_graph.memory.similarity.claim import lexicon
+from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.similarity.relations import relation_of, same_value
 
 _VALUE_WORDS = 6
@@ -101,6 +103,26 @@ def of_one_relation(bullets: Sequence[tuple[Bullet, bool]], *, one_value: bool =
     return joined.rows()
 
 
+def contradicting_wishes(bullets: Sequence[tuple[Bullet, bool]], similarity: float) -> list[list[int]]:
+    """Return the places of wishes of which a rule tells that they exclude each other: long and short answers.
+
+    `similarity` as in `compare`. Those of the base are apart, and pairs are looked for among those with most
+    of their words in common.
+    """
+    joined, found = _Joined(), PrefixFilter()
+    for place, (bullet, _) in enumerate(bullets):
+        if bullet.section != "preferences" or bullet.slot is not None:
+            continue
+        words = in_order(dict.fromkeys(terms(bullet.content)))
+        signature = found.signature(words)
+        for key in found.candidates(words, signature):
+            other, of_base = bullets[int(key)]
+            if of_base == bullets[place][1] and compare(other, bullet, similarity).outcome == "rival":
+                joined.join([int(key), place])
+        found.add(str(place), words, signature)
+    return joined.rows()
+
+
 class _Joined:
     """Places, those that belong together as rows of their own."""
 
@@ -130,14 +152,18 @@ class _Joined:
 def earlier_values(bullet: Bullet, others: Sequence[Bullet], *, one_value: bool = False) -> Earlier:
     """Return the values of other facts of its subject and relation, as their texts say them.
 
-    Of one that does not tell its value apart it is the text. `one_value` as in `of_one_relation`.
+    Of a wish, and of a fact that does not tell its value apart, it is the text. `one_value` as in
+    `of_one_relation`.
     """
     own = relation_of(bullet.content)
     found: dict[str, None] = {}
     replaced = True
     for other in others:
         relation = relation_of(other.content)
-        if own is None or relation is None or own.key != relation.key:
+        if bullet.section in _WISHES and other.section in _WISHES:
+            start = len(_SAYS) if _words(other.content)[: len(_SAYS)] == _SAYS else 0
+            found[" ".join(other.content.rstrip(_END).split()[start:])] = None
+        elif own is None or relation is None or own.key != relation.key:
             found[_last_value(bullet.content, other.content)] = None
             replaced = False
         elif not same_value(own, relation):

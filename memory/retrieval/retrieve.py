@@ -16,7 +16,7 @@ from datetime import date, datetime
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from ace_graph.memory.bullet import PROFILE_SLOTS, Barred, Bullet, MemoryType
+from ace_graph.memory.bullet import GIVEN, PROFILE_SLOTS, Barred, Bullet, MemoryType
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
@@ -25,6 +25,7 @@ from ace_graph.memory.retrieval.chains import MOST_LINES as MOST_CHAINED
 from ace_graph.memory.retrieval.current_values import (
     Earlier,
     age,
+    contradicting_wishes,
     earlier_values,
     fold,
     of_one_relation,
@@ -70,18 +71,26 @@ class Scored(NamedTuple):
     said: date | None = None
 
 
+LAST_IN_CORE = 3
+"""The rank of what is neither pinned, nor a value of the profile, nor a wish."""
+
+
 class Candidate(NamedTuple):
-    """A scored bullet, the terms of its text as `in_order`, and whether the learner does not own it."""
+    """A scored bullet, the terms of its text as `in_order`, and whether the learner does not own it.
+
+    `rank_in_core` is the place of its kind in the core, 0 for what is pinned or stands for what is.
+    """
 
     scored: Scored
     terms: tuple[str, ...]
     base: bool = False
+    rank_in_core: int = LAST_IN_CORE
 
     @property
     def rank(self) -> tuple[bool, int, datetime]:
         """The higher of two rivals is kept: the pinned, then the one with better evidence, then the newer."""
         bullet = self.scored.bullet
-        return (bullet.pinned, bullet.helpful - bullet.harmful, bullet.updated_at)
+        return (self.rank_in_core == 0, bullet.helpful - bullet.harmful, bullet.updated_at)
 
 
 def prompt_line(scored: Scored) -> str:
@@ -324,13 +333,28 @@ class EligibleBullets:
             for key in index.core:
                 bullet = self.bullet(key, of_base=of_base)
                 if bullet is not None and (bullet.pinned or not of_base):
-                    strength = self.strength(bullet)
-                    scored = Scored(bullet, strength, 1.0, strength)
-                    found.append(Candidate(scored, index.documents[key].content, of_base))
+                    found.append(self._candidate(bullet, rank_in_core(bullet), of_base=of_base))
         found.sort(key=lambda candidate: candidate.scored.bullet.id)
         found.sort(key=lambda candidate: candidate.scored.bullet.created_at, reverse=True)
-        found.sort(key=lambda candidate: rank_in_core(candidate.scored.bullet))
+        found.sort(key=lambda candidate: candidate.rank_in_core)
         return found
+
+    def beside(self, core: Sequence[Candidate]) -> list[Candidate]:
+        """Return the bullets outside the core that state a relation of one value that a line of it states."""
+        known = {candidate.scored.bullet.id for candidate in core}
+        found: list[Candidate] = []
+        for candidate in core:
+            for key in self._rivals(candidate.scored.bullet, self.index(of_base=candidate.base)):
+                bullet = None if key in known else self.bullet(key, of_base=candidate.base)
+                if bullet is not None and not self.is_weak(bullet):
+                    known.add(key)
+                    found.append(self._candidate(bullet, LAST_IN_CORE, of_base=candidate.base))
+        return found
+
+    def _candidate(self, bullet: Bullet, rank: int, *, of_base: bool) -> Candidate:
+        strength, index = self.strength(bullet), self.index(of_base=of_base)
+        scored = Scored(bullet, strength, 1.0, strength)
+        return Candidate(scored, index.documents[bullet.id].content, of_base, rank)
 
 
 def rank_in_core(bullet: Bullet) -> int:
@@ -339,7 +363,7 @@ def rank_in_core(bullet: Bullet) -> int:
         return 0
     if bullet.slot is not None:
         return 1
-    return 2 if bullet.section in ("preferences", "misconceptions") else 3
+    return 2 if bullet.section in ("preferences", "misconceptions") else LAST_IN_CORE
 
 
 FRAME_TOKENS = 30
@@ -425,9 +449,12 @@ def retrieve(
     query = parse_question(question, topic, scope.indexes(), access.asked)
     room = max(0, budget_tokens - FRAME_TOKENS)
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
-    current, told_in_core = _current(scope.core(), one_value=policy.one_value)
+    whole_core = scope.core()
+    current, told_in_core = _current(whole_core, scope.beside(whole_core), policy)
     core = selection.fill(current, room=selection.room // 2)
-    taken = {candidate.scored.bullet.id for candidate in core}.union(told_in_core)
+    taken = {candidate.scored.bullet.id for candidate in core}
+    told_in_core = {key: newest for key, newest in told_in_core.items() if newest in taken}
+    taken.update(told_in_core)
     relevance = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
     usable = scope.retrievable(relevance.hits, taken)
     retrievable, told_by = fold(usable, scope.of_their_relations(usable), one_value=policy.one_value)
@@ -491,28 +518,45 @@ def _chain(
     return chain.links([line.bullet for line in lines], take)
 
 
-def _current(core: Sequence[Candidate], *, one_value: bool) -> tuple[list[Candidate], dict[str, str]]:
-    """Return the core with one line for a subject and relation, and which id is told by which line."""
+def _current(
+    core: Sequence[Candidate], others: Sequence[Candidate], policy: Policy
+) -> tuple[list[Candidate], dict[str, str]]:
+    """Return the core with one line for a subject and relation, and which id is told by which line.
+
+    `others` are facts outside the core on relations in it. A newer one of them that a person or the host said
+    takes the place of the line in the core, with its rank; a lesson does not.
+    """
+    every = [*core, *others]
+    bullets = [(candidate.scored.bullet, candidate.base) for candidate in every]
     kept: dict[int, Candidate] = dict(enumerate(core))
     told_by: dict[str, str] = {}
-    bullets = [(candidate.scored.bullet, candidate.base) for candidate in core]
-    for row in of_one_relation(bullets, one_value=one_value):
-        newest, *others = sorted(row, key=lambda place: age(core[place].scored.bullet), reverse=True)
-        bullet, earlier = core[newest].scored.bullet, [core[place].scored.bullet for place in others]
-        scored = core[newest].scored._replace(
-            earlier=earlier_values(bullet, earlier, one_value=one_value), said=said_on(bullet, earlier)
+    rows = of_one_relation(bullets, one_value=policy.one_value)
+    for row in rows + contradicting_wishes(bullets, policy.similarity):
+        standing = [
+            place for place in row if place < len(core) or not GIVEN.isdisjoint(bullets[place][0].sources)
+        ]
+        if row[0] >= len(core) or not all(place in kept for place in row if place < len(core)):
+            continue
+        newest = every[max(standing, key=lambda place: age(bullets[place][0]))]
+        bullet = newest.scored.bullet
+        older = [bullets[place][0] for place in row if age(bullets[place][0]) < age(bullet)]
+        older.sort(key=age, reverse=True)
+        for place in row:
+            kept.pop(place, None)
+        kept[row[0]] = newest._replace(
+            scored=newest.scored._replace(
+                earlier=earlier_values(bullet, older, one_value=policy.one_value), said=said_on(bullet, older)
+            ),
+            rank_in_core=min(every[place].rank_in_core for place in row),
         )
-        kept[newest] = core[newest]._replace(scored=scored)
-        for place in others:
-            del kept[place]
-            told_by[core[place].scored.bullet.id] = bullet.id
-    return list(kept.values()), told_by
+        told_by.update((other.id, bullet.id) for other in older)
+    return [kept[place] for place in sorted(kept)], told_by
 
 
 def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
     """The order in the prompt: oldest first within a rank, so that a new fact changes only the end."""
     bullet = candidate.scored.bullet
-    return (rank_in_core(bullet), bullet.created_at, bullet.id)
+    return (candidate.rank_in_core, bullet.created_at, bullet.id)
 
 
 def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBullets) -> Iterator[Candidate]:

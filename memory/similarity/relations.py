@@ -59,7 +59,8 @@ class Relation(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """A form ready for use: `parts` are literals and slots in turns, a literal first and last.
+    """A form ready for use: `parts` are literals and slots in turns, a literal first and last, `words` the
+    whole words of the literals.
 
     `relation` is empty for a frame, whose noun names it. `instead` is the form of the text that is read in
     place of one that is turned round.
@@ -67,6 +68,7 @@ class _Form(NamedTuple):
 
     relation: str
     parts: tuple[str, ...]
+    words: frozenset[str]
     certain: bool = True
     instead: str | None = None
 
@@ -136,8 +138,10 @@ def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
         tokens.update(plain)
     for token in sorted(tokens):
         for name, forms in _forms_by_word().get(token, ()):
-            wanted.setdefault(name, []).extend(forms)
+            wanted.setdefault(name, []).extend(form for form in forms if form.words <= tokens)
     for name, forms in wanted.items():
+        if not forms:
+            continue
         language = _languages()[name]
         text = _without_adverbs(plain, language)
         lower = text.lower()
@@ -337,8 +341,9 @@ def _language(name: str) -> _Language:
     held = table(name, _TABLE)
     spaceless = name in SPACELESS
     forms: dict[str, list[_Form]] = {}
-    for form in _forms(held):
-        forms.setdefault((_needed_character if spaceless else _needed_word)(form.parts), []).append(form)
+    for form in _forms(held, spaceless=spaceless):
+        needed = _needed_character(form.parts) if spaceless else max(sorted(form.words), key=len)
+        forms.setdefault(needed, []).append(form)
     return _Language(
         forms=MappingProxyType(forms),
         nouns=MappingProxyType({noun: relation for relation, noun in _named(held["nouns"])}),
@@ -357,16 +362,20 @@ def _language(name: str) -> _Language:
     )
 
 
-def _forms(held: Mapping[str, str]) -> Iterator[_Form]:
+def _forms(held: Mapping[str, str], *, spaceless: bool) -> Iterator[_Form]:
     """Yield the forms of a table with their alternatives spelt out."""
-    for relation, written in _named(held["forms"]):
-        for form in _spelt_out(written.removeprefix("?")):
-            yield _Form(relation, form, certain=not written.startswith("?"))
-    for written in filter(None, held["frames"].splitlines()):
-        yield from (_Form("", form) for form in _spelt_out(written))
-    for written in filter(None, held.get("turned", "").splitlines()):
-        whole, _, instead = written.partition(" > ")
-        yield from (_Form("", form, instead=instead) for form in _spelt_out(whole))
+    frames = (("", line, None) for line in filter(None, held["frames"].splitlines()))
+    turned = (line.partition(" > ") for line in filter(None, held.get("turned", "").splitlines()))
+    written = [
+        *((relation, form, None) for relation, form in _named(held["forms"])),
+        *frames,
+        *(("", form, instead) for form, _, instead in turned),
+    ]
+    for relation, form, instead in written:
+        for chosen in product(*(word.split("/") for word in form.removeprefix("?").split())):
+            parts = tuple(_SLOT.split(" ".join(filter(None, chosen))))
+            words = frozenset[str]() if spaceless else _whole_words(parts)
+            yield _Form(relation, parts, words, not form.startswith("?"), instead)
 
 
 def _named(text: str) -> Iterator[tuple[str, str]]:
@@ -376,17 +385,10 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
         yield from ((relation.strip(), each.strip()) for each in listed.split(";") if each.strip())
 
 
-def _spelt_out(form: str) -> Iterator[tuple[str, ...]]:
-    """Yield the literals and slots of a form for each choice of its alternatives."""
-    for chosen in product(*(word.split("/") for word in form.split())):
-        yield tuple(_SLOT.split(" ".join(filter(None, chosen))))
-
-
-def _needed_word(parts: Sequence[str]) -> str:
-    """Return the longest whole word of a form's literals, without which no text has it."""
+def _whole_words(parts: Sequence[str]) -> frozenset[str]:
+    """Return the words of a form's literals that no slot touches."""
     text = "".join(literal if place % 2 == 0 else "\0" for place, literal in enumerate(parts))
-    held = [match.group() for match in _TOKEN.finditer(f" {text} ") if _stands_alone(match)]
-    return max(held, key=len)
+    return frozenset(match.group() for match in _TOKEN.finditer(f" {text} ") if _stands_alone(match))
 
 
 def _needed_character(parts: Sequence[str]) -> str:

@@ -73,8 +73,8 @@ def test_facts_that_differ_in_more_than_a_last_value_are_lines_of_their_own(firs
     [
         ("Ada wohnt in Berlin", "Ada wohnt in Rom", "Ada wohnt in Rom (before: Berlin)"),
         ("Ada habite à Paris", "Ada habite à Lyon", "Ada habite à Lyon (before: Paris)"),
-        ("Ada vive en Lima", "Ada vive en Quito", "Ada vive en Quito (said earlier: Lima)"),
-        ("Ада живёт в Москве", "Ада живёт в Риме", "Ада живёт в Риме (said earlier: Москве)"),
+        ("Ada vive en Lima", "Ada vive en Quito", "Ada vive en Quito (before: Lima)"),
+        ("Ада живёт в Москве", "Ада живёт в Риме", "Ада живёт в Риме (before: Москве)"),
     ],
 )
 def test_values_are_told_in_other_languages_too(earlier: str, newer: str, line: str) -> None:
