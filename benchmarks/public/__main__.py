@@ -1,4 +1,4 @@
-"""Public test sets: `python -m benchmarks.public fact-consolidation --data FILE [FILE ...] [--reworded SEED]`.
+"""Public test sets: `python -m benchmarks.public fact-consolidation --data FILE ... [--reworded SEED]`.
 
 Nothing is downloaded, and no data is in the repository: FILE is a published file. Prints a table, and writes
 nothing.

@@ -9,8 +9,8 @@ and learning off.
 the prompt shows a value that a later fact of that subject and relation replaced as if it were true; it is
 looked for where the question asks for one fact. A prompt of more than 14 lines or 400 tokens finds nothing.
 
-The set's rule is that every relation holds one value, which the policy of this store says (`one_value`). Reworded,
-each fact keeps its words or gets others (`rewordings.toml`), and the questions stay as they are.
+The set's rule is that every relation holds one value, which the policy of this store says (`one_value`).
+Reworded, each fact keeps its words or gets others (`rewordings.toml`), and the questions stay as they are.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _EARLIER = re.compile(r" \((?:said [\d-]+; )?(?:before|earlier|said earlier): [^
 
 @dataclass(frozen=True)
 class FactSet:
-    """The facts in their order, as they are published and as they are told, and the questions with answers."""
+    """The facts in their order, as published and as they are told, and the questions with their answers."""
 
     published: Sequence[str]
     facts: Sequence[str]
@@ -102,16 +102,12 @@ async def _add(facts: Sequence[str], store: Store) -> None:
         await store.commit(LEARNER, Delta(op_id=f"facts-{start}", now=now, operations=adds), base)
 
 
-def judged(
-    lines: Sequence[tuple[str, str]], question: str, answers: Sequence[str], held: FactSet
-) -> Asked:
-    """Return what the lines of a prompt hold; each is given whole, and without what stands before its text."""
+def judged(lines: Sequence[tuple[str, str]], question: str, answers: Sequence[str], held: FactSet) -> Asked:
+    """Return what the lines of a prompt hold; each is given whole, and from its text on."""
     tokens = sum(estimate_tokens(line) for line, _ in lines)
     fits = len(lines) <= MOST_LINES and tokens <= MOST_TOKENS
     current = [_EARLIER.sub("", text) for _, text in lines]
-    replaced = {
-        held.facts[place].casefold() for place in _replaced(question, answers, held.published)
-    }
+    replaced = {held.facts[place].casefold() for place in _replaced(question, answers, held.published)}
     return Asked(
         found=fits and any(_holds(text, answers) for text in current),
         first=fits and bool(current) and _holds(current[0], answers),
@@ -126,7 +122,7 @@ def _holds(text: str, answers: Iterable[str]) -> bool:
 
 
 def _replaced(question: str, answers: Sequence[str], facts: Sequence[str]) -> Iterable[int]:
-    """Yield the places of facts that the fact with the answer replaced: the same but for the answer at its end."""
+    """Yield where the facts are that the one with the answer replaced: the same but for the answer at the end."""
     asked = set(re.findall(r"\w+", question.casefold()))
     right = [
         (len(asked & set(re.findall(r"\w+", fact.casefold()))), place) for place, fact in enumerate(facts)

@@ -127,8 +127,7 @@ class Chain:
             if any(self._is_rival(link.bullet, other) for other in (*told, *(one.bullet for one in kept))):
                 continue
             rivals = [rival.bullet for _, rival in ranked if self._is_rival(rival.bullet, link.bullet)]
-            rivals += [rival for rival in self._stated(link.bullet) if self._is_rival(rival, link.bullet)]
-            newest = max((link.bullet, *rivals), key=age)
+            newest = max((link.bullet, *rivals, *self._stated(link.bullet)), key=age)
             if all(newest.id != one.bullet.id for one in kept):
                 kept.append(Link(newest, link.named_by))
         return kept
@@ -136,10 +135,12 @@ class Chain:
     def _is_rival(self, a: Bullet, b: Bullet) -> bool:
         return same_relation(a, b, one_value=self._one_value)
 
-    def _stated(self, bullet: Bullet) -> Iterator[Bullet]:
-        """Yield the bullets that state the same relation, whatever their words."""
+    def _stated(self, bullet: Bullet) -> list[Bullet]:
+        """Return the newest bullet that states the same relation of one value, if another one does."""
         key = self._index.documents[bullet.id].relation
-        yield from filter(None, map(self._bullet, self._index.relations.get(key, ())))
+        stated = filter(None, map(self._bullet, self._index.relations.get(key, ())))
+        newest = max(stated, key=age, default=bullet)
+        return [newest] if self._is_rival(newest, bullet) else []
 
     def _leads(self, line: Bullet, known: set[str]) -> Iterator[tuple[Bullet, bool, int]]:
         """Yield the facts that share the longest runs with a line, whether they moved, and how rare they are.

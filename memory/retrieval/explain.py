@@ -398,7 +398,7 @@ class _Why:
         return [key for key, by in self._made.told_by.items() if by == newest]
 
     def retrieved(self, key: str) -> Retrieved:
-        """Return why a bullet was retrieved; of one that tells an older value, what that one shares counts."""
+        """Return why a bullet was retrieved, by its own words or by those of an older one that it tells."""
         if key in self._named_by:
             return Retrieved(named_by=self._named_by[key])
         item, cutoff = self._retrievable[key], self._made.cutoff

@@ -282,20 +282,22 @@ class EligibleBullets:
         ]
 
     def of_their_relations(self, usable: Sequence[Retrievable]) -> list[Retrievable]:
-        """Return the other bullets that state a relation of one value that these state, whatever their words."""
-        known = {item.hit.key for item in usable}
-        found: list[Retrievable] = []
+        """Return newer bullets, in whatever words, that state a relation of one value that these state."""
+        newest: dict[tuple[bool, str], Retrievable] = {}
         for item in usable:
-            index = self.index(of_base=item.hit.of_base)
-            for key in self._rivals(item.bullet, index):
-                bullet = None if key in known else self.bullet(key, of_base=item.hit.of_base)
-                newer = bullet is not None and age(bullet) > age(item.bullet)
-                if bullet is not None and newer and not self.is_weak(bullet):
-                    known.add(key)
-                    found.append(Retrievable(item.hit._replace(key=key), bullet))
+            relation = relation_of(item.bullet.content)
+            if relation is not None:
+                key = (item.hit.of_base, relation.key)
+                newest[key] = max(newest.get(key, item), item, key=lambda each: age(each.bullet))
+        found: list[Retrievable] = []
+        for item in newest.values():
+            for name in self._stating(item.bullet, self.index(of_base=item.hit.of_base)):
+                bullet = self.bullet(name, of_base=item.hit.of_base)
+                if bullet is not None and age(bullet) > age(item.bullet) and not self.is_weak(bullet):
+                    found.append(Retrievable(item.hit._replace(key=name), bullet))
         return found
 
-    def _rivals(self, bullet: Bullet, index: Index) -> Iterable[str]:
+    def _stating(self, bullet: Bullet, index: Index) -> Iterable[str]:
         """Return the ids of all bullets that state its relation, where it holds one value."""
         relation = relation_of(bullet.content)
         holds_one = relation is not None and (relation.holds_one or self.policy.one_value)
@@ -344,7 +346,7 @@ class EligibleBullets:
         known = {candidate.scored.bullet.id for candidate in core}
         found: list[Candidate] = []
         for candidate in core:
-            for key in self._rivals(candidate.scored.bullet, self.index(of_base=candidate.base)):
+            for key in self._stating(candidate.scored.bullet, self.index(of_base=candidate.base)):
                 bullet = None if key in known else self.bullet(key, of_base=candidate.base)
                 if bullet is not None and not self.is_weak(bullet):
                     known.add(key)

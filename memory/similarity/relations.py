@@ -260,7 +260,8 @@ def _is_short(text: str, language: _Language) -> bool:
         return False
     joined = language.joints.intersection(split)
     return not joined or not any(
-        word in joined and not after[:1].isupper() for word, after in zip(split, [*split[1:], ""], strict=True)
+        word in joined and not after[:1].isupper()
+        for word, after in zip(split, [*split[1:], ""], strict=True)
     )
 
 
