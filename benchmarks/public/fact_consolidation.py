@@ -122,7 +122,7 @@ def _holds(text: str, answers: Iterable[str]) -> bool:
 
 
 def _replaced(question: str, answers: Sequence[str], facts: Sequence[str]) -> Iterable[int]:
-    """Yield where the facts are that the one with the answer replaced: the same but for the answer at the end."""
+    """Yield where the facts are that the answer's fact replaced: the same but for the answer at the end."""
     asked = set(re.findall(r"\w+", question.casefold()))
     right = [
         (len(asked & set(re.findall(r"\w+", fact.casefold()))), place) for place, fact in enumerate(facts)

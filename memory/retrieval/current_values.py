@@ -231,6 +231,12 @@ def same_relation(a: Bullet, b: Bullet, *, one_value: bool = False) -> bool:
     return bool(of_one_relation([(a, False), (b, False)], one_value=one_value))
 
 
+def about_others(a: Bullet, b: Bullet) -> bool:
+    """Whether two facts state relations of two subjects: "Oslo is where Ada lives", and where Bob does."""
+    first, second = relation_of(a.content), relation_of(b.content)
+    return first is not None and second is not None and first.subject != second.subject
+
+
 def age(bullet: Bullet) -> tuple[datetime, int]:
     """Return what is greater for a newer bullet: of one commit, for the one with the higher number."""
     return bullet.updated_at, id_number(bullet.id)

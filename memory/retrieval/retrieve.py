@@ -24,6 +24,7 @@ from ace_graph.memory.retrieval.chains import LEADS_ON, MOST_TOKENS, Chain, Link
 from ace_graph.memory.retrieval.chains import MOST_LINES as MOST_CHAINED
 from ace_graph.memory.retrieval.current_values import (
     Earlier,
+    about_others,
     age,
     contradicting_wishes,
     earlier_values,
@@ -190,7 +191,10 @@ class Selection:
 
     def _relation(self, a: Candidate, b: Candidate) -> Literal["same", "rival"] | None:
         """How two bullets exclude each other, None if not; two of one playbook that say the same don't."""
-        outcome = compare(a.scored.bullet, b.scored.bullet, self._similarity).outcome
+        first, second = a.scored.bullet, b.scored.bullet
+        outcome = compare(first, second, self._similarity).outcome
+        if outcome == "rival" and about_others(first, second):
+            return None
         if outcome == "different" or (outcome == "same" and a.base == b.base):
             return None
         return outcome

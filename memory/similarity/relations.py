@@ -1,9 +1,10 @@
 """Which value of which relation a short text states of its subject, as far as forms of the tables tell.
 
-"Ada lives in Berlin", "Ada moved to Rome" and "Rome is where Ada lives" state values of one relation, `home`,
-of one subject. A relation that holds one value at a time is superseded by a newer one; one that may hold many
-(speaks, likes, has visited) is not. The forms are in the tables `relations` of the languages, which of them
-hold one value in `data/relations.toml`. A text in no form states no relation: any doubt keeps two facts apart.
+"Ada lives in Berlin", "Ada moved to Rome" and "Rome is where Ada lives" state values of one relation,
+`home`, of one subject. A relation that holds one value at a time is superseded by a newer one; one that may
+hold many (speaks, likes, has visited) is not. The forms are in the tables `relations` of the languages, which
+of them hold one value in `data/relations.toml`. A text in no form states no relation: any doubt keeps two
+facts apart.
 
 A text of more than _MOST_CHARS characters is not read, so the work for each is bounded.
 """
@@ -11,7 +12,7 @@ A text of more than _MOST_CHARS characters is not read, so the work for each is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 from types import MappingProxyType
@@ -230,7 +231,7 @@ def _whole_noun(
 
 
 def _before_verb(text: str, language: _Language) -> str:
-    """Return the subject of a sentence without its end: what stands before a form of "to be", or a small letter."""
+    """Return the subject that a sentence begins with: it ends before a form of "to be", or a small letter."""
     split = text.split()
     least = 2 if split[0].lower() in language.articles else 1
     verbs = (place for place, word in enumerate(split) if place >= least and word in _forms_of_be())
@@ -259,10 +260,8 @@ def _is_short(text: str, language: _Language) -> bool:
     if len(split) > _MOST_WORDS or not _forms_of_be().isdisjoint(split):
         return False
     joined = language.joints.intersection(split)
-    return not joined or not any(
-        word in joined and not after[:1].isupper()
-        for word, after in zip(split, [*split[1:], ""], strict=True)
-    )
+    followed = zip(split, [*split[1:], ""], strict=True)
+    return not any(word in joined and not after[:1].isupper() for word, after in followed)
 
 
 def _is_name(value: str) -> bool:

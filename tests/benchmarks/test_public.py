@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.public.fact_consolidation import ask_all, read_facts
+from benchmarks.public.rewording import reworded
 
 FACTS = (
     "Jonas Brandt works in the city of Kiel.",
@@ -43,6 +44,35 @@ async def test_prompts_are_judged_by_the_newest_value(published: Path) -> None:
     assert (one.found, one.first, one.outdated) == (True, True, False)
     assert (chain.found, chain.first) == (True, False)
     assert not unknown.found
+
+
+def test_reworded_facts_keep_subject_and_value_and_their_order(published: Path) -> None:
+    facts = ["The capital of Orsa is Belm.", "Orsa was founded by Vera Holt.", "Wagons squeak."]
+    told = {tuple(reworded(facts, seed)) for seed in range(40)}
+    assert {capital for capital, _, _ in told} == {
+        facts[0],
+        "Orsa's capital is Belm.",
+        "Belm is the capital of Orsa.",
+    }
+    assert all("Vera Holt" in founder and "Orsa" in founder for _, founder, _ in told)
+    assert {last for _, _, last in told} == {"Wagons squeak."}
+    held = read_facts(published, 1)
+    assert held.facts == reworded(held.published, 1)
+    assert held.facts != held.published
+
+
+async def test_a_value_that_was_replaced_in_other_words_is_not_shown_as_true(tmp_path: Path) -> None:
+    told = ("The capital of Orsa is Belm.", "The capital of Orsa is Kiel.")
+    held = {
+        "context": "\n".join(f"{n}. {fact}" for n, fact in enumerate(told)),
+        "questions": ["What is the capital of Orsa?"],
+        "answers": [["Kiel"]],
+    }
+    file = tmp_path / "facts.json"
+    file.write_text(json.dumps(held), encoding="utf-8")
+    for seed in range(6):
+        [asked] = await ask_all(read_facts(file, seed))
+        assert (asked.first, asked.outdated, asked.lines) == (True, False, 1), seed
 
 
 def test_the_command_prints_a_row_for_each_file(published: Path) -> None:

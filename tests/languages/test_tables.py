@@ -29,12 +29,14 @@ _FEEDBACK = """lead no thanks that very but because wrong should_be value tails 
 wish wished sum_before sum_after"""
 _IMPERATIVES = """endings finite_endings sure last plural separable participles before_nouns adjective
 polite prefixes starts ends inside irregular nouns leads addressed duties conditions objects owned joints"""
+_RELATIONS = "self pronouns adverbs not_now frames nouns forms"
 TABLES = {
     "claims.toml": frozenset(("negations", "ordering", "seldom")),
     "feedback.toml": frozenset(_FEEDBACK.split()),
     "agent_orders.toml": frozenset(("rule", "joined_words")),
     "imperatives.toml": frozenset(("finite",)),
     "persons.toml": frozenset(_PERSONS.split()),
+    "relations.toml": frozenset(_RELATIONS.split()),
     "sensitive.toml": frozenset(("health", "belief", "origin", "sexuality", "politics", "money", "topics")),
     "statements.toml": frozenset(_STATEMENTS.split()),
 }
@@ -46,6 +48,7 @@ OPTIONAL = {
     "feedback.toml": {"goes_on"},
     "imperatives.toml": set(_IMPERATIVES.split()),
     "persons.toml": {"joint_ends"},
+    "relations.toml": {"articles", "classes", "elided", "favourites", "named", "particles", "turned"},
     "statements.toml": {
         "beside",
         "not_beside",
@@ -76,6 +79,7 @@ LACKS = {
         "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
+        "relations.toml",
         "sensitive.toml",
         "statements.toml",
         "stop_words.txt",
@@ -89,6 +93,7 @@ LACKS = {
         "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
+        "relations.toml",
         "sensitive.toml",
         "statements.toml",
     ],
@@ -101,6 +106,7 @@ LACKS = {
         "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
+        "relations.toml",
         "sensitive.toml",
         "statements.toml",
     ],
@@ -112,6 +118,7 @@ LACKS = {
         "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
+        "relations.toml",
         "sensitive.toml",
         "statements.toml",
     ],

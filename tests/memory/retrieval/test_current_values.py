@@ -43,9 +43,7 @@ def test_a_value_that_is_said_again_is_current_again() -> None:
 def test_three_earlier_values_are_named_and_the_others_counted() -> None:
     places = ("Berlin", "Rome", "New York", "Oslo", "Paris", "Madrid")
     homes = [fact(f"fac-{n:05}", f"Ada lives in {place}", day=n) for n, place in enumerate(places)]
-    assert lines(ask(homes, ASKED)) == [
-        "Ada lives in Madrid (before: Paris; Oslo; New York; and 2 more)"
-    ]
+    assert lines(ask(homes, ASKED)) == ["Ada lives in Madrid (before: Paris; Oslo; New York; and 2 more)"]
 
 
 def test_the_newest_is_shown_though_an_earlier_one_fits_the_question_better() -> None:
