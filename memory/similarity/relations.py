@@ -32,7 +32,6 @@ SPEAKER = "I"
 """The subject of what is said of the speaker; other subjects are in lower case."""
 _SAYS = "learner says: "
 _SLOT = re.compile("([SVPNK])")
-_FILLED = re.compile("[SVK]")
 _TOKEN = re.compile(r"[^\W_]+|[:—]")
 _DIGIT = re.compile(r"\d")
 _SENTENCE = re.compile(r"[!?;] |\w{4}\. |[。！？；]")
@@ -155,7 +154,7 @@ def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
             if form.instead is None:
                 yield _reading(form, slots, language)
             elif turned:
-                instead = _FILLED.sub(lambda match, held=slots: held[match.group()], form.instead)
+                instead = "".join(slots.get(piece, piece) for piece in _SLOT.split(form.instead))
                 yield from (
                     each._replace(relation=each.relation._replace(certain=True))
                     for each in _readings(instead, turned=False)
