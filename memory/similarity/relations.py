@@ -22,6 +22,7 @@ from ace_graph.base.tables import word_sets
 from ace_graph.memory.languages.tables import SPACELESS, languages, table, table_of_all, words
 
 _TABLE = "relations"
+_PACKAGE = "ace_graph.memory.similarity"
 _MOST_CHARS = 300
 _MOST_WORDS, _MOST_SPACELESS = 8, 24
 """A subject or a value has at most so many words, in a script without spaces so many characters."""
@@ -189,10 +190,12 @@ def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Rea
     value = _without_class(slots["V" if "V" in slots else "P"].strip(_MARKS), language)
     if language.elided:
         value = value.replace("' ", "'")
-    if not _is_short(value, language) or ("P" in slots and not _is_name(value)):
+    if not _is_short(value, language) or ("P" in slots and not _is_whole_name(value)):
         return _NOTHING
     said_of = _before_verb(slots["K"], language) if "K" in slots else slots.get("S")
     if form.relation:
+        if not _may_have(form.relation, value):
+            return _NOTHING
         subject = _subject(said_of, language)
         one = form.relation in _of_one_value()
         relation = None if subject is None else Relation(form.relation, subject, value, one, form.certain)
@@ -202,6 +205,8 @@ def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Rea
     if subject is None:
         return _NOTHING
     name = language.nouns.get(noun)
+    if name is not None and not _may_have(name, value):
+        return _NOTHING
     if name is not None:
         known = Relation(name, subject, value, name in _of_one_value(), certain=True)
         return _Reading(weight + len(noun), known)
@@ -266,6 +271,11 @@ def _is_short(text: str, language: _Language) -> bool:
 def _is_name(value: str) -> bool:
     """Whether a value is a name or a number, as its first character tells where letters have case."""
     return not value[:1].islower()
+
+
+def _is_whole_name(value: str) -> bool:
+    """Whether a value is a name from its beginning to its end: "Rome", not "Rome for lunch"."""
+    return _is_name(value) and not value.split()[-1][:1].islower()
 
 
 def _without_class(value: str, language: _Language) -> str:
@@ -404,9 +414,19 @@ def _listed(text: str) -> frozenset[str]:
     return frozenset(filter(None, (" ".join(each.split()) for each in text.split(","))))
 
 
+def _may_have(relation: str, value: str) -> bool:
+    """Whether a value is of the kind that a relation has."""
+    return relation not in _of_numbers() or _DIGIT.search(value) is not None
+
+
 @cache
 def _of_one_value() -> frozenset[str]:
-    return _listed(word_sets("ace_graph.memory.similarity", "relations.toml")["one"])
+    return _listed(word_sets(_PACKAGE, "relations.toml")["one"])
+
+
+@cache
+def _of_numbers() -> frozenset[str]:
+    return _listed(word_sets(_PACKAGE, "relations.toml")["numbers"])
 
 
 @cache
