@@ -90,9 +90,8 @@ def of_one_relation(bullets: Sequence[tuple[Bullet, bool]], *, one_value: bool =
         key = relation.key if relation is not None else ""
         if relation is not None and (relation.holds_one or one_value):
             stated.setdefault((of_base, key), []).append(place)
-        told = _words(bullet.content)
-        for at in _value_places(bullet.content):
-            begun.setdefault((of_base, key, told[:at]), []).append(place)
+        for beginning in _beginnings(bullet.content):
+            begun.setdefault((of_base, key, beginning), []).append(place)
     joined = _Joined()
     for places in stated.values():
         if one_value or any(_is_certain(bullets[place][0]) for place in places):
@@ -264,6 +263,12 @@ def _best(own: Hit, others: Iterable[Hit]) -> Hit:
 def _is_certain(bullet: Bullet) -> bool:
     relation = relation_of(bullet.content)
     return relation is not None and relation.certain
+
+
+@lru_cache(_CACHED_TEXTS)
+def _beginnings(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the words before each place at which the last value may begin."""
+    return tuple(_words(text)[:place] for place in sorted(_value_places(text)))
 
 
 @lru_cache(_CACHED_TEXTS)

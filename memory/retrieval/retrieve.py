@@ -465,14 +465,14 @@ def retrieve(
     usable = scope.retrievable(relevance.hits, taken)
     retrievable, told_by = fold(usable, scope.of_their_relations(usable), one_value=policy.one_value)
     tells: dict[str, list[Hit]] = {}
-    for item in usable:
+    for item in usable if told_by else ():
         tells.setdefault(told_by.get(item.hit.key, item.hit.key), []).append(item.hit)
-    cutoff = apply_cutoff(
-        retrievable,
-        query,
-        lambda hit: frozenset[str]().union(*(scope.asked(each, query) for each in tells.get(hit.key, [hit]))),
-        scope.terms,
-    )
+
+    def asked(hit: Hit) -> frozenset[str]:
+        own = scope.asked(hit, query)
+        return own.union(*(scope.asked(each, query) for each in tells[hit.key])) if hit.key in tells else own
+
+    cutoff = apply_cutoff(retrievable, query, asked, scope.terms)
     retrieved = selection.fill(_ranked(cutoff.kept, topic, scope), room=selection.room, limit=max_bullets)
     chain = _chain(retrieved, scope, query, selection, max_bullets)
     decisions = Decisions(
