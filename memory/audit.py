@@ -30,7 +30,13 @@ from ace_graph.memory.languages.detection import likely_languages, spoken_langua
 from ace_graph.memory.languages.tables import FIRST
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retrieval.current_values import age, is_fact, relation_keys, same_relation
+from ace_graph.memory.retrieval.current_values import (
+    age,
+    earlier_values,
+    is_fact,
+    of_one_relation,
+    same_relation,
+)
 from ace_graph.memory.retrieval.retrieve import EligibleBullets, Ineligible
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.tokenize import is_spaceless, language_of
@@ -255,28 +261,18 @@ def _language_of(text: str) -> str | None:
     return spoken if spoken == language_of(text) or is_spaceless(text) else None
 
 
-def _outdated(bullets: Iterable[Bullet]) -> Iterator[Finding]:
-    """The earlier values of a subject and relation; of one moment nobody can say which is the newer.
-
-    Facts of one relation begin alike, so each is compared with the newest of those that begin like it.
-    """
-    beginnings: dict[tuple[str, ...], list[Bullet]] = {}
-    for bullet in filter(is_fact, bullets):
-        for key in relation_keys(bullet.content):
-            beginnings.setdefault(key, []).append(bullet)
-    newest: dict[str, tuple[Bullet, Bullet]] = {}
-    for group in beginnings.values():
-        last = max(group, key=_newness)
-        for bullet in group:
-            held = newest.get(bullet.id)
-            is_newer = held is None or _newness(held[1]) < _newness(last)
-            if is_newer and same_relation(bullet, last) and not are_distinct(bullet, last):
-                newest[bullet.id] = bullet, last
-    for bullet, last in newest.values():
-        if bullet.updated_at == last.updated_at:
-            yield _replaced("contradiction", bullet, last, "another value of the same, said at one time")
-        else:
-            yield _replaced("outdated", bullet, last, f"said again on {last.updated_at:%Y-%m-%d}")
+def _outdated(bullets: Sequence[Bullet]) -> Iterator[Finding]:
+    """The earlier values of a relation that holds one; of one moment nobody can say which is the newer."""
+    for row in of_one_relation([(bullet, False) for bullet in bullets]):
+        *older, last = sorted((bullets[place] for place in row), key=_newness)
+        for bullet in older:
+            earlier = earlier_values(last, [bullet])
+            if not (earlier.values and earlier.replaced) or are_distinct(bullet, last):
+                continue
+            if bullet.updated_at == last.updated_at:
+                yield _replaced("contradiction", bullet, last, "another value of the same, said at one time")
+            else:
+                yield _replaced("outdated", bullet, last, f"said again on {last.updated_at:%Y-%m-%d}")
 
 
 def _alike(bullets: Iterable[Bullet], policy: Policy) -> Steps[list[Finding]]:

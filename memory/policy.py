@@ -55,6 +55,8 @@ class Policy(BaseModel):
     measured (trust.py); 0 turns that off. `max_turn_rewrites` is how many existing bullets a turn may edit,
     merge or remove. `max_turn_changes` is how many operations of one turn may change bullets.
     `history_kept` is how many effects of a learner can be read before older ones are compacted.
+    `one_value` says that every relation of a subject holds one value, so that a newer fact replaces an older
+    one; without it a table says which do (home, employer), and others may hold many (languages, likes).
     `versions` says which versions of a named playbook stay readable.
     A bullet whose importance is at least `keep_above` merges only where a person forces it, and is the last
     to go at the cap. For `undo_days` after a consolidation ten times as many effects are kept, so that its
@@ -75,6 +77,7 @@ class Policy(BaseModel):
     max_turn_rewrites: Annotated[int, Field(ge=0)] = 5
     max_turn_changes: Annotated[int, Field(ge=0)] = 20
     history_kept: Annotated[int, Field(ge=1)] = 500
+    one_value: bool = False
     versions: VersionRetention = VersionRetention()
     keep_above: Annotated[float, Field(ge=0, le=1)] = 0.8
     undo_days: Annotated[float, Field(ge=0, le=36_500)] = 30.0

@@ -69,7 +69,7 @@ from ace_graph.memory.formats.markdown import AgentsFormat, public_lessons
 from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.formats.registry import FORMATS, format_named
 from ace_graph.memory.formats.skill import SkillFormat
-from ace_graph.memory.retrieval.current_values import when_true, with_earlier
+from ace_graph.memory.retrieval.current_values import Earlier, when_true, with_earlier
 from ace_graph.memory.sharing import outgoing_text
 from ace_graph.memory.views import (
     BulletFilter,
@@ -1452,7 +1452,7 @@ def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy)
 
 def _dated(bullet: Bullet) -> str:
     """Return the text with the days on which it is true."""
-    return printable(with_earlier(bullet.content, (), when_true(bullet, (), utc_now().date())))
+    return printable(with_earlier(bullet.content, Earlier(), when_true(bullet, (), utc_now().date())))
 
 
 def bullet_table(

@@ -81,6 +81,9 @@ def _arguments() -> argparse.Namespace:
         "--corrections", type=Path, nargs="+", default=(), help="locomo: files that correct its key"
     )
     parser.add_argument(
+        "--reworded", type=int, metavar="SEED", help="fact-consolidation: tell the facts in other words, too"
+    )
+    parser.add_argument(
         "--show", action="store_true", help="beam: print the messages that state something, and what is kept"
     )
     given = parser.parse_args()
@@ -90,6 +93,8 @@ def _arguments() -> argparse.Namespace:
         parser.error("--corrections are for locomo only")
     if given.show and given.name != "beam":
         parser.error("--show is for beam only")
+    if given.reworded is not None and given.name != "fact-consolidation":
+        parser.error("--reworded is for fact-consolidation only")
     return given
 
 
@@ -98,6 +103,8 @@ def _read(given: argparse.Namespace) -> list[Part]:
         if given.name == "locomo":
             corrections = locomo.read_corrections(given.corrections)
             return [part for path in given.data for part in locomo.read(path, corrections)]
+        if given.name == "fact-consolidation":
+            return [part for path in given.data for part in fact_consolidation.read(path, given.reworded)]
         return [part for path in given.data for part in SETS[given.name].read(path)]
     except (OSError, ValueError) as error:
         sys.exit(f"benchmarks.public: {error}")

@@ -7,6 +7,9 @@ order.
 `found`: a line that is shown holds an answer; `first`: the first line does, as its current value. `outdated`:
 a value that a later fact of that subject and relation replaced is shown as if it were true; it is looked for
 where the question asks for one fact. More than 14 lines or 400 tokens find nothing.
+
+The set's rule is that every relation holds one value, which the policy of our store says (`one_value`).
+Reworded, each fact keeps its words or gets others (`rewordings.toml`), and the questions stay as they are.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from pathlib import Path
 from statistics import mean
 
 from benchmarks.public.reading import read_json
+from benchmarks.public.rewording import reworded
 from benchmarks.public.systems import Line, Part, Question, Shown
 from benchmarks.table import Table
 
@@ -26,7 +30,7 @@ LICENCE = "MIT by its dataset card (MemoryAgentBench, arXiv 2507.05257)"
 TOP = 10
 MOST_LINES, MOST_TOKENS = 14, 400
 _FACT = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
-_EARLIER = re.compile(r" \(said (?:[\d-]+; )?earlier: [^)]*\)\Z")
+_EARLIER = re.compile(r" \((?:said [\d-]+; )?(?:before|earlier|said earlier): [^)]*\)\Z")
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,18 @@ class Judged:
     tokens: int
 
 
-def read(path: Path) -> list[Part]:
-    """Return the facts and questions of a published file. Raises ValueError for a file of another shape."""
+@dataclass(frozen=True)
+class ToldPart(Part):
+    """A part whose facts may be told in other words; `published` are theirs."""
+
+    published: Sequence[str] = ()
+
+
+def read(path: Path, seed: int | None = None) -> list[Part]:
+    """Return the facts and questions of a published file, with a seed in other words.
+
+    Raises ValueError for a file of another shape.
+    """
     try:
         held = read_json(path)
         facts = [match.group(1) for match in _FACT.finditer(held["context"])]
@@ -53,8 +67,9 @@ def read(path: Path) -> list[Part]:
         raise ValueError(f"{path} is no FactConsolidation file: context, questions, answers") from error
     if not facts or not questions:
         raise ValueError(f"{path} has no facts, or no questions: is it a part of FactConsolidation?")
-    lines = [Line(fact, str(number)) for number, fact in enumerate(facts)]
-    return [Part(path.stem, lines, questions)]
+    told = facts if seed is None else reworded(facts, seed)
+    lines = [Line(fact, str(number)) for number, fact in enumerate(told)]
+    return [ToldPart(path.stem, lines, questions, one_value=True, published=facts)]
 
 
 def tables(parts: Sequence[Part], shown: Mapping[str, Sequence[Sequence[Shown]]]) -> list[Table]:
@@ -76,15 +91,16 @@ def tables(parts: Sequence[Part], shown: Mapping[str, Sequence[Sequence[Shown]]]
 
 def judge(part: Part, shown: Sequence[Shown]) -> list[Judged]:
     """Return what the questions of a part found in what was shown for them."""
-    facts = [line.text for line in part.lines]
+    told = [line.text for line in part.lines]
+    published = part.published if isinstance(part, ToldPart) else told
     pairs = zip(part.questions, shown, strict=True)
-    return [_judged(question, one, facts) for question, one in pairs]
+    return [_judged(question, one, told, published) for question, one in pairs]
 
 
-def _judged(question: Question, shown: Shown, facts: Sequence[str]) -> Judged:
+def _judged(question: Question, shown: Shown, told: Sequence[str], published: Sequence[str]) -> Judged:
     fits = len(shown.entries) <= MOST_LINES and shown.tokens <= MOST_TOKENS
     current = [_EARLIER.sub("", entry.text) for entry in shown.entries]
-    replaced = set(_replaced(question, facts))
+    replaced = {told[place].casefold() for place in _replaced(question, published)}
     return Judged(
         found=fits and any(_holds(text, question.answers) for text in current),
         first=fits and bool(current) and _holds(current[0], question.answers),
@@ -98,8 +114,8 @@ def _holds(text: str, answers: Iterable[str]) -> bool:
     return any(answer.casefold() in text.casefold() for answer in answers)
 
 
-def _replaced(question: Question, facts: Sequence[str]) -> Iterable[str]:
-    """Yield the facts that the fact with the answer replaced: the same but for the answer at its end."""
+def _replaced(question: Question, facts: Sequence[str]) -> Iterable[int]:
+    """Yield where the facts are that the answer's fact replaced: the same but for the answer at the end."""
     answers, asked = question.answers, set(re.findall(r"\w+", question.text.casefold()))
     right = [
         (len(asked & set(re.findall(r"\w+", fact.casefold()))), place)
@@ -114,6 +130,6 @@ def _replaced(question: Question, facts: Sequence[str]) -> Iterable[str]:
     if not fact.rstrip(".").endswith(answer):
         return
     before = fact.rstrip(".")[: -len(answer)]
-    for earlier in facts[:place]:
+    for at, earlier in enumerate(facts[:place]):
         if earlier.casefold().startswith(before) and not _holds(earlier, answers):
-            yield earlier.casefold()
+            yield at

@@ -67,6 +67,8 @@ class Part:
     name: str
     lines: Sequence[Line]
     questions: Sequence[Question]
+    one_value: bool = False
+    """Every relation of its facts holds one value."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def find_systems(top: int, wanted: Sequence[str] = SYSTEMS) -> tuple[dict[str, S
 
 async def ask_ours(vectors: Embeddings | None, part: Part, tick: Tick, /) -> list[Shown]:
     """Return what the graph's prompt holds for each question: scripted model, mode cot, nothing learned."""
-    async with SQLiteStore(policy=Policy(max_bullets=len(part.lines) + 1)) as store:
+    async with SQLiteStore(policy=Policy(max_bullets=len(part.lines) + 1, one_value=part.one_value)) as store:
         places = await fill(store, part.lines)
         model = ScriptedModel(["<final>so</final>"] * len(part.questions))
         settings = Settings(embeddings="off")

@@ -60,6 +60,7 @@ from ace_graph.memory.search.source_words import source_words
 from ace_graph.memory.search.tokenize import content_words, estimate_tokens, language_of, terms
 from ace_graph.memory.similarity.claim import normalized_tokens
 from ace_graph.memory.similarity.compare import compare
+from ace_graph.memory.similarity.relations import relation_of
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.turn import RecentTurn, answer_hash
 from ace_graph.memory.window import adaptive_size, select_window, truncate_tool_results
@@ -373,6 +374,7 @@ READERS: tuple[Reader, ...] = (
     _reader(printable),
     *readers_of_files(),
     _reader(normalized_tokens, most=_BULLET_CHARS),
+    _reader(relation_of, most=_BULLET_CHARS),
     Reader("screen", screen, _SCREEN, most=_BULLET_CHARS),
     Reader(
         "compare",

@@ -72,12 +72,18 @@ class _Rank(NamedTuple):
 
 
 class Chain:
-    """The search for links in one index. `bullet` returns what a prompt may hold, None for any other id."""
+    """The search for links in one index. `bullet` returns what a prompt may hold, None for any other id.
 
-    def __init__(self, query: Query, index: Index, bullet: Callable[[str], Bullet | None]) -> None:
+    `one_value` as in `current_values.of_one_relation`.
+    """
+
+    def __init__(
+        self, query: Query, index: Index, bullet: Callable[[str], Bullet | None], *, one_value: bool = False
+    ) -> None:
         self._query = query
         self._index = index
         self._bullet = bullet
+        self._one_value = one_value
         self._asked = {term for term in query.weights if term != query.topic}
         self._most = max(_RARE, int(_RARE_SHARE * len(index)))
 
@@ -118,13 +124,23 @@ class Chain:
         for _, link in ranked:
             if len(kept) == _LINKS:
                 break
-            if any(same_relation(link.bullet, other) for other in (*told, *(one.bullet for one in kept))):
+            if any(self._is_rival(link.bullet, other) for other in (*told, *(one.bullet for one in kept))):
                 continue
-            rivals = (rival for _, rival in ranked if same_relation(rival.bullet, link.bullet))
-            newest = max((link, *rivals), key=lambda one: age(one.bullet))
-            if newest not in kept:
-                kept.append(newest)
+            rivals = [rival.bullet for _, rival in ranked if self._is_rival(rival.bullet, link.bullet)]
+            newest = max((link.bullet, *rivals, *self._stated(link.bullet)), key=age)
+            if all(newest.id != one.bullet.id for one in kept):
+                kept.append(Link(newest, link.named_by))
         return kept
+
+    def _is_rival(self, a: Bullet, b: Bullet) -> bool:
+        return same_relation(a, b, one_value=self._one_value)
+
+    def _stated(self, bullet: Bullet) -> list[Bullet]:
+        """Return the newest bullet that states the same relation of one value, if another one does."""
+        key = self._index.documents[bullet.id].relation
+        stated = filter(None, map(self._bullet, self._index.relations.get(key, ())))
+        newest = max(stated, key=age, default=bullet)
+        return [newest] if self._is_rival(newest, bullet) else []
 
     def _leads(self, line: Bullet, known: set[str]) -> Iterator[tuple[Bullet, bool, int]]:
         """Yield the facts that share the longest runs with a line, whether they moved, and how rare they are.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from ace_graph.memory.bullet import GIVEN, PROFILE_SECTIONS, Bullet
 from ace_graph.memory.classify import infer_memory_type
@@ -18,8 +19,11 @@ from ace_graph.memory.languages.tables import stop_words
 from ace_graph.memory.playbook import id_number
 from ace_graph.memory.retrieval.gate import Retrievable
 from ace_graph.memory.retrieval.relevance import Hit
+from ace_graph.memory.search.index import PrefixFilter, in_order
 from ace_graph.memory.search.tokenize import language_of, terms
 from ace_graph.memory.similarity.claim import lexicon
+from ace_graph.memory.similarity.compare import compare
+from ace_graph.memory.similarity.relations import relation_of, same_value
 
 _VALUE_WORDS = 6
 """A value has at most so many words."""
@@ -34,24 +38,38 @@ _CACHED_TEXTS = 4_096
 _END = " .!;。！"
 
 
-def fold(usable: Sequence[Retrievable], on: date) -> tuple[list[Retrievable], Mapping[str, str]]:
+class Earlier(NamedTuple):
+    """The other values of a subject and relation, each once, and whether the newest replaced them all."""
+
+    values: tuple[str, ...] = ()
+    replaced: bool = False
+
+
+def fold(
+    usable: Sequence[Retrievable], on: date, others: Sequence[Retrievable] = (), *, one_value: bool = False
+) -> tuple[list[Retrievable], Mapping[str, str]]:
     """Return the bullets with one for each subject and relation, and which id is told by which other's line.
 
     The value of the day `on` takes the best rank of its group, and `earlier` holds the others, the newest
-    first. The order is the given one, with the newest in the place of the first of its group.
+    first. The order is the given one, with that value in the place of the first of its group. `others` are
+    facts that did not meet the question, and are returned only as a part of a group. `one_value` as in
+    `of_one_relation`.
     """
+    items = [*usable, *others]
     told: dict[int, Retrievable | None] = {}
     by: dict[str, str] = {}
-    for row in of_one_relation([(item.bullet, item.hit.of_base) for item in usable]):
-        items = {usable[place].hit.key: usable[place] for place in row}
-        newest, *others = (
-            items[bullet.id] for bullet in current_first([item.bullet for item in items.values()], on)
+    for row in of_one_relation([(item.bullet, item.hit.of_base) for item in items], one_value=one_value):
+        if row[0] >= len(usable):
+            continue
+        by_id = {items[place].bullet.id: items[place] for place in row}
+        newest, *older = (
+            by_id[bullet.id] for bullet in current_first([item.bullet for item in by_id.values()], on)
         )
-        by.update((other.hit.key, newest.hit.key) for other in others)
+        by.update((other.hit.key, newest.hit.key) for other in older)
         told.update(dict.fromkeys(row))
         told[row[0]] = newest._replace(
-            hit=_best(newest.hit, [other.hit for other in others]),
-            earlier=tuple(other.bullet for other in others),
+            hit=_best(newest.hit, [other.hit for other in older]),
+            earlier=tuple(other.bullet for other in older),
         )
     if not told:
         return list(usable), by
@@ -59,31 +77,132 @@ def fold(usable: Sequence[Retrievable], on: date) -> tuple[list[Retrievable], Ma
     return [item for item in kept if item is not None], by
 
 
-def of_one_relation(bullets: Sequence[tuple[Bullet, bool]]) -> list[list[int]]:
-    """Return the places of bullets that tell of one subject and relation, those of the base apart."""
-    groups: dict[tuple[bool, str], list[list[int]]] = {}
+def of_one_relation(bullets: Sequence[tuple[Bullet, bool]], *, one_value: bool = False) -> list[list[int]]:
+    """Return the places of bullets that tell of one subject and relation, those of the base apart.
+
+    With `one_value` every relation holds one value. Which bullets are together does not depend on their
+    order; the work grows with their number.
+    """
+    stated: dict[tuple[bool, str], list[int]] = {}
+    begun: dict[tuple[bool, str, tuple[str, ...]], list[int]] = {}
     for place, (bullet, of_base) in enumerate(bullets):
-        words = _words(bullet.content)
-        if not words or not is_fact(bullet):
+        if not is_fact(bullet):
             continue
-        rows = groups.setdefault((of_base, words[0]), [])
-        for row in rows:
-            if _value_at(bullets[row[0]][0].content, bullet.content) is not None:
-                row.append(place)
-                break
-        else:
-            rows.append([place])
-    return [row for rows in groups.values() for row in rows if len(row) > 1]
+        relation = relation_of(bullet.content)
+        key = relation.key if relation is not None else ""
+        if relation is not None and (relation.holds_one or one_value):
+            stated.setdefault((of_base, key), []).append(place)
+        for beginning in _beginnings(bullet.content):
+            begun.setdefault((of_base, key, beginning), []).append(place)
+    joined = _Joined()
+    for places in stated.values():
+        if one_value or any(_is_certain(bullets[place][0]) for place in places):
+            joined.join(places)
+    for (_, _, beginning), places in begun.items():
+        if len({_words(bullets[place][0].content)[len(beginning)] for place in places}) > 1:
+            joined.join(places)
+    return joined.rows()
 
 
-def earlier_values(bullet: Bullet, earlier: Iterable[Bullet]) -> tuple[str, ...]:
-    """Return the values of other facts of its subject and relation, each once, as their texts say them."""
+def contradicting_wishes(bullets: Sequence[tuple[Bullet, bool]], similarity: float) -> list[list[int]]:
+    """Return the places of wishes of which a rule tells that they exclude each other: long and short answers.
+
+    `similarity` as in `compare`. Those of the base are apart, and pairs are looked for among those with most
+    of their words in common.
+    """
+    joined, found = _Joined(), PrefixFilter()
+    for place, (bullet, _) in enumerate(bullets):
+        if bullet.section != "preferences" or bullet.slot is not None:
+            continue
+        words = in_order(dict.fromkeys(terms(bullet.content)))
+        signature = found.signature(words)
+        for key in found.candidates(words, signature):
+            other, of_base = bullets[int(key)]
+            if of_base == bullets[place][1] and compare(other, bullet, similarity).outcome == "rival":
+                joined.join([int(key), place])
+        found.add(str(place), words, signature)
+    return joined.rows()
+
+
+class _Joined:
+    """Places, those that belong together as rows of their own."""
+
+    def __init__(self) -> None:
+        self._led_by: dict[int, int] = {}
+
+    def join(self, places: Sequence[int]) -> None:
+        first = self._leader(places[0])
+        for place in places[1:]:
+            self._led_by[self._leader(place)] = first
+
+    def rows(self) -> list[list[int]]:
+        """Return the rows of two or more, and the places of each, from the lowest on."""
+        found: dict[int, list[int]] = {}
+        for place in sorted(self._led_by):
+            found.setdefault(self._leader(place), []).append(place)
+        return [row for row in found.values() if len(row) > 1]
+
+    def _leader(self, place: int) -> int:
+        led_by = self._led_by
+        while (other := led_by.setdefault(place, place)) != place:
+            led_by[place] = led_by.setdefault(other, other)
+            place = other
+        return place
+
+
+def earlier_values(bullet: Bullet, others: Sequence[Bullet], *, one_value: bool = False) -> Earlier:
+    """Return the values of other facts of its subject and relation, as their texts say them.
+
+    Of a wish, and of a fact that does not tell its value apart, it is the text. `one_value` as in
+    `of_one_relation`.
+    """
+    own = relation_of(bullet.content)
     found: dict[str, None] = {}
-    for other in earlier:
-        place = _value_at(bullet.content, other.content)
-        if place is not None:
-            found[" ".join(other.content.rstrip(_END).split()[place:])] = None
-    return tuple(found)
+    replaced = True
+    for other in others:
+        relation = relation_of(other.content)
+        if bullet.section in _WISHES and other.section in _WISHES:
+            start = len(_SAYS) if _words(other.content)[: len(_SAYS)] == _SAYS else 0
+            found[" ".join(other.content.rstrip(_END).split()[start:])] = None
+        elif own is None or relation is None or own.key != relation.key:
+            found[_last_value(bullet.content, other.content)] = None
+            replaced = False
+        elif not same_value(own, relation):
+            found[relation.value] = None
+            replaced = replaced and (own.holds_one or one_value)
+    return Earlier(tuple(found), replaced and not _show_many((bullet, *others)))
+
+
+def _last_value(text: str, other: str) -> str:
+    """Return what another text says behind the last beginning that it shares with a text; else all of it."""
+    shared = _value_places(text) & _value_places(other)
+    place = max((at for at in shared if _words(text)[:at] == _words(other)[:at]), default=0)
+    return " ".join(other.rstrip(_END).split()[place:])
+
+
+def _show_many(bullets: Sequence[Bullet]) -> bool:
+    """Whether facts of one subject and relation show that it holds many values.
+
+    They do where one message states two, and where two were affirmed after both had been said.
+    """
+    said: dict[tuple[str | None, str], Bullet] = {}
+    latest: Bullet | None = None
+    for bullet in sorted(bullets, key=lambda each: (each.created_at, each.updated_at, each.id)):
+        if bullet.turn_id is not None:
+            beside = said.setdefault((bullet.conversation_id, bullet.turn_id), bullet)
+            if not _agree(beside, bullet):
+                return True
+        if bullet.seen > 1:
+            if latest is not None and latest.updated_at > bullet.created_at and not _agree(latest, bullet):
+                return True
+            latest = bullet if latest is None else max(latest, bullet, key=lambda each: each.updated_at)
+    return False
+
+
+def _agree(a: Bullet, b: Bullet) -> bool:
+    """Whether two facts state the same value."""
+    first, second = relation_of(a.content), relation_of(b.content)
+    return a is b or (first is not None and second is not None and same_value(first, second))
 
 
 def current_first(rivals: Sequence[Bullet], on: date) -> list[Bullet]:
@@ -119,24 +238,25 @@ def when_true(bullet: Bullet, earlier: Sequence[Bullet], on: date) -> str:
     return f"said {(bullet.updated_at if again else bullet.created_at).date()}"
 
 
-def with_earlier(text: str, values: Sequence[str], when: str) -> str:
-    """Return a line with the time of its value, and those that were said before it, in brackets behind it."""
-    if not values:
-        return f"{text} ({when})" if when else text
+def with_earlier(text: str, earlier: Earlier, when: str, later: Sequence[str] = ()) -> str:
+    """Return a line with the time of its value, those before it and those to come, in brackets behind it."""
+    values = earlier.values
     more = f"; and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-    since = f"{when}; earlier" if when else "said earlier"
-    return f"{text} ({since}: {'; '.join(values[:_SHOWN])}{more})"
+    before = "before" if earlier.replaced else "earlier" if when else "said earlier"
+    told = [f"{before}: {'; '.join(values[:_SHOWN])}{more}"] if values else []
+    inside = [each for each in (when, *told, *later) if each]
+    return f"{text} ({'; '.join(inside)})" if inside else text
 
 
-def same_relation(a: Bullet, b: Bullet) -> bool:
-    """Whether two facts say something of one subject and relation, each another value."""
-    return is_fact(a) and is_fact(b) and _value_at(a.content, b.content) is not None
+def same_relation(a: Bullet, b: Bullet, *, one_value: bool = False) -> bool:
+    """Whether two facts tell of one subject and relation; `one_value` as in `of_one_relation`."""
+    return bool(of_one_relation([(a, False), (b, False)], one_value=one_value))
 
 
-def relation_keys(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return beginnings of a text, of which every other text of its subject and relation has one, too."""
-    words = _words(text)
-    return tuple(words[:place] for place in range(max(1, len(words) - _VALUE_WORDS), len(words)))
+def about_others(a: Bullet, b: Bullet) -> bool:
+    """Whether two facts state relations of two subjects: "Oslo is where Ada lives", and where Bob does."""
+    first, second = relation_of(a.content), relation_of(b.content)
+    return first is not None and second is not None and first.subject != second.subject
 
 
 def age(bullet: Bullet) -> tuple[datetime, int]:
@@ -147,14 +267,14 @@ def age(bullet: Bullet) -> tuple[datetime, int]:
 def is_fact(bullet: Bullet) -> bool:
     """Whether a bullet is neither advice, nor a wish, nor a lesson that evidence has judged.
 
-    What a person or the host said is a fact whatever its votes: it is dated, and not contested. A pinned
-    bullet is shown as it is, and a slot holds one value anyway.
+    What a person or the host said, or pinned, is a fact whatever its votes: it is dated, and not contested. A
+    slot holds one value anyway.
     """
-    judged = bool(bullet.helpful or bullet.harmful) and GIVEN.isdisjoint(bullet.sources)
-    alone = bullet.pinned or bullet.slot is not None or bullet.section in _WISHES
+    judged = bool(bullet.helpful or bullet.harmful) and GIVEN.isdisjoint(bullet.sources) and not bullet.pinned
+    alone = bullet.slot is not None or bullet.section in _WISHES
     if judged or alone or bullet.memory_type == "procedural" or bullet.polarity == "anti_pattern":
         return False
-    return infer_memory_type(bullet.content) != "procedural"
+    return relation_of(bullet.content) is not None or infer_memory_type(bullet.content) != "procedural"
 
 
 def _best(own: Hit, others: Iterable[Hit]) -> Hit:
@@ -163,30 +283,32 @@ def _best(own: Hit, others: Iterable[Hit]) -> Hit:
     return best._replace(key=own.key)
 
 
-def _value_at(a: str, b: str) -> int | None:
-    """Return at which word the values of two texts begin, None where more than a last value differs.
+def _is_certain(bullet: Bullet) -> bool:
+    relation = relation_of(bullet.content)
+    return relation is not None and relation.certain
 
-    A word such as "in", "is" or "of" stands before a value: without it the texts share a subject alone, as
+
+@lru_cache(_CACHED_TEXTS)
+def _beginnings(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the words before each place at which the last value may begin."""
+    return tuple(_words(text)[:place] for place in sorted(_value_places(text)))
+
+
+@lru_cache(_CACHED_TEXTS)
+def _value_places(text: str) -> frozenset[int]:
+    """Return at which words of a text its last value may begin.
+
+    A word such as "in", "is" or "of" stands before a value: without it texts share a subject alone, as
     "Ada's mother sings" and "Ada's mother bakes bread" do.
     """
-    first, second = _words(a), _words(b)
-    if first[:1] != second[:1] or first == second:
-        return None
-    place = 0
-    for x, y in zip(first, second, strict=False):
-        if x != y:
-            break
-        place += 1
-    values = first[place:], second[place:]
-    if not all(
-        1 <= len(value) <= _VALUE_WORDS and lexicon().forms_of_be.isdisjoint(value) for value in values
-    ):
-        return None
-    before = first[:place]
-    if not before or before[-1] not in _function_words(language_of(a)):
-        return None
-    subject = before[len(_SAYS) :] if before[: len(_SAYS)] == _SAYS else before
-    return place if len(terms(" ".join(subject))) >= _SUBJECT_TERMS else None
+    told, before = _words(text), _function_words(language_of(text))
+    found = set[int]()
+    for place in range(max(1, len(told) - _VALUE_WORDS), len(told)):
+        if told[place - 1] in before and lexicon().forms_of_be.isdisjoint(told[place:]):
+            subject = told[len(_SAYS) : place] if told[: len(_SAYS)] == _SAYS else told[:place]
+            if found or len(terms(" ".join(subject))) >= _SUBJECT_TERMS:
+                found.add(place)
+    return frozenset(found)
 
 
 @cache

@@ -20,7 +20,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.gate import MOST_LINES, OPENS, Retrievable
 from ace_graph.memory.retrieval.relevance import Hit, Matched
-from ace_graph.memory.retrieval.retrieve import Decisions, Ineligible, Retrieval, Shortage, retrieve
+from ace_graph.memory.retrieval.retrieve import Decisions, Ineligible, Retrieval, Scored, Shortage, retrieve
 from ace_graph.memory.search.tokenize import is_spaceless
 from ace_graph.memory.snapshot import Access
 
@@ -152,7 +152,7 @@ class RivalKept:
 
 @dataclass(frozen=True, slots=True)
 class EarlierValue:
-    """A newer fact of its subject and relation is considered in its place; its line tells this value, too."""
+    """A newer fact, or wish, is considered in its place; its line tells this value, too."""
 
     kind: ClassVar[Literal["earlier value"]] = "earlier value"
     newest: str
@@ -292,7 +292,7 @@ def in_words(reason: Reason) -> str:
         case RivalKept(rival=rival):
             return f"its rival {rival} is better"
         case EarlierValue(newest=newest):
-            return f"{newest} has a newer value of the same, and tells this one as said earlier"
+            return f"{newest} has a newer value of the same, and tells this one"
         case Waits(condition=""):
             return "as many newer instructions are shown as may be"
         case Waits(condition=condition):
@@ -369,9 +369,7 @@ def why_shown(found: Retrieval) -> dict[str, InCore | Retrieved]:
     if found.decisions is None:
         return {}
     why = _Why(found.decisions)
-    reasons: dict[str, InCore | Retrieved] = {
-        scored.bullet.id: InCore("pinned" if scored.bullet.pinned else "profile") for scored in found.core
-    }
+    reasons: dict[str, InCore | Retrieved] = {scored.bullet.id: why.in_core(scored) for scored in found.core}
     for scored in found.retrieved:
         reasons[scored.bullet.id] = why.retrieved(scored.bullet.id)
     return reasons
@@ -402,15 +400,30 @@ class _Why:
     def _named_by(self) -> Mapping[str, str]:
         return {link.bullet.id: link.named_by for link in self._made.chain}
 
+    def in_core(self, scored: Scored) -> InCore:
+        """Return why a line is in the core: a newer fact is where it tells what is pinned."""
+        scope = self._made.scope
+        told = (
+            scope.voted(key, of_base=of_base)
+            for key in self._told(scored.bullet.id)
+            for of_base in (False, True)
+        )
+        pinned = scored.bullet.pinned or any(bullet is not None and bullet.pinned for bullet in told)
+        return InCore("pinned" if pinned else "profile")
+
+    def _told(self, newest: str) -> list[str]:
+        return [key for key, by in self._made.told_by.items() if by == newest]
+
     def retrieved(self, key: str) -> Retrieved:
-        """Return why a bullet was retrieved."""
+        """Return why a bullet was retrieved, by its own words or by those of an older one that it tells."""
         if key in self._named_by:
             return Retrieved(named_by=self._named_by[key])
         item, cutoff = self._retrievable[key], self._made.cutoff
         hit = item.hit
         matched = self._matched(of_base=hit.of_base)
+        words = (self._words(each, matched) for each in (key, *self._told(key)))
         return Retrieved(
-            words=self._words(key, matched),
+            words=next(filter(None, words), Words()),
             neighbour=matched.lifted[key].neighbour if key in matched.lifted else "",
             similarity=hit.near,
             topic=cutoff.is_on_topic(hit),

@@ -16,14 +16,17 @@ from datetime import date, datetime
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from ace_graph.memory.bullet import PROFILE_SLOTS, Barred, Bullet, MemoryType
+from ace_graph.memory.bullet import GIVEN, PROFILE_SLOTS, Barred, Bullet, MemoryType
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.chains import LEADS_ON, MOST_TOKENS, Chain, Link
 from ace_graph.memory.retrieval.chains import MOST_LINES as MOST_CHAINED
 from ace_graph.memory.retrieval.current_values import (
+    Earlier,
+    about_others,
     age,
+    contradicting_wishes,
     current_first,
     earlier_values,
     fold,
@@ -38,6 +41,7 @@ from ace_graph.memory.retrieval.standing import waiting
 from ace_graph.memory.search.index import Index, PrefixFilter
 from ace_graph.memory.search.tokenize import estimate_tokens
 from ace_graph.memory.similarity.compare import compare
+from ace_graph.memory.similarity.relations import relation_of
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.trust import proven
 
@@ -58,30 +62,40 @@ class Scored(NamedTuple):
     """A bullet as it is injected.
 
     `relevance` (0-1) is the share of the question's terms, by weight, that it covers (1 for the core),
-    `strength` its decay score, `score` what it was ranked by. `earlier` are values that facts of its subject
-    and relation had before, the newest first, `said` is the day of the current one where a person said it.
+    `strength` its decay score, `score` what it was ranked by. `earlier` are values of other facts of its
+    subject and relation, the newest first, `later` those that are still to come. `when` says in words when it
+    is true, as far as that is known.
     """
 
     bullet: Bullet
     score: float
     relevance: float
     strength: float
-    earlier: tuple[str, ...] = ()
+    earlier: Earlier = Earlier()
     when: str = ""
+    later: tuple[str, ...] = ()
+
+
+LAST_IN_CORE = 3
+"""The rank of what is neither pinned, nor a value of the profile, nor a wish."""
 
 
 class Candidate(NamedTuple):
-    """A scored bullet, the terms of its text as `in_order`, and whether the learner does not own it."""
+    """A scored bullet, the terms of its text as `in_order`, and whether the learner does not own it.
+
+    `rank_in_core` is the place of its kind in the core, 0 for what is pinned or stands for what is.
+    """
 
     scored: Scored
     terms: tuple[str, ...]
     base: bool = False
+    rank_in_core: int = LAST_IN_CORE
 
     @property
     def rank(self) -> tuple[bool, int, tuple[datetime, int]]:
         """The higher of two rivals is kept: the pinned, then the one with better evidence, then the newer."""
         bullet = self.scored.bullet
-        return (bullet.pinned, bullet.helpful - bullet.harmful, age(bullet))
+        return (self.rank_in_core == 0, bullet.helpful - bullet.harmful, age(bullet))
 
 
 def prompt_line(scored: Scored) -> str:
@@ -92,7 +106,7 @@ def prompt_line(scored: Scored) -> str:
     """
     bullet = scored.bullet
     slot = f"({bullet.slot}) " if bullet.slot in PROFILE_SLOTS else ""
-    text = with_earlier(bullet.advice, scored.earlier, scored.when)
+    text = with_earlier(bullet.advice, scored.earlier, scored.when, scored.later)
     return f"[{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {slot}{text}"
 
 
@@ -181,7 +195,10 @@ class Selection:
 
     def _relation(self, a: Candidate, b: Candidate) -> Literal["same", "rival"] | None:
         """How two bullets exclude each other, None if not; two of one playbook that say the same don't."""
-        outcome = compare(a.scored.bullet, b.scored.bullet, self._similarity).outcome
+        first, second = a.scored.bullet, b.scored.bullet
+        outcome = compare(first, second, self._similarity).outcome
+        if outcome == "rival" and about_others(first, second):
+            return None
         if outcome == "different" or (outcome == "same" and a.base == b.base):
             return None
         return outcome
@@ -228,11 +245,23 @@ class EligibleBullets:
         return self.valid_on or self.now.date()
 
     def scored(
-        self, bullet: Bullet, score: float, relevance: float, strength: float, earlier: Sequence[Bullet] = ()
+        self, bullet: Bullet, score: float, relevance: float, strength: float, others: Sequence[Bullet] = ()
     ) -> Scored:
-        """Return a bullet as it is injected; `earlier` are others of its subject and relation."""
-        values = earlier_values(bullet, earlier) if earlier else ()
-        return Scored(bullet, score, relevance, strength, values, when_true(bullet, earlier, self.on))
+        """Return a bullet as it is injected; `others` are those of its subject and relation."""
+        when = when_true(bullet, others, self.on)
+        if not others:
+            return Scored(bullet, score, relevance, strength, when=when)
+        one_value = self.policy.one_value
+        to_come = [each for each in others if each.valid_from is not None and each.valid_from > self.on]
+        earlier = earlier_values(
+            bullet, [each for each in others if each not in to_come], one_value=one_value
+        )
+        later = tuple(
+            f"from {each.valid_from} on: {value}"
+            for each in to_come
+            for value in earlier_values(bullet, [each], one_value=one_value).values
+        )
+        return Scored(bullet, score, relevance, strength, earlier, when, later)
 
     def indexes(self) -> list[tuple[Index, bool]]:
         base = [(self.base.index, True)] if self.base is not None else []
@@ -297,6 +326,30 @@ class EligibleBullets:
             if (bullet := self._second_try(hit, taken))
         ]
 
+    def of_their_relations(self, usable: Sequence[Retrievable]) -> list[Retrievable]:
+        """Return newer bullets, in whatever words, that state a relation of one value that these state."""
+        newest: dict[tuple[bool, str], Retrievable] = {}
+        for item in usable:
+            relation = relation_of(item.bullet.content)
+            if relation is not None:
+                key = (item.hit.of_base, relation.key)
+                newest[key] = max(newest.get(key, item), item, key=lambda each: age(each.bullet))
+        found: list[Retrievable] = []
+        for item in newest.values():
+            for name in self._stating(item.bullet, self.index(of_base=item.hit.of_base)):
+                bullet = self.bullet(name, of_base=item.hit.of_base)
+                if bullet is None or bullet is item.bullet or self.is_weak(bullet):
+                    continue
+                if current_first((item.bullet, bullet), self.on)[0] is bullet:
+                    found.append(Retrievable(item.hit._replace(key=name), bullet))
+        return found
+
+    def _stating(self, bullet: Bullet, index: Index) -> Iterable[str]:
+        """Return the ids of all bullets that state its relation, where it holds one value."""
+        relation = relation_of(bullet.content)
+        holds_one = relation is not None and (relation.holds_one or self.policy.one_value)
+        return index.relations.get(relation.key, ()) if relation is not None and holds_one else ()
+
     def _second_try(self, hit: Hit, taken: Collection[str]) -> Bullet | None:
         """Return advice of the learner's own that is one failure behind, and failed once since it did well.
 
@@ -340,13 +393,28 @@ class EligibleBullets:
                 if key in waiting:
                     continue
                 if bullet is not None and (bullet.pinned or not (of_base or bullet.past(self.on))):
-                    strength = self.strength(bullet)
-                    scored = self.scored(bullet, strength, 1.0, strength)
-                    found.append(Candidate(scored, index.documents[key].content, of_base))
+                    found.append(self._candidate(bullet, rank_in_core(bullet), of_base=of_base))
         found.sort(key=lambda candidate: candidate.scored.bullet.id)
         found.sort(key=lambda candidate: candidate.scored.bullet.created_at, reverse=True)
-        found.sort(key=lambda candidate: rank_in_core(candidate.scored.bullet))
+        found.sort(key=lambda candidate: candidate.rank_in_core)
         return found
+
+    def beside(self, core: Sequence[Candidate]) -> list[Candidate]:
+        """Return the bullets outside the core that state a relation of one value that a line of it states."""
+        known = {candidate.scored.bullet.id for candidate in core}
+        found: list[Candidate] = []
+        for candidate in core:
+            for key in self._stating(candidate.scored.bullet, self.index(of_base=candidate.base)):
+                bullet = None if key in known else self.bullet(key, of_base=candidate.base)
+                if bullet is not None and not self.is_weak(bullet):
+                    known.add(key)
+                    found.append(self._candidate(bullet, LAST_IN_CORE, of_base=candidate.base))
+        return found
+
+    def _candidate(self, bullet: Bullet, rank: int, *, of_base: bool) -> Candidate:
+        strength, index = self.strength(bullet), self.index(of_base=of_base)
+        scored = self.scored(bullet, strength, 1.0, strength)
+        return Candidate(scored, index.documents[bullet.id].content, of_base, rank)
 
 
 def rank_in_core(bullet: Bullet) -> int:
@@ -355,7 +423,7 @@ def rank_in_core(bullet: Bullet) -> int:
         return 0
     if bullet.slot is not None:
         return 1
-    return 2 if bullet.section in ("preferences", "misconceptions") else 3
+    return 2 if bullet.section in ("preferences", "misconceptions") else LAST_IN_CORE
 
 
 FRAME_TOKENS = 30
@@ -450,12 +518,25 @@ def retrieve(
     room = max(0, budget_tokens - FRAME_TOKENS)
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
     waits = scope.waiting(query, semantic or {})
-    current, told_in_core = _current(scope, waits)
+    current, told_in_core = _current(scope, scope.core(waits))
     core = selection.fill(current, room=selection.room // 2)
-    taken = {candidate.scored.bullet.id for candidate in core}.union(told_in_core)
+    taken = {candidate.scored.bullet.id for candidate in core}
+    told_in_core = {key: newest for key, newest in told_in_core.items() if newest in taken}
+    taken.update(told_in_core)
     relevance = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
-    retrievable, told_by = fold(scope.retrievable(relevance.hits, taken), scope.on)
-    cutoff = apply_cutoff(retrievable, query, lambda hit: scope.asked(hit, query), scope.terms)
+    usable = scope.retrievable(relevance.hits, taken)
+    retrievable, told_by = fold(
+        usable, scope.on, scope.of_their_relations(usable), one_value=policy.one_value
+    )
+    tells: dict[str, list[Hit]] = {}
+    for item in usable if told_by else ():
+        tells.setdefault(told_by.get(item.hit.key, item.hit.key), []).append(item.hit)
+
+    def asked(hit: Hit) -> frozenset[str]:
+        own = scope.asked(hit, query)
+        return own.union(*(scope.asked(each, query) for each in tells[hit.key])) if hit.key in tells else own
+
+    cutoff = apply_cutoff(retrievable, query, asked, scope.terms)
     retrieved = selection.fill(_ranked(cutoff.kept, topic, scope), room=selection.room, limit=max_bullets)
     chain = _chain(retrieved, scope, query, selection, max_bullets)
     decisions = Decisions(
@@ -503,31 +584,51 @@ def _chain(
         bullet = scope.bullet(key, of_base=of_base)
         return None if bullet is None or bullet.core or scope.is_weak(bullet) else bullet
 
-    chain = Chain(query, index, eligible)
+    chain = Chain(query, index, eligible, one_value=scope.policy.one_value)
     return chain.links([line.bullet for line in lines], take)
 
 
-def _current(scope: EligibleBullets, waits: Collection[str]) -> tuple[list[Candidate], dict[str, str]]:
-    """Return the core with one line for a subject and relation, and which id is told by which line."""
-    core = scope.core(waits)
+def _current(scope: EligibleBullets, core: Sequence[Candidate]) -> tuple[list[Candidate], dict[str, str]]:
+    """Return the core with one line for a subject and relation, and which id is told by which line.
+
+    A newer fact outside the core that a person or the host said takes the place of the line in the core, with
+    its rank; a lesson does not.
+    """
+    every = [*core, *scope.beside(core)]
+    bullets = [(candidate.scored.bullet, candidate.base) for candidate in every]
     kept: dict[int, Candidate] = dict(enumerate(core))
     told_by: dict[str, str] = {}
-    for row in of_one_relation([(candidate.scored.bullet, candidate.base) for candidate in core]):
-        places = {core[place].scored.bullet.id: place for place in row}
-        bullet, *earlier = current_first([core[place].scored.bullet for place in row], scope.on)
-        newest = core[places[bullet.id]]
-        scored = scope.scored(bullet, newest.scored.score, 1.0, newest.scored.strength, earlier)
-        kept[places[bullet.id]] = newest._replace(scored=scored)
-        for other in earlier:
-            del kept[places[other.id]]
-            told_by[other.id] = bullet.id
-    return list(kept.values()), told_by
+    rows = of_one_relation(bullets, one_value=scope.policy.one_value)
+    for row in rows + contradicting_wishes(bullets, scope.policy.similarity):
+        if row[0] >= len(core) or not all(place in kept for place in row if place < len(core)):
+            continue
+        standing = {
+            bullets[place][0].id: place
+            for place in row
+            if place < len(core) or not GIVEN.isdisjoint(bullets[place][0].sources)
+        }
+        bullet = current_first([bullets[place][0] for place in standing.values()], scope.on)[0]
+        others = [
+            other
+            for other in (bullets[place][0] for place in row)
+            if other is not bullet and (other.id in standing or age(other) < age(bullet))
+        ]
+        others.sort(key=age, reverse=True)
+        newest = every[standing[bullet.id]].scored
+        for place in row:
+            kept.pop(place, None)
+        kept[row[0]] = every[standing[bullet.id]]._replace(
+            scored=scope.scored(bullet, newest.score, newest.relevance, newest.strength, others),
+            rank_in_core=min(every[place].rank_in_core for place in row),
+        )
+        told_by.update((other.id, bullet.id) for other in others)
+    return [kept[place] for place in sorted(kept)], told_by
 
 
 def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
     """The order in the prompt: oldest first within a rank, so that a new fact changes only the end."""
     bullet = candidate.scored.bullet
-    return (rank_in_core(bullet), bullet.created_at, bullet.id)
+    return (candidate.rank_in_core, bullet.created_at, bullet.id)
 
 
 def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBullets) -> Iterator[Candidate]:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.search.tokenize import compounds, language_and_terms, terms, vocabulary
+from ace_graph.memory.similarity.relations import relation_of
 
 # Prefix filtering: which of some texts share all but a few of their terms with another one.
 #
@@ -257,13 +258,14 @@ class IndexedBullet(NamedTuple):
     """The terms of one bullet, each once, and the turn that it came from.
 
     `content` are the terms of its text (as `in_order`), `labels` those of its labels only, `source` those of
-    its source words only.
+    its source words only. `relation` is the key of the relation that its text states, '' for none.
     """
 
     content: tuple[str, ...]
     labels: tuple[str, ...]
     source: tuple[str, ...] = ()
     origin: Origin | None = None
+    relation: str = ""
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,8 @@ class Index:
 
     `core` are the ids of the bullets that are always candidates. `source` holds the terms of source words, as
     `postings` those of texts and labels. `turns` says which bullets came from a turn and which turns a
-    conversation has. The parts are never mutated.
+    conversation has. `relations` lists the bullets that state a relation of a subject, by its key
+    (`similarity.relations`). The parts are never mutated.
     """
 
     postings: Postings = field(default_factory=lambda: MappingProxyType({}))
@@ -280,6 +283,7 @@ class Index:
     core: frozenset[str] = frozenset()
     source: Postings = field(default_factory=lambda: MappingProxyType({}))
     turns: BulletTurns = BulletTurns()
+    relations: Postings = field(default_factory=lambda: MappingProxyType({}))
 
     @cached_property
     def _vocabulary(self) -> str:
@@ -393,6 +397,7 @@ class _Builder:
         self._documents = dict(index.documents)
         self._core = set(index.core)
         self._turns = TurnsBuilder(index.turns)
+        self._relations = _Lists(index.relations)
 
     def remove(self, key: str) -> None:
         document = self._documents.pop(key)
@@ -401,6 +406,8 @@ class _Builder:
         self._core.discard(key)
         if document.origin is not None:
             self._turns.remove(key, document.origin)
+        if document.relation:
+            self._relations.remove(key, (document.relation,))
 
     def add(self, bullet: Bullet) -> None:
         document, weights = _entry(bullet)
@@ -413,6 +420,8 @@ class _Builder:
             self._core.add(bullet.id)
         if document.origin is not None:
             self._turns.add(bullet.id, document.origin)
+        if document.relation:
+            self._relations.add(bullet.id, {document.relation: 1.0})
 
     def index(self) -> Index:
         return Index(
@@ -421,6 +430,7 @@ class _Builder:
             frozenset(self._core),
             self._source.result(),
             self._turns.result(),
+            self._relations.result(),
         )
 
 
@@ -492,7 +502,9 @@ def _entry(bullet: Bullet) -> tuple[IndexedBullet, dict[str, float]]:
         labelled[topic_term(bullet.topic)] = 1.0
     weights.update(labelled)
     source = _source_terms(bullet.source_words, language, weights) if bullet.source_words else ()
-    return IndexedBullet(own, tuple(labelled), source, origin_of(bullet)), weights
+    relation = relation_of(bullet.content)
+    key = relation.key if relation is not None else ""
+    return IndexedBullet(own, tuple(labelled), source, origin_of(bullet), key), weights
 
 
 def _source_terms(words: tuple[str, ...], language: str, known: Mapping[str, float]) -> tuple[str, ...]:

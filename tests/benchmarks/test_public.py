@@ -14,6 +14,7 @@ import pytest
 from benchmarks.public import __main__ as public
 from benchmarks.public import beam, fact_consolidation, locomo, longmemeval, systems
 from benchmarks.public.reading import first_questions
+from benchmarks.public.rewording import reworded
 from benchmarks.public.systems import Entry, Line, Part, Question, Shown, ask_ours, find_systems
 
 FACTS = (
@@ -207,6 +208,30 @@ OURS = partial(ask_ours, None)
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "benchmarks.public", *map(str, arguments)]
     return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def test_reworded_facts_keep_subject_and_value_and_their_order() -> None:
+    facts = ["The capital of Orsa is Belm.", "Orsa was founded by Vera Holt.", "Wagons squeak."]
+    told = {tuple(reworded(facts, seed)) for seed in range(40)}
+    others = {"Orsa's capital is Belm.", "Belm is the capital of Orsa."}
+    assert {capital for capital, _, _ in told} == {facts[0], *others}
+    assert all("Vera Holt" in founder and "Orsa" in founder for _, founder, _ in told)
+    assert {last for _, _, last in told} == {"Wagons squeak."}
+
+
+async def test_a_value_that_was_replaced_in_other_words_is_not_shown_as_true(tmp_path: Path) -> None:
+    told = ("The capital of Orsa is Belm.", "The capital of Orsa is Kiel.")
+    held = {
+        "context": "\n".join(f"{n}. {fact}" for n, fact in enumerate(told)),
+        "questions": ["What is the capital of Orsa?"],
+        "answers": [["Kiel"]],
+    }
+    file = tmp_path / "facts.json"
+    file.write_text(json.dumps(held), encoding="utf-8")
+    for seed in range(6):
+        [part] = fact_consolidation.read(file, seed)
+        [asked] = fact_consolidation.judge(part, await ask_ours(None, part, lambda: None))
+        assert (asked.first, asked.outdated, asked.lines) == (True, False, 1), seed
 
 
 async def test_prompts_are_judged_by_the_newest_value(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ _IMPERATIVES = """endings finite_endings sure last plural separable participles 
 polite prefixes starts ends inside irregular nouns leads addressed duties conditions objects owned joints"""
 _DATES = """weekdays months today yesterday tomorrow last next this day week month year numbers events
 recurring begun fill"""
+_RELATIONS = "self pronouns adverbs not_now frames nouns forms"
 TABLES = {
     "claims.toml": frozenset(("negations", "ordering", "seldom")),
     "dates.toml": frozenset(_DATES.split()),
@@ -38,6 +39,7 @@ TABLES = {
     "agent_orders.toml": frozenset(("rule", "joined_words")),
     "imperatives.toml": frozenset(("finite",)),
     "persons.toml": frozenset(_PERSONS.split()),
+    "relations.toml": frozenset(_RELATIONS.split()),
     "sensitive.toml": frozenset(("health", "belief", "origin", "sexuality", "politics", "money", "topics")),
     "standing.toml": frozenset(("marks", "opening", "asking", "polite", "kinds")),
     "statements.toml": frozenset(_STATEMENTS.split()),
@@ -62,6 +64,7 @@ OPTIONAL = {
     "imperatives.toml": set(_IMPERATIVES.split()),
     "persons.toml": {"joint_ends"},
     "standing.toml": {"when", "wants"},
+    "relations.toml": {"articles", "classes", "elided", "favourites", "named", "particles", "turned"},
     "statements.toml": {
         "beside",
         "not_beside",
@@ -93,6 +96,7 @@ LACKS = {
         "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
+        "relations.toml",
         "sensitive.toml",
         "standing.toml",
         "statements.toml",
@@ -108,6 +112,7 @@ LACKS = {
         "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
+        "relations.toml",
         "sensitive.toml",
         "standing.toml",
         "statements.toml",
@@ -122,6 +127,7 @@ LACKS = {
         "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
+        "relations.toml",
         "sensitive.toml",
         "standing.toml",
         "statements.toml",
@@ -135,6 +141,7 @@ LACKS = {
         "imperatives.toml",
         "persons.toml",
         "platitudes.txt",
+        "relations.toml",
         "sensitive.toml",
         "standing.toml",
         "statements.toml",

@@ -25,32 +25,30 @@ def lines(found: Retrieval) -> list[str]:
 
 def test_the_newest_value_stands_first_and_the_earlier_one_behind_it() -> None:
     homes = [fact("fac-00001", "Ada lives in Berlin"), fact("fac-00002", "Ada lives in Rome.", day=1)]
-    assert lines(ask(homes, ASKED)) == ["Ada lives in Rome. (said earlier: Berlin)"]
-    assert lines(ask(homes[::-1], ASKED)) == ["Ada lives in Rome. (said earlier: Berlin)"]
+    assert lines(ask(homes, ASKED)) == ["Ada lives in Rome. (before: Berlin)"]
+    assert lines(ask(homes[::-1], ASKED)) == ["Ada lives in Rome. (before: Berlin)"]
 
 
 def test_of_one_commit_the_higher_number_is_newer() -> None:
     homes = [fact("fac-00010", "Ada lives in Rome"), fact("fac-00009", "Ada lives in Berlin")]
-    assert lines(ask(homes, ASKED)) == ["Ada lives in Rome (said earlier: Berlin)"]
+    assert lines(ask(homes, ASKED)) == ["Ada lives in Rome (before: Berlin)"]
 
 
 def test_a_value_that_is_said_again_is_current_again() -> None:
     berlin = fact("fac-00001", "Ada lives in Berlin").model_copy(update={"updated_at": THEN + timedelta(2)})
     homes = [berlin, fact("fac-00002", "Ada lives in Rome", day=1)]
-    assert lines(ask(homes, ASKED)) == ["Ada lives in Berlin (said earlier: Rome)"]
+    assert lines(ask(homes, ASKED)) == ["Ada lives in Berlin (before: Rome)"]
 
 
 def test_three_earlier_values_are_named_and_the_others_counted() -> None:
     places = ("Berlin", "Rome", "New York", "Oslo", "Paris", "Madrid")
     homes = [fact(f"fac-{n:05}", f"Ada lives in {place}", day=n) for n, place in enumerate(places)]
-    assert lines(ask(homes, ASKED)) == [
-        "Ada lives in Madrid (said earlier: Paris; Oslo; New York; and 2 more)"
-    ]
+    assert lines(ask(homes, ASKED)) == ["Ada lives in Madrid (before: Paris; Oslo; New York; and 2 more)"]
 
 
 def test_the_newest_is_shown_though_an_earlier_one_fits_the_question_better() -> None:
     homes = [fact("fac-00001", "Ada lives in Berlin"), fact("fac-00002", "Ada lives in Rome", day=1)]
-    assert lines(ask(homes, "Does Ada live in Berlin?")) == ["Ada lives in Rome (said earlier: Berlin)"]
+    assert lines(ask(homes, "Does Ada live in Berlin?")) == ["Ada lives in Rome (before: Berlin)"]
 
 
 @pytest.mark.parametrize(
@@ -71,10 +69,10 @@ def test_facts_that_differ_in_more_than_a_last_value_are_lines_of_their_own(firs
 @pytest.mark.parametrize(
     ("earlier", "newer", "line"),
     [
-        ("Ada wohnt in Berlin", "Ada wohnt in Rom", "Ada wohnt in Rom (said earlier: Berlin)"),
-        ("Ada habite à Paris", "Ada habite à Lyon", "Ada habite à Lyon (said earlier: Paris)"),
-        ("Ada vive en Lima", "Ada vive en Quito", "Ada vive en Quito (said earlier: Lima)"),
-        ("Ада живёт в Москве", "Ада живёт в Риме", "Ада живёт в Риме (said earlier: Москве)"),
+        ("Ada wohnt in Berlin", "Ada wohnt in Rom", "Ada wohnt in Rom (before: Berlin)"),
+        ("Ada habite à Paris", "Ada habite à Lyon", "Ada habite à Lyon (before: Paris)"),
+        ("Ada vive en Lima", "Ada vive en Quito", "Ada vive en Quito (before: Lima)"),
+        ("Ада живёт в Москве", "Ада живёт в Риме", "Ада живёт в Риме (before: Москве)"),
     ],
 )
 def test_values_are_told_in_other_languages_too(earlier: str, newer: str, line: str) -> None:
@@ -101,14 +99,14 @@ def test_a_lesson_that_evidence_judged_is_contested_and_not_dated() -> None:
 def test_what_a_person_said_is_dated_whatever_its_votes() -> None:
     berlin = fact("fac-00001", "Ada lives in Berlin", sources=("learner",), helpful=5)
     rome = fact("fac-00002", "Ada lives in Rome", day=1, sources=("learner",))
-    assert lines(ask([berlin, rome], ASKED)) == ["Ada lives in Rome (said 2025-12-03; earlier: Berlin)"]
+    assert lines(ask([berlin, rome], ASKED)) == ["Ada lives in Rome (said 2025-12-03; before: Berlin)"]
 
 
 def test_a_value_that_a_person_says_again_has_the_day_of_the_last_time() -> None:
     berlin = fact("fac-00001", "Ada lives in Berlin", sources=("learner",), seen=2)
     again = berlin.model_copy(update={"updated_at": THEN + timedelta(9)})
     rome = fact("fac-00002", "Ada lives in Rome", day=1, sources=("learner",))
-    assert lines(ask([again, rome], ASKED)) == ["Ada lives in Berlin (said 2025-12-11; earlier: Rome)"]
+    assert lines(ask([again, rome], ASKED)) == ["Ada lives in Berlin (said 2025-12-11; before: Rome)"]
 
 
 def test_what_a_learner_says_in_a_chat_has_one_line_too() -> None:
@@ -119,7 +117,7 @@ def test_what_a_learner_says_in_a_chat_has_one_line_too() -> None:
     told = [each.model_copy(update={"section": "profile"}) for each in zoe]
     found = ask(told, "What is a fraction?")
     [line] = [prompt_line(scored).split("] ", 2)[2] for scored in found.core]
-    assert line == "Learner says: my sister Zoe lives in Rome (said 2025-12-04; earlier: Berlin)"
+    assert line == "Learner says: my sister Zoe lives in Rome (said 2025-12-04; before: Berlin)"
     assert why(told, "What is a fraction?")["pro-00001"] == EarlierValue("pro-00002")
 
 

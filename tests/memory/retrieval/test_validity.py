@@ -50,7 +50,7 @@ def test_of_two_values_the_one_of_today_is_shown(turned: bool) -> None:
     rome = fact("fac-00001", ROME, valid_from=date(2025, 5, 1))
     berlin = fact("fac-00002", BERLIN, day=1, valid_from=date(2020, 1, 1))
     assert lines([berlin, rome] if turned else [rome, berlin]) == [
-        f"{ROME} (since 2025-05-01; earlier: Berlin)"
+        f"{ROME} (since 2025-05-01; before: Berlin)"
     ], "both say since when, so that counts, and not when it was said"
 
 
@@ -58,7 +58,7 @@ def test_what_is_past_or_to_come_is_not_the_current_value() -> None:
     rome = fact("fac-00001", ROME)
     past = fact("fac-00002", BERLIN, day=1, valid_until=date(2025, 12, 31))
     to_come = fact("fac-00003", "Ada lives in Oslo", day=2, valid_from=date(2026, 2, 1))
-    assert lines([rome, past, to_come]) == [f"{ROME} (said earlier: Oslo; Berlin)"]
+    assert lines([rome, past, to_come]) == [f"{ROME} (before: Berlin; from 2026-02-01 on: Oslo)"]
 
 
 def test_what_was_true_on_a_day_is_asked_for() -> None:

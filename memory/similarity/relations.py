@@ -1,0 +1,439 @@
+"""Which value of which relation a short text states of its subject, as far as forms of the tables tell.
+
+"Ada lives in Berlin", "Ada moved to Rome" and "Rome is where Ada lives" state values of one relation,
+`home`, of one subject. A relation that holds one value at a time is superseded by a newer one; one that may
+hold many (speaks, likes, has visited) is not. The forms are in the tables `relations` of the languages, which
+of them hold one value in `data/relations.toml`. A text in no form states no relation: any doubt keeps two
+facts apart.
+
+A text of more than _MOST_CHARS characters is not read, so the work for each is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import product
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ace_graph.base.tables import word_sets
+from ace_graph.memory.languages.tables import SPACELESS, languages, table, table_of_all, words
+
+_TABLE = "relations"
+_PACKAGE = "ace_graph.memory.similarity"
+_MOST_CHARS = 300
+_MOST_WORDS, _MOST_SPACELESS = 8, 24
+"""A subject or a value has at most so many words, in a script without spaces so many characters."""
+_NOUN_WORDS = 3
+_LINK_CHARS = 3
+"""A word between a class and a name, "of" or "de", has at most so many characters."""
+SPEAKER = "I"
+"""The subject of what is said of the speaker; other subjects are in lower case."""
+_SAYS = "learner says: "
+_SLOT = re.compile("([SVPNK])")
+_TOKEN = re.compile(r"[^\W_]+|[:—]")
+_DIGIT = re.compile(r"\d")
+_SENTENCE = re.compile(r"[!?;] |\w{4}\. |[。！？；]")
+_MARKS = " .,!?:;\"'“”„«»()。！？；、，「」"
+_END = ".!; 。！；"
+
+
+class Relation(NamedTuple):
+    """A value that a text states: `name` of what `subject`, with `value` as the text says it.
+
+    `holds_one` says that a newer value replaces it. `certain` is False for a form that counts only beside
+    a fact whose form is certain: "Bob runs the shop" beside "The shop is run by Eva".
+    """
+
+    name: str
+    subject: str
+    value: str
+    holds_one: bool
+    certain: bool
+
+    @property
+    def key(self) -> str:
+        """What facts of one subject and relation have in common."""
+        return f"{self.name}|{self.subject}"
+
+
+class _Form(NamedTuple):
+    """A form ready for use: `parts` are literals and slots in turns, a literal first and last, `words` the
+    whole words of the literals.
+
+    `relation` is empty for a frame, whose noun names it. `instead` is the form of the text that is read in
+    place of one that is turned round.
+    """
+
+    relation: str
+    parts: tuple[str, ...]
+    words: frozenset[str]
+    certain: bool = True
+    instead: str | None = None
+
+
+class _Language(NamedTuple):
+    """The words of a language's table, ready for use.
+
+    `forms` are by a word that each needs, without spaces between words by a character.
+    """
+
+    forms: Mapping[str, Sequence[_Form]]
+    nouns: Mapping[str, str]
+    spaceless: bool
+    named: bool
+    favourites: frozenset[str]
+    self_: frozenset[str]
+    pronouns: frozenset[str]
+    adverbs: frozenset[str]
+    articles: frozenset[str]
+    classes: frozenset[str]
+    not_now: tuple[str, ...]
+    joints: frozenset[str]
+    elided: frozenset[str]
+    particles: frozenset[str]
+
+
+@lru_cache(maxsize=8_192)
+def relation_of(text: str) -> Relation | None:
+    """Return the relation that a text states, None where no form of the tables fits.
+
+    Of two forms that fit, the one with more characters of its own is right.
+    """
+    if len(text) > _MOST_CHARS:
+        return None
+    plain = text.replace("’", "'").replace(" - ", " — ").replace(" – ", " — ").rstrip(_END)
+    if plain.casefold().startswith(_SAYS):
+        plain = plain[len(_SAYS) :]
+    if not plain or plain.endswith(("?", "？")):
+        return None
+    return max(_readings(plain), key=_weight_of, default=_NOTHING).relation
+
+
+def same_value(a: Relation, b: Relation) -> bool:
+    """Whether two relations have the same value, case, articles and marks aside."""
+    return _core(a.value) == _core(b.value)
+
+
+class _Reading(NamedTuple):
+    """What a form finds in a text, and how many characters of the text it has."""
+
+    weight: int
+    relation: Relation | None
+
+
+_NOTHING = _Reading(0, None)
+
+
+def _weight_of(reading: _Reading) -> int:
+    return reading.weight
+
+
+def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
+    """Yield what each form finds in a text; where `turned`, in those that it is read in place of, too."""
+    wanted: dict[str, list[_Form]] = {}
+    tokens = {token.lower() for token in _TOKEN.findall(plain)}
+    if not plain.isascii():
+        tokens.update(plain)
+    for token in sorted(tokens):
+        for name, forms in _forms_by_word().get(token, ()):
+            wanted.setdefault(name, []).extend(form for form in forms if form.words <= tokens)
+    for name, forms in wanted.items():
+        if not forms:
+            continue
+        language = _languages()[name]
+        text = _without_adverbs(plain, language)
+        lower = text.lower()
+        if len(lower) != len(text):
+            continue
+        found = [(form, slots) for form in forms if (slots := _slots(form.parts, text, lower)) is not None]
+        if not found or _is_past(text, language):
+            continue
+        for form, slots in found:
+            if form.instead is None:
+                yield _reading(form, slots, language)
+            elif turned:
+                instead = "".join(slots.get(piece, piece) for piece in _SLOT.split(form.instead))
+                yield from (
+                    each._replace(relation=each.relation._replace(certain=True))
+                    for each in _readings(instead, turned=False)
+                    if each.relation is not None
+                )
+
+
+def _slots(parts: Sequence[str], text: str, lower: str) -> dict[str, str] | None:
+    """Return the pieces of a text in the slots of a form, None where its literals are not in the text."""
+    first, last = parts[0], parts[-1]
+    if not (lower.startswith(first) and lower.endswith(last)):
+        return None
+    end, at = len(text) - len(last), len(first)
+    found: dict[str, str] = {}
+    for slot, literal in zip(parts[1:-2:2], parts[2:-1:2], strict=True):
+        if literal:
+            place = lower.find(literal, at + 1, end)
+        else:  # a number stands right behind a subject
+            digit = _DIGIT.search(lower, at + 1, end)
+            place = digit.start() if digit is not None else -1
+        if place < 0:
+            return None
+        found[slot] = text[at:place]
+        at = place + len(literal)
+    found[parts[-2]] = text[at:end]
+    return found
+
+
+def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Reading:
+    """Return what a form finds with these pieces in its slots."""
+    weight = sum(map(len, form.parts[::2]))
+    value = _without_class(slots["V" if "V" in slots else "P"].strip(_MARKS), language)
+    if language.elided:
+        value = value.replace("' ", "'")
+    if not _is_short(value, language) or ("P" in slots and not _is_whole_name(value)):
+        return _NOTHING
+    said_of = _before_verb(slots["K"], language) if "K" in slots else slots.get("S")
+    if form.relation:
+        if not _may_have(form.relation, value):
+            return _NOTHING
+        subject = _subject(said_of, language)
+        one = form.relation in _of_one_value()
+        relation = None if subject is None else Relation(form.relation, subject, value, one, form.certain)
+        return _Reading(weight, relation)
+    noun, said_of = _whole_noun(form, slots, said_of, language)
+    subject = _subject(said_of, language)
+    if subject is None:
+        return _NOTHING
+    name = language.nouns.get(noun)
+    if name is not None and not _may_have(name, value):
+        return _NOTHING
+    if name is not None:
+        known = Relation(name, subject, value, name in _of_one_value(), certain=True)
+        return _Reading(weight + len(noun), known)
+    first, *rest = noun.split() or [""]
+    if not (language.named and first and slots["N"].islower()) or len(rest) >= _NOUN_WORDS:
+        return _NOTHING
+    if not _forms_of_be().isdisjoint(rest):
+        return _NOTHING
+    one = (first in language.favourites and bool(rest)) or _is_name(value)
+    return _Reading(weight, Relation(f"the {noun}", subject, value, one, certain=True))
+
+
+def _whole_noun(
+    form: _Form, slots: Mapping[str, str], said_of: str | None, language: _Language
+) -> tuple[str, str | None]:
+    """Return the noun of a frame and the subject; a known noun may go on behind its end: "place of birth"."""
+    noun = " ".join(word for word in slots["N"].lower().split() if word not in language.adverbs)
+    at = form.parts.index("N") + 1
+    link = form.parts[at]
+    if said_of is not None and form.parts[at + 1 : at + 2] == ("S",) and link in said_of:
+        more, _, rest = said_of.partition(link)
+        longer = f"{noun}{link}{more.lower()}"
+        if longer in language.nouns:
+            return longer, rest
+    return noun, said_of
+
+
+def _before_verb(text: str, language: _Language) -> str:
+    """Return the subject that a sentence begins with: it ends before a form of "to be", or a small letter."""
+    split = text.split()
+    least = 2 if split[0].lower() in language.articles else 1
+    verbs = (place for place, word in enumerate(split) if place >= least and word in _forms_of_be())
+    small = (place for place, word in enumerate(split) if place >= least and word[:1].islower())
+    return " ".join(split[: next(verbs, next(small, 0))])
+
+
+def _subject(text: str | None, language: _Language) -> str | None:
+    """Return the key of a subject, None where it is nobody in particular or no subject."""
+    text = None if text is None else text.strip(_MARKS)
+    if text is None or text.lower() in language.self_:
+        return SPEAKER
+    if not _is_short(text, language):
+        return None
+    bare = _core(text)
+    return None if not bare or bare.split()[0] in language.pronouns else bare
+
+
+def _is_short(text: str, language: _Language) -> bool:
+    """Whether a piece may be a subject or a value: neither a clause nor parts of two."""
+    if not text or _SENTENCE.search(text) is not None:
+        return False
+    if language.spaceless:
+        return len(text) <= _MOST_SPACELESS and not any(each in text for each in language.particles)
+    split = text.split()
+    if len(split) > _MOST_WORDS or not _forms_of_be().isdisjoint(split):
+        return False
+    joined = language.joints.intersection(split)
+    followed = zip(split, [*split[1:], ""], strict=True)
+    return not any(word in joined and not after[:1].isupper() for word, after in followed)
+
+
+def _is_name(value: str) -> bool:
+    """Whether a value is a name or a number, as its first character tells where letters have case."""
+    return not value[:1].islower()
+
+
+def _is_whole_name(value: str) -> bool:
+    """Whether a value is a name from its beginning to its end: "Rome", not "Rome for lunch"."""
+    return _is_name(value) and not value.split()[-1][:1].islower()
+
+
+def _without_class(value: str, language: _Language) -> str:
+    """Return a value without what tells its kind: "Rome" for "the city of Rome"."""
+    split = value.split()
+    start = 1 if len(split) > 1 and split[0].lower() in language.articles else 0
+    if len(split) > start + 1 and split[start].lower() in language.classes:
+        start += 1
+        if len(split) > start + 1 and split[start].islower() and len(split[start]) <= _LINK_CHARS:
+            start += 1
+        return " ".join(split[start:])
+    return " ".join(split[start:]) if start and split[start][:1].isupper() else value
+
+
+@lru_cache(maxsize=8_192)
+def _core(text: str) -> str:
+    """Return a piece in lower case without the articles that it begins with."""
+    split = [word.strip(_MARKS) for word in text.casefold().split()]
+    while len(split) > 1 and split[0] in _articles():
+        del split[0]
+    return " ".join(split)
+
+
+def _without_adverbs(text: str, language: _Language) -> str:
+    if language.spaceless:
+        for adverb in sorted(language.adverbs, key=lambda each: (-len(each), each)):
+            text = text.replace(adverb, "")
+        return text
+    if language.elided and "'" in text:
+        text = " ".join(_apart(word, language.elided) for word in text.split())
+    split = text.split()
+    return " ".join(
+        word for place, word in enumerate(split) if _lowered(word, place).strip(",") not in language.adverbs
+    )
+
+
+def _apart(word: str, elided: frozenset[str]) -> str:
+    """Return a word with a space behind what ends with an apostrophe: "l' école"."""
+    before, mark, behind = word.partition("'")
+    return f"{before}' {behind}" if mark and behind and before.lower() in elided else word
+
+
+def _is_past(text: str, language: _Language) -> bool:
+    """Whether a text says something of another time than today, or what somebody thinks or wishes."""
+    if language.spaceless:
+        return any(phrase in text for phrase in language.not_now)
+    padded = f" {' '.join(_lowered(word, place).strip(_MARKS) for place, word in enumerate(text.split()))} "
+    return any(f" {phrase} " in padded for phrase in language.not_now)
+
+
+def _lowered(word: str, place: int) -> str:
+    """Return the first word of a text in lower case; a later one with a capital is a name."""
+    return word if place else word.lower()
+
+
+@cache
+def _languages() -> Mapping[str, _Language]:
+    return MappingProxyType({name: _language(name) for name in languages(_TABLE)})
+
+
+@cache
+def _forms_by_word() -> Mapping[str, Sequence[tuple[str, Sequence[_Form]]]]:
+    """Return the forms that need a word, by language."""
+    found: dict[str, list[tuple[str, Sequence[_Form]]]] = {}
+    for name, language in _languages().items():
+        for word, forms in language.forms.items():
+            found.setdefault(word, []).append((name, forms))
+    return MappingProxyType(found)
+
+
+def _language(name: str) -> _Language:
+    held = table(name, _TABLE)
+    spaceless = name in SPACELESS
+    forms: dict[str, list[_Form]] = {}
+    for form in _forms(held, spaceless=spaceless):
+        needed = _needed_character(form.parts) if spaceless else max(sorted(form.words), key=len)
+        forms.setdefault(needed, []).append(form)
+    return _Language(
+        forms=MappingProxyType(forms),
+        nouns=MappingProxyType({noun: relation for relation, noun in _named(held["nouns"])}),
+        spaceless=spaceless,
+        named="named" in held,
+        favourites=_listed(held.get("favourites", "")),
+        self_=_listed(held["self"]),
+        pronouns=_listed(held["pronouns"]),
+        adverbs=_listed(held["adverbs"]),
+        articles=_listed(held.get("articles", "")),
+        classes=_listed(held.get("classes", "")),
+        not_now=tuple(sorted(_listed(held["not_now"]))),
+        joints=words(name, "persons", "joints"),
+        elided=_listed(held.get("elided", "")),
+        particles=_listed(held.get("particles", "")),
+    )
+
+
+def _forms(held: Mapping[str, str], *, spaceless: bool) -> Iterator[_Form]:
+    """Yield the forms of a table with their alternatives spelt out."""
+    frames = (("", line, None) for line in filter(None, held["frames"].splitlines()))
+    turned = (line.partition(" > ") for line in filter(None, held.get("turned", "").splitlines()))
+    written = [
+        *((relation, form, None) for relation, form in _named(held["forms"])),
+        *frames,
+        *(("", form, instead) for form, _, instead in turned),
+    ]
+    for relation, form, instead in written:
+        for chosen in product(*(word.split("/") for word in form.removeprefix("?").split())):
+            parts = tuple(_SLOT.split(" ".join(filter(None, chosen))))
+            words = frozenset[str]() if spaceless else _whole_words(parts)
+            yield _Form(relation, parts, words, not form.startswith("?"), instead)
+
+
+def _named(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the relation and each of the forms or nouns on its line."""
+    for line in text.splitlines():
+        relation, _, listed = line.partition(":")
+        yield from ((relation.strip(), each.strip()) for each in listed.split(";") if each.strip())
+
+
+def _whole_words(parts: Sequence[str]) -> frozenset[str]:
+    """Return the words of a form's literals that no slot touches."""
+    text = "".join(literal if place % 2 == 0 else "\0" for place, literal in enumerate(parts))
+    return frozenset(match.group() for match in _TOKEN.finditer(f" {text} ") if _stands_alone(match))
+
+
+def _needed_character(parts: Sequence[str]) -> str:
+    """Return the first character of the longest of a form's literals."""
+    return max(parts[::2], key=len)[0]
+
+
+def _stands_alone(match: re.Match[str]) -> bool:
+    text, start, end = match.string, match.start(), match.end()
+    return match.group() in ":—" or (text[start - 1] != "\0" and text[end] != "\0")
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(filter(None, (" ".join(each.split()) for each in text.split(","))))
+
+
+def _may_have(relation: str, value: str) -> bool:
+    """Whether a value is of the kind that a relation has."""
+    return relation not in _of_numbers() or _DIGIT.search(value) is not None
+
+
+@cache
+def _of_one_value() -> frozenset[str]:
+    return _listed(word_sets(_PACKAGE, "relations.toml")["one"])
+
+
+@cache
+def _of_numbers() -> frozenset[str]:
+    return _listed(word_sets(_PACKAGE, "relations.toml")["numbers"])
+
+
+@cache
+def _articles() -> frozenset[str]:
+    return frozenset[str]().union(*(each.articles for each in _languages().values()))
+
+
+@cache
+def _forms_of_be() -> frozenset[str]:
+    return frozenset(table_of_all("claims")["forms_of_be"].split())
