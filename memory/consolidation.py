@@ -18,6 +18,7 @@ from ace_graph.memory.delta.consolidate import merged_away, protection_of
 from ace_graph.memory.delta.effect import Consolidated, Effect, apply
 from ace_graph.memory.delta.operations import Consolidate, Delta, Source
 from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.retrieve import retrieve
@@ -162,11 +163,16 @@ def _alike(members: Sequence[Bullet], other: Bullet, similarity: float) -> bool:
 
 @dataclass(frozen=True)
 class Question:
-    """The question of a turn, and the bullets that were learned from it or cited in its answer."""
+    """The question of a turn, and the bullets that were learned from it or cited in its answer.
+
+    `turn_id` and `verdict` are those of the turn.
+    """
 
     text: str
     topic: str | None
     bullet_ids: tuple[str, ...]
+    turn_id: str = ""
+    verdict: Verdict = "unknown"
 
 
 class Figures(NamedTuple):
@@ -196,7 +202,7 @@ def questions_of(turns: Iterable[TurnRecord], playbook: Playbook) -> tuple[Quest
         named = (playbook.aliases.get(name, name) for name in (*taught.get(turn.turn_id, ()), *turn.cited))
         ids = tuple(dict.fromkeys(name for name in named if name in playbook.entries))
         if ids and turn.task and not turn.deleted:
-            found.append(Question(turn.task, turn.topic, ids))
+            found.append(Question(turn.task, turn.topic, ids, turn.turn_id, turn.verdict))
     return tuple(found)
 
 
@@ -209,7 +215,7 @@ def measure(
         old, new = (_found(question, state, policy, now) for state in (before, after))
         for name in question.bullet_ids:
             pairs += 1
-            found_before += name in old
+            found_before += before.playbook.aliases.get(name, name) in old
             found_after += after.playbook.aliases.get(name, name) in new
     return Figures(pairs, found_before, found_after)
 
@@ -408,7 +414,7 @@ def planned_group(
     asked = [question for question in outlook.questions if own & set(question.bullet_ids)]
     if not asked:
         return PlannedGroup(group, operation)
-    figures = measure(asked, outlook.snapshot, _after(outlook, effect), outlook.policy, outlook.now)
+    figures = measure(asked, outlook.snapshot, after_effect(outlook, effect), outlook.policy, outlook.now)
     if figures.lowered:
         return RefusedGroup(group.ids, f"its questions would find less: {figures}")
     return PlannedGroup(group, operation, figures)
@@ -419,7 +425,8 @@ def _effect(outlook: Outlook, operations: Sequence[Consolidate]) -> Effect:
     return resolve(outlook.snapshot, delta, outlook.policy)
 
 
-def _after(outlook: Outlook, effect: Effect) -> Snapshot:
+def after_effect(outlook: Outlook, effect: Effect) -> Snapshot:
+    """Return the memory as it is after an effect."""
     before = outlook.snapshot
     return Snapshot(apply(before.playbook, effect), touched(before.access, effect), before.version)
 
@@ -458,7 +465,7 @@ def _outcome(outlook: Outlook, batches: Sequence[Sequence[PlannedGroup]]) -> tup
     operations = [group.operation for batch in batches for group in batch]
     if not operations:
         return Figures(), 0
-    after = _after(outlook, _effect(outlook, operations))
+    after = after_effect(outlook, _effect(outlook, operations))
     figures = measure(outlook.questions, outlook.snapshot, after, outlook.policy, outlook.now)
     sizes = [len(dump_playbook(each.playbook).encode()) for each in (outlook.snapshot, after)]
     return figures, sizes[0] - sizes[1]

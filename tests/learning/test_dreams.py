@@ -1,0 +1,334 @@
+"""A dream: a difference with evidence, loss and replay, that is accepted, edited, refused and undone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from ace_graph import playbooks
+from ace_graph.base import PlaybookForbidden, PlaybookNotFound, ProposalNotFound, UsageError
+from ace_graph.learning import accept_dream, dream, last_dream, refuse_dream
+from ace_graph.memory import Commit, Dream, DreamItem, Figures, Policy, ReflectedLesson, supported
+from ace_graph.memory.delta import Remove, Reset, Update
+from ace_graph.memory.stores import Store
+from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.playbooks.consolidation import consolidate, undo
+from ace_graph.testing import check
+from ace_graph.testing.conformance import adding, contents, record, rewriting, touching, write
+from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
+from tests.learning.reflected_runs import add_run
+
+LEARNER = "bot"
+PAGES = "Ask the invoice service for ten pages at once"
+WORDED = "Always ask the Invoice Service for ten pages at once."
+HARMFUL = "Guess the total when a page is missing"
+
+
+async def live(store: Store, learner: str = LEARNER) -> None:
+    """Plant three bullets that say the same, two others and a harmful one; five runs and two other turns."""
+    harmful = bullets(HARMFUL, harmful=2)[0].model_copy(update={"id": "gen-00009"})
+    await write(store, learner, rewriting(Reset(bullets=(*bullets(*PARAPHRASES, *OTHERS), harmful))))
+    for n, lesson in enumerate((PAGES, PAGES, WORDED, "Read the log of the printer", "Cache the schema")):
+        await add_run(store, learner, f"run-{n}", lesson, minute=n)
+    for n, (task, cited) in enumerate(
+        (("How do I check the rate limit of the API?", "gen-00001"), ("Draw a bar for 1/2", "gen-00004")), 10
+    ):
+        turn = record(n, turn_id=f"turn-{n}").model_copy(update={"task": task, "cited": (cited,)})
+        await write(store, learner, touching(), turn)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store]:
+    made = SQLiteStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
+    async with made as opened:
+        yield opened
+
+
+def of(made: Dream, kind: str) -> DreamItem:
+    (item,) = (item for item in made.items if item.kind == kind)
+    return item
+
+
+async def test_a_dream_is_a_difference_with_evidence_loss_and_replay(store: Store) -> None:
+    await live(store)
+    before = await store.load(LEARNER)
+    made = await dream(store, LEARNER, embeddings=None)
+    assert (await store.load(LEARNER)).version == before.version
+    assert [item.kind for item in made.items] == ["add", "merge", "archive"]
+    added, merged, archived = (of(made, kind) for kind in ("add", "merge", "archive"))
+    assert (added.text, added.runs, len(added.reflections)) == (PAGES, ("run-0", "run-1", "run-2"), 1)
+    assert added.losses == ("name Invoice", "name Service")
+    assert set(merged.was.values()) == set(PARAPHRASES)
+    assert (merged.text, merged.losses) == (PARAPHRASES[2], ())
+    assert (archived.text, archived.why) == (HARMFUL, "did more harm than good (+0/-2)")
+    assert [item.figures for item in made.items] == [Figures(2, 2, 2), Figures(2, 2, 2), Figures(2, 2, 2)]
+    assert made.runs == 7
+    assert await dream(store, LEARNER, embeddings=None) == made == await last_dream(store, LEARNER)
+
+
+async def test_what_is_accepted_is_there_and_one_undo_takes_it_back(store: Store) -> None:
+    await live(store)
+    before = await store.load(LEARNER)
+    made = await dream(store, LEARNER, embeddings=None)
+    done = await accept_dream(store, LEARNER)
+    assert [item.item_id for item in done.decided] == [item.item_id for item in made.items]
+    after = await store.load(LEARNER)
+    assert contents(after) == sorted((PARAPHRASES[2], *OTHERS, PAGES))
+    (added,) = (bullet for bullet in after.playbook.bullets() if bullet.content == PAGES)
+    assert added.examples == ("run-0", "run-1", "run-2")
+    assert done.version == after.version.n
+    with pytest.raises(ProposalNotFound):
+        await accept_dream(store, LEARNER)
+    taken_back = await undo(store, owner=LEARNER)
+    assert taken_back.run_id == made.dream_id
+    assert (await store.load(LEARNER)).playbook.bullets() == before.playbook.bullets()
+    assert await check(store, LEARNER) == []
+
+
+async def test_single_items_are_accepted_and_the_others_wait(store: Store) -> None:
+    await live(store)
+    made = await dream(store, LEARNER, embeddings=None)
+    archived = of(made, "archive")
+    await accept_dream(store, LEARNER, item_ids=[archived.item_id])
+    assert HARMFUL not in contents(await store.load(LEARNER))
+    left = await last_dream(store, LEARNER)
+    assert left is not None
+    assert [(item.kind, item.state) for item in left.items] == [
+        ("add", "open"),
+        ("merge", "open"),
+        ("archive", "accepted"),
+    ]
+    again = await dream(store, LEARNER, embeddings=None)
+    assert [item.item_id for item in again.items] == [item.item_id for item in left.open]
+    for unknown in (archived.item_id, "nothing"):
+        with pytest.raises(ProposalNotFound):
+            await accept_dream(store, LEARNER, item_ids=[unknown])
+
+
+async def test_an_item_is_taken_with_another_text_unless_that_loses_something(store: Store) -> None:
+    await live(store)
+    made = await dream(store, LEARNER, embeddings=None)
+    added, merged, archived = (of(made, kind) for kind in ("add", "merge", "archive"))
+    texts = {
+        added.item_id: "Ask the Invoice Service for ten pages",
+        merged.item_id: "Check the limit of the server",
+    }
+    done = await accept_dream(store, LEARNER, item_ids=list(texts), texts=texts)
+    assert [(item.text, item.losses) for item in done.decided] == [(texts[added.item_id], ())]
+    assert [(each.text, each.why) for each in done.left_out] == [
+        (texts[merged.item_id], "the text loses name API")
+    ]
+    assert texts[added.item_id] in contents(await store.load(LEARNER))
+    assert of(done.dream, "merge").state == "open"
+    with pytest.raises(UsageError):
+        await accept_dream(store, LEARNER, item_ids=[archived.item_id], texts={archived.item_id: "no"})
+
+
+async def test_what_is_refused_is_not_proposed_again(store: Store) -> None:
+    await live(store)
+    await dream(store, LEARNER, embeddings=None)
+    before = contents(await store.load(LEARNER))
+    done = await refuse_dream(store, LEARNER)
+    assert [item.state for item in done.dream.items] == ["refused"] * 3
+    assert contents(await store.load(LEARNER)) == before
+    await write(store, LEARNER, adding("Something new is known"))
+    again = await dream(store, LEARNER, embeddings=None)
+    assert again.items == ()
+    assert again.dream_id != done.dream.dream_id
+    assert (await consolidate(store, owner=LEARNER)).groups == ()
+
+
+async def test_an_item_whose_bullets_have_changed_is_said_and_left_out(store: Store) -> None:
+    await live(store)
+    made = await dream(store, LEARNER, embeddings=None)
+    changed = (
+        Update(bullet_id="gen-00002", content="Before you call the API, check its rate limit twice"),
+        Remove(bullet_id="gen-00009"),
+    )
+    await write(store, LEARNER, rewriting(*changed))
+    await write(store, LEARNER, adding(PAGES))
+    before = await store.load(LEARNER)
+    done = await accept_dream(store, LEARNER)
+    assert done.decided == ()
+    assert {each.text: each.why for each in done.left_out} == {
+        PAGES: "the playbook says it already",
+        PARAPHRASES[2]: "gen-00002 has changed since, or is gone: dream again",
+        HARMFUL: "gen-00009 has changed since, or is gone: dream again",
+    }
+    assert (await store.load(LEARNER)).version == before.version
+    assert done.dream.open == made.items
+
+
+async def test_a_change_that_lowers_what_other_turns_find_is_left_out_and_said(store: Store) -> None:
+    known = "Ask the invoice service for 20 pages at once"
+    other = "Ask the invoice service for 10 pages at once"
+    await write(store, LEARNER, rewriting(Reset(bullets=bullets(known, *OTHERS))))
+    for n in range(5):
+        await add_run(store, LEARNER, f"run-{n}", other, minute=n)
+    rival = await dream(store, LEARNER, embeddings=None)
+    assert [(item.kind, item.text) for item in rival.items] == [("add", other), ("archive", known)]
+    assert of(rival, "archive").losses == ("number 20 page",)
+    asked = record(9, turn_id="turn").model_copy(
+        update={"task": "How many pages do I ask the invoice service for?", "cited": ("gen-00001",)}
+    )
+    await write(store, LEARNER, touching("gen-00001"), asked)
+    await write(store, LEARNER, adding("Something new is known"))
+    made = await dream(store, LEARNER, embeddings=None)
+    assert made.items == ()
+    assert [(each.text, each.why) for each in made.left_out] == [
+        (other, "questions of other turns would find less: found 1 of 1 before, 0 after")
+    ]
+    done = await accept_dream(store, LEARNER) if made.open else None
+    assert done is None
+
+
+async def test_what_was_removed_is_not_dreamed_of_again(store: Store) -> None:
+    await live(store)
+    made = await dream(store, LEARNER, embeddings=None)
+    await accept_dream(store, LEARNER, item_ids=[of(made, "add").item_id])
+    (bullet,) = (each for each in (await store.load(LEARNER)).playbook.bullets() if each.content == PAGES)
+    done = await write(store, LEARNER, rewriting(Remove(bullet_id=bullet.id)))
+    again = await dream(store, LEARNER, embeddings=None)
+    assert [item.kind for item in again.items] == ["merge", "archive"]
+    assert (PAGES, f"it was archived in version {done.version.n} (removed)") in again.left_out
+
+
+async def test_without_history_nothing_is_dreamed_and_nothing_stored(store: Store) -> None:
+    made = await dream(store, LEARNER)
+    assert (made.runs, made.items, made.dream_id) == (0, (), "")
+    assert (await store.load(LEARNER)).absent
+    assert await last_dream(store, LEARNER) is None
+    for decide in (accept_dream, refuse_dream):
+        with pytest.raises(ProposalNotFound):
+            await decide(store, LEARNER)
+
+
+async def test_a_full_playbook_pushes_nothing_out_for_an_addition() -> None:
+    async with SQLiteStore(policy=Policy(max_bullets=2)) as store:
+        await write(store, LEARNER, adding(*OTHERS))
+        for n in range(5):
+            await add_run(store, LEARNER, f"run-{n}", PAGES, minute=n)
+        made = await dream(store, LEARNER, embeddings=None)
+        assert made.items == ()
+        assert [each.why for each in made.left_out] == [
+            "the playbook is full, and les-00003 would go: raise ACE_MAX_BULLETS"
+        ]
+
+
+async def test_a_rule_accepts_what_loses_nothing_and_has_runs_behind_it(store: Store) -> None:
+    await live(store)
+    made = await dream(store, LEARNER, embeddings=None)
+    assert [item.kind for item in made.items if supported(item, 3)] == ["merge"]
+    plain = [item.model_copy(update={"losses": ()}) for item in made.items]
+    assert [item.kind for item in plain if supported(item, 3)] == ["add", "merge"]
+    assert [item.kind for item in plain if supported(item, 4)] == ["merge"]
+
+
+async def test_a_named_playbook_dreams_and_takes_back(store: Store) -> None:
+    await live(store)
+    await playbooks.create(store, "api", list(OTHERS), owner=LEARNER)
+    made = await dream(store, LEARNER, "api", embeddings=None)
+    assert [(item.kind, item.text) for item in made.items] == [("add", PAGES)]
+    assert (await accept_dream(store, LEARNER, "api")).dream.open == ()
+    named = await playbooks.get_playbook(store, "api", LEARNER)
+    assert contents(named.snapshot) == sorted((*OTHERS, PAGES))
+    assert PAGES not in contents(await store.load(LEARNER))
+    await undo(store, "api", LEARNER)
+    assert contents((await playbooks.get_playbook(store, "api", LEARNER)).snapshot) == sorted(OTHERS)
+
+
+async def test_to_a_playbook_of_another_the_lessons_are_proposed(store: Store) -> None:
+    await live(store)
+    await playbooks.create(store, "api", list(OTHERS), owner="ada")
+    with pytest.raises(PlaybookNotFound):
+        await dream(store, LEARNER, "ada/api", embeddings=None)
+    await playbooks.grant(store, "api", f"user:{LEARNER}", "viewer", owner="ada")
+    with pytest.raises(PlaybookForbidden):
+        await dream(store, LEARNER, "ada/api", embeddings=None)
+    await playbooks.grant(store, "api", f"user:{LEARNER}", "contributor", owner="ada")
+    made = await dream(store, LEARNER, "ada/api", embeddings=None)
+    assert await dream(store, LEARNER, "ada/api", embeddings=None) == made
+    (waiting,) = await playbooks.proposals(store, "api", owner="ada")
+    assert (waiting.proposal_id, waiting.texts, waiting.by) == (made.proposal_id, (PAGES,), LEARNER)
+    assert waiting.lineage == tuple(f"{LEARNER}/run-{n}" for n in range(3))
+    assert made.items == ()
+    with pytest.raises(PlaybookForbidden):
+        await accept_dream(store, LEARNER, "ada/api")
+
+
+async def test_two_who_accept_at_once_apply_each_item_once(store: Store) -> None:
+    await live(store)
+    await dream(store, LEARNER, embeddings=None)
+    await asyncio.gather(*(accept_dream(store, LEARNER) for _ in range(2)), return_exceptions=True)
+    assert contents(await store.load(LEARNER)) == sorted((PARAPHRASES[2], *OTHERS, PAGES))
+    made = await last_dream(store, LEARNER)
+    assert made is not None
+    assert [item.state for item in made.items] == ["accepted"] * 3
+    assert await check(store, LEARNER) == []
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Mortal:
+    """Hands every call on to a store and its playbooks; after so many writes the process dies."""
+
+    def __init__(self, inner: object, left: list[int]) -> None:
+        self._inner, self._left = inner, left
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self._inner, name)
+        if name == "playbooks":
+            return Mortal(found, self._left)
+        if name not in ("commit", "amend"):
+            return found
+
+        async def written(*args: object, **more: object) -> Commit:
+            done = await found(*args, **more)
+            self._left[0] -= 1
+            if not self._left[0]:
+                raise Killed
+            return cast("Commit", done)
+
+        return written
+
+
+@pytest.mark.parametrize("name", ["default", "api"])
+async def test_a_dream_killed_after_any_step_goes_on_and_applies_once(name: str, tmp_path: Path) -> None:
+    for kills in range(1, 12):
+        path = tmp_path / f"{kills}.db"
+        async with SQLiteStore(path) as store:
+            await live(store)
+            if name != "default":
+                await playbooks.create(store, name, list(OTHERS), owner=LEARNER)
+            mortal = cast("Store", Mortal(store, [kills]))
+            survived = False
+            try:
+                await dream(mortal, LEARNER, name, embeddings=None)
+                await accept_dream(mortal, LEARNER, name)
+                survived = True
+            except Killed:
+                pass
+        async with SQLiteStore(path) as store:
+            made = await last_dream(store, LEARNER, name)
+            if made is None:
+                made = await dream(store, LEARNER, name, embeddings=None)
+            if made.open:
+                await accept_dream(store, LEARNER, name)
+            found = await playbooks.get_playbook(store, name, LEARNER)
+            merged = (PARAPHRASES[2],) if name == "default" else ()
+            assert contents(found.snapshot) == sorted((*merged, *OTHERS, PAGES))
+            ended = await last_dream(store, LEARNER, name)
+            assert ended is not None
+            assert {item.state for item in ended.items} == {"accepted"}
+            assert await check(store, LEARNER) == []
+            await undo(store, name, LEARNER)
+            if survived:
+                assert kills > 3
+                return
+    pytest.fail("it was killed after every step")
