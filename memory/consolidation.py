@@ -471,7 +471,7 @@ def _outcome(outlook: Outlook, batches: Sequence[Sequence[PlannedGroup]]) -> tup
     return figures, sizes[0] - sizes[1]
 
 
-# When a learner's memory is consolidated in the background, and the work that is stored for it. Pure.
+# When a learner's memory is consolidated, or dreamed of, in the background, and the work stored for it. Pure.
 #
 # A commit after which the memory has more than `Policy.consolidate_above` bullets stores an item of pending
 # work in its own transaction. The next one is stored after growth of 10 %: that many bullets were added
@@ -479,7 +479,8 @@ def _outcome(outlook: Outlook, batches: Sequence[Sequence[PlannedGroup]]) -> tup
 # another, is consolidated again as well.
 #
 # The id of the run follows from that of the last run that ended. So while one is pending, or a dead letter,
-# the same one becomes due again, and the store has it already.
+# the same one becomes due again, and the store has it already. A dream is due after a number of turns that
+# were reflected on.
 
 
 RUN = "consolidation "
@@ -490,7 +491,7 @@ _PRIORITY = -1.0
 
 
 class ConsolidationWork(BaseModel):
-    """A consolidation to run later: of which playbook of the learner, and which bullets it selects.
+    """A consolidation to run later, or a dream: of which playbook of the learner, which bullets it selects.
 
     The field names are stored. With `expected_etag` it is for the version with that etag only. What is not
     selected here follows the policy of the store then.
@@ -498,7 +499,7 @@ class ConsolidationWork(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    work: Literal["consolidate"] = "consolidate"
+    work: Literal["consolidate", "dream"] = "consolidate"
     name: Text = DEFAULT
     kind: BulletKind | None = None
     topic: Text | None = None
@@ -552,7 +553,7 @@ def read_consolidation(item: Pending) -> ConsolidationWork | None:
 def with_schedule(
     plan: CommitPlan, policy: Policy, learner: str, work: Pending | PendingItem | None = None
 ) -> CommitPlan:
-    """Return the plan with the consolidation that it makes due, if it does, and the note of it.
+    """Return the plan with the consolidation or the dream that it makes due, if it does, and the note of it.
 
     `work` is what the caller stores or completes with the commit. Growth counts from the last consolidation,
     however it came about: stored here, stored or completed by the caller, or made by this commit.
@@ -560,19 +561,24 @@ def with_schedule(
     ran = work is not None and is_run(work)
     merged = any(isinstance(change, Consolidated) for change in plan.effect.changes)
     due = not ran and not merged and plan.content_changed and _is_due(plan.snapshot, policy)
-    if not (ran or merged or due):
+    dreams = not ran and not due and bool(plan.effect.analyzed) and _dream_is_due(plan.snapshot, policy)
+    if not (ran or merged or due or dreams):
         return plan
     access, playbook = plan.snapshot.access, plan.snapshot.playbook
-    note = access.consolidation
-    if due or merged or (work is not None and _playbook_of(work) == DEFAULT):
+    note, asked = access.consolidation, None if work is None else _asked_by(work)
+    if due or merged or (asked is not None and asked.work == "consolidate" and asked.name == DEFAULT):
         note = note._replace(next_id=playbook.next_id)
-    if ran and isinstance(work, PendingItem):
-        note = note._replace(ended=ended_run(work.pending_id, _playbook_of(work) or DEFAULT))
+    if ran and isinstance(work, PendingItem) and (asked is None or asked.work == "consolidate"):
+        note = note._replace(ended=ended_run(work.pending_id, DEFAULT if asked is None else asked.name))
+    if dreams:
+        note = note._replace(dreamed=access.analyzed)
     snapshot = replace(plan.snapshot, access=replace(access, consolidation=note))
-    if not due:
+    if not (due or dreams):
         return replace(plan, snapshot=snapshot)
-    run_id = operation_id("consolidation", learner, snapshot.version.epoch or "", note.ended)
-    return replace(plan, snapshot=snapshot, scheduled=ConsolidationWork().as_pending(run_id))
+    counted = (str(access.analyzed), str(playbook.next_id)) if dreams else (note.ended,)
+    made = ConsolidationWork(work="dream" if dreams else "consolidate")
+    run_id = operation_id("consolidation", learner, snapshot.version.epoch or "", *counted)
+    return replace(plan, snapshot=snapshot, scheduled=made.as_pending(run_id))
 
 
 def ended_run(run_id: str, name: str) -> str:
@@ -580,13 +586,12 @@ def ended_run(run_id: str, name: str) -> str:
     return run_id if name == DEFAULT else f"{run_id} {name}"
 
 
-def _playbook_of(work: Pending) -> str | None:
-    """The playbook that the work consolidates, by name; None for other work and for what can't be read."""
+def _asked_by(work: Pending) -> ConsolidationWork | None:
+    """What the work asks for; None for other work and for what can't be read."""
     try:
-        asked = read_consolidation(work)
+        return read_consolidation(work)
     except CorruptPayload:
         return None
-    return None if asked is None else asked.name
 
 
 def _is_due(snapshot: Snapshot, policy: Policy) -> bool:
@@ -594,3 +599,11 @@ def _is_due(snapshot: Snapshot, policy: Policy) -> bool:
     if policy.consolidate_above is None or size <= policy.consolidate_above:
         return False
     return snapshot.playbook.next_id - snapshot.access.consolidation.next_id > _GROWTH * size
+
+
+def _dream_is_due(snapshot: Snapshot, policy: Policy) -> bool:
+    access = snapshot.access
+    return (
+        policy.dream_after is not None
+        and access.analyzed - access.consolidation.dreamed >= policy.dream_after
+    )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,11 +30,14 @@ from ace_graph.memory.consolidation import (
 from ace_graph.memory.delta.operations import Add, Consolidate, Delta, Operation, Remove
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.similarity.losses import losses
 from ace_graph.memory.turn import TurnRecord
 
 DREAM_TYPE = "dream"
 """The task type of the trajectory that a dream is stored as."""
+MAX_QUESTIONS = 30
+"""The most questions that an item is replayed on, of the newest turns."""
 KNOWN = "the playbook says it already"
 ItemKind = Literal["add", "merge", "archive"]
 ItemState = Literal["open", "accepted", "refused"]
@@ -184,14 +188,18 @@ def archive_item(playbook: Playbook, bullet_id: str, why: str, by: str | None) -
 
 
 def held_out(item: DreamItem, questions: Iterable[Question], playbook: Playbook) -> Iterator[Question]:
-    """Yield the questions of turns that an item does not come from.
+    """Yield the questions that an item may matter for, of turns that it does not come from.
 
-    An archiving is replayed on turns that went well: in another, the bullet was of no use.
+    They belong to a bullet of the item, or share a word with its texts. An archiving is replayed on turns
+    that went well: in another, the bullet was of no use.
     """
     known = (playbook.entries[name] for name in item.was if name in playbook.entries)
     behind = {*item.runs, *(run for bullet in known for run in bullet.examples)}
+    words = frozenset(terms(" ".join((item.text, *item.was.values()))))
     for question in questions:
-        if question.turn_id not in behind and (item.kind != "archive" or question.verdict == "success"):
+        if question.turn_id in behind or (item.kind == "archive" and question.verdict != "success"):
+            continue
+        if not item.was.keys().isdisjoint(question.bullet_ids) or not words.isdisjoint(terms(question.text)):
             yield question
 
 
@@ -232,7 +240,7 @@ def _checked(outlook: Outlook, item: DreamItem) -> tuple[DreamItem | LeftOut, Ou
             item.text, f"the playbook is full, and {gone} would go: raise ACE_MAX_BULLETS"
         ), outlook
     after = after_effect(outlook, effect)
-    asked = tuple(held_out(item, outlook.questions, state.playbook))
+    asked = tuple(islice(held_out(item, outlook.questions, state.playbook), MAX_QUESTIONS))
     figures = measure(asked, state, after, outlook.policy, outlook.now)
     if figures.lowered:
         return LeftOut(item.text, f"questions of other turns would find less: {figures}"), outlook

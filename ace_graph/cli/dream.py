@@ -84,4 +84,4 @@ def _item_lines(item: DreamItem) -> Iterator[str]:
     yield f"    {item.why}{runs}"
     if item.losses:
         yield f"    loses {', '.join(item.losses)}"
-    yield f"    questions of other turns: {item.figures}"
+    yield f"    questions of other turns: {item.figures if item.figures.pairs else 'none is about it'}"

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.base import PlaybookForbidden, PlaybookNotFound, ProposalNotFound, UsageError
-from ace_graph.learning import accept_dream, dream, last_dream, refuse_dream
-from ace_graph.memory import Commit, Dream, DreamItem, Figures, Policy, ReflectedLesson, supported
-from ace_graph.memory.delta import Remove, Reset, Update
+from ace_graph.base import PlaybookForbidden, PlaybookNotFound, ProposalNotFound, Settings, UsageError
+from ace_graph.learning import (
+    RetryPolicy,
+    accept_dream,
+    dream,
+    last_dream,
+    learning_resources,
+    process_item,
+    refuse_dream,
+)
+from ace_graph.memory import Commit, Dream, DreamItem, Figures, Policy, TrajectoryFilter, supported
+from ace_graph.memory.delta import Analyze, Remove, Reset, Update
 from ace_graph.memory.stores import Store
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks.consolidation import consolidate, undo
-from ace_graph.testing import check
-from ace_graph.testing.conformance import adding, contents, record, rewriting, touching, write
+from ace_graph.stores import policy_of
+from ace_graph.testing import ScriptedModel, check
+from ace_graph.testing.conformance import NOON, adding, contents, record, rewriting, touching, write
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.learning.reflected_runs import add_run
 
@@ -34,9 +44,11 @@ async def live(store: Store, learner: str = LEARNER) -> None:
     await write(store, learner, rewriting(Reset(bullets=(*bullets(*PARAPHRASES, *OTHERS), harmful))))
     for n, lesson in enumerate((PAGES, PAGES, WORDED, "Read the log of the printer", "Cache the schema")):
         await add_run(store, learner, f"run-{n}", lesson, minute=n)
-    for n, (task, cited) in enumerate(
-        (("How do I check the rate limit of the API?", "gen-00001"), ("Draw a bar for 1/2", "gen-00004")), 10
-    ):
+    asked = (
+        ("How do I check the rate limit of the API?", "gen-00001"),
+        ("Draw a bar for the pages of an invoice", "gen-00004"),
+    )
+    for n, (task, cited) in enumerate(asked, 10):
         turn = record(n, turn_id=f"turn-{n}").model_copy(update={"task": task, "cited": (cited,)})
         await write(store, learner, touching(), turn)
 
@@ -65,7 +77,7 @@ async def test_a_dream_is_a_difference_with_evidence_loss_and_replay(store: Stor
     assert set(merged.was.values()) == set(PARAPHRASES)
     assert (merged.text, merged.losses) == (PARAPHRASES[2], ())
     assert (archived.text, archived.why) == (HARMFUL, "did more harm than good (+0/-2)")
-    assert [item.figures for item in made.items] == [Figures(2, 2, 2), Figures(2, 2, 2), Figures(2, 2, 2)]
+    assert [item.figures for item in made.items] == [Figures(1, 1, 1)] * 3
     assert made.runs == 7
     assert await dream(store, LEARNER, embeddings=None) == made == await last_dream(store, LEARNER)
 
@@ -164,16 +176,15 @@ async def test_an_item_whose_bullets_have_changed_is_said_and_left_out(store: St
 
 
 async def test_a_change_that_lowers_what_other_turns_find_is_left_out_and_said(store: Store) -> None:
-    known = "Ask the invoice service for 20 pages at once"
-    other = "Ask the invoice service for 10 pages at once"
+    known, other = "Never retry after a timeout", "Always retry after a timeout"
     await write(store, LEARNER, rewriting(Reset(bullets=bullets(known, *OTHERS))))
     for n in range(5):
         await add_run(store, LEARNER, f"run-{n}", other, minute=n)
     rival = await dream(store, LEARNER, embeddings=None)
     assert [(item.kind, item.text) for item in rival.items] == [("add", other), ("archive", known)]
-    assert of(rival, "archive").losses == ("number 20 page",)
+    assert of(rival, "archive").losses == ("negation not retry",)
     asked = record(9, turn_id="turn").model_copy(
-        update={"task": "How many pages do I ask the invoice service for?", "cited": ("gen-00001",)}
+        update={"task": "Do I retry after a timeout?", "cited": ("gen-00001",)}
     )
     await write(store, LEARNER, touching("gen-00001"), asked)
     await write(store, LEARNER, adding("Something new is known"))
@@ -215,7 +226,7 @@ async def test_a_full_playbook_pushes_nothing_out_for_an_addition() -> None:
         made = await dream(store, LEARNER, embeddings=None)
         assert made.items == ()
         assert [each.why for each in made.left_out] == [
-            "the playbook is full, and les-00003 would go: raise ACE_MAX_BULLETS"
+            "the playbook is full, and gen-00001 would go: raise ACE_MAX_BULLETS"
         ]
 
 
@@ -269,6 +280,63 @@ async def test_two_who_accept_at_once_apply_each_item_once(store: Store) -> None
     assert made is not None
     assert [item.state for item in made.items] == ["accepted"] * 3
     assert await check(store, LEARNER) == []
+
+
+async def _work(store: Store, minute: int, settings: Settings) -> list[str]:
+    """Work on the learner's items until none may be had, at `minute` past noon."""
+    now, ended = NOON + timedelta(minutes=minute), list[str]()
+    resources, own = learning_resources(
+        model=ScriptedModel([]), store=store, settings=settings, clock=lambda: now
+    )
+    while (item := await own.claim("w", now, 30, LEARNER)) is not None:
+        ended.append((await process_item(item, own, resources, RetryPolicy())).status)
+    return ended
+
+
+async def test_a_worker_dreams_once_enough_was_reflected_on(tmp_path: Path) -> None:
+    settings, due = Settings(embeddings="off"), list[int]()
+    async with SQLiteStore(tmp_path / "ace.db", Policy(dream_after=5)) as store:
+        await live(store)
+        for n in range(12):
+            done = await write(store, LEARNER, rewriting(Analyze(turn_ids=(f"work-{n}",))))
+            due += [n] if done.scheduled else []
+        assert due == [4, 9]
+        assert len(await store.list_pending(LEARNER)) == 2
+        with pytest.raises(Killed):
+            await _work(cast("Store", Mortal(store, [2])), 20, settings)
+        assert await _work(store, 30, settings) == ["dreamed", "dreamed"]
+        made = await last_dream(store, LEARNER)
+        assert made is not None
+        assert [(item.kind, item.state) for item in made.items] == [
+            ("add", "open"),
+            ("merge", "open"),
+            ("archive", "open"),
+        ]
+        assert len(await store.find_turns(LEARNER, TrajectoryFilter(task_type="dream"))) == 1
+        assert contents(await store.load(LEARNER)) == sorted((*PARAPHRASES, *OTHERS, HARMFUL))
+
+
+async def test_what_the_rule_of_the_settings_accepts_is_accepted_by_the_worker() -> None:
+    async with SQLiteStore(policy=Policy(dream_after=1)) as store:
+        await live(store)
+        await write(store, LEARNER, rewriting(Analyze(turn_ids=("work",))))
+        assert await _work(store, 20, Settings(embeddings="off", dream_accepts=5)) == ["dreamed"]
+        made = await last_dream(store, LEARNER)
+        assert made is not None
+        assert [(item.kind, item.state) for item in made.items] == [
+            ("add", "open"),
+            ("merge", "accepted"),
+            ("archive", "open"),
+        ]
+        assert contents(await store.load(LEARNER)) == sorted((PARAPHRASES[2], *OTHERS, HARMFUL))
+
+
+async def test_by_default_no_dream_is_due() -> None:
+    async with SQLiteStore(policy=policy_of(Settings())) as store:
+        turns = tuple(f"work-{n}" for n in range(500))
+        assert (await write(store, LEARNER, rewriting(Analyze(turn_ids=turns)))).scheduled is None
+    assert policy_of(Settings(dream_after=40)).dream_after == 40
+    assert policy_of(Settings(dream_after=0)).dream_after is None
 
 
 class Killed(BaseException):

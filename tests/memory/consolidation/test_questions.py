@@ -17,7 +17,7 @@ def test_a_question_belongs_to_what_it_taught_and_to_what_it_cited() -> None:
     playbook = Playbook.of([bullet(1, examples=("t1",)), bullet(2), bullet(3, examples=("t2",))])
     turns = [_turn("t1", cited=("gen-00002", "gen-00001", "gone")), _turn("t3"), _turn("t2", "")]
     assert questions_of(turns, playbook) == (
-        Question("What is 1/2 + 1/3?", "fractions", ("gen-00001", "gen-00002")),
+        Question("What is 1/2 + 1/3?", "fractions", ("gen-00001", "gen-00002"), "t1"),
     )
 
 
