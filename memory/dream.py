@@ -137,12 +137,15 @@ class Dream(BaseModel):
             "left_out": [each._asdict() for each in self.left_out],
         }
 
-    def chosen(self, item_ids: Iterable[str] | None) -> tuple[DreamItem, ...]:
-        """Return the open items with these ids; None: all. Raises ProposalNotFound for another one."""
-        if item_ids is None:
-            return self.open
-        items = {item.item_id: item for item in self.open}
-        names = tuple(dict.fromkeys(item_ids))
+    def chosen(self, item_ids: Iterable[str] | None, state: ItemState) -> tuple[DreamItem, ...]:
+        """Return the items with these ids that are open, or decided like that already; None: all open ones.
+
+        Raises ProposalNotFound for another id, and where all are wanted and none is open.
+        """
+        if item_ids is None and not self.open:
+            raise ProposalNotFound("there is no dream that waits for a decision: playbook dream makes one")
+        items = {item.item_id: item for item in self.items if item.state in ("open", state)}
+        names = [item.item_id for item in self.open] if item_ids is None else list(dict.fromkeys(item_ids))
         for name in names:
             if name not in items:
                 raise ProposalNotFound(

@@ -35,8 +35,7 @@ def decide_dream(
         names = item_ids
         if at_least is not None:
             waiting = await last_dream(store, call.learner, call.name)
-            items = () if waiting is None else waiting.chosen(names)
-            names = [item.item_id for item in items if supported(item, at_least)]
+            names = [each.item_id for each in waiting.chosen(names, "accepted") if supported(each, at_least)]
         return await accept_dream(store, call.learner, call.name, names, edits, author=AUTHOR)
 
     done = call.on_store(job)

@@ -22,7 +22,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import ChangeRefused, PlaybookChanged, ProposalNotFound
+from ace_graph.base.errors import ChangeRefused, PlaybookChanged
 from ace_graph.base.off_loop import finish, off_loop
 from ace_graph.learning.batch_reflection import (
     REFLECTOR,
@@ -241,13 +241,14 @@ async def _last(store: Store, owner: str, playbook_id: str) -> TurnRecord | None
     return None
 
 
-async def last_dream(store: Store, owner: str, name: str = DEFAULT) -> Dream | None:
-    """Return the newest dream of one of the owner's playbooks, None where there is none.
+async def last_dream(store: Store, owner: str, name: str = DEFAULT) -> Dream:
+    """Return the newest dream of one of the owner's playbooks, as far as it is decided; without one an empty.
 
     Raises PlaybookNotFound, PlaybookForbidden for a playbook of somebody else, and what the store raises.
     """
-    last = await _last(store, owner, (await open_owned(store, name, owner)).key)
-    return None if last is None else dream_of(last)
+    target = await open_owned(store, name, owner)
+    last = await _last(store, owner, target.key)
+    return Dream(playbook=target.ref.name, playbook_id=target.key) if last is None else dream_of(last)
 
 
 # What is decided: each item by itself, onto the playbook as it is then.
@@ -273,25 +274,24 @@ async def accept_dream(
     place of an archiving's, PlaybookNotFound, PlaybookForbidden, and what the store raises.
     """
     target, now = await open_owned(store, name, owner), clock()
-    record, waiting = await _open_dream(store, owner, target)
-    chosen = [
-        item.with_text(texts[item.item_id]) if item.item_id in texts else item
-        for item in waiting.chosen(item_ids)
-    ]
+    waiting = await last_dream(store, owner, name)
+    chosen = waiting.chosen(item_ids, "accepted")
     outlook = await read_outlook(store, target, now)
     check_expected(expected_etag, outlook.snapshot.version)
-    committed = {version.op_id for version in await target.store.versions(target.key)}
-    by = _Acceptance(store, owner, target, record, author, frozenset(committed), expected_etag is not None)
+    committed = frozenset(version.op_id for version in await target.store.versions(target.key))
+    accepting = _Acceptance(
+        store, owner, target, waiting.dream_id, author, committed, expected_etag is not None
+    )
     decided, left = list[DreamItem](), list[LeftOut]()
     for item in chosen:
-        found, outlook = await by.accept(item, outlook)
-        if isinstance(found, LeftOut):
-            left.append(found)
-        else:
-            decided.append(found)
+        found, text = item, texts.get(item.item_id)
+        if item.state == "open":
+            edited = item if text is None else item.with_text(text)
+            found, outlook = await accepting.accept(edited, outlook)
+        (left if isinstance(found, LeftOut) else decided).append(found)
     await target.drop_old_versions(now)
-    after = await _last(store, owner, target.key) or record
-    return DecidedDream(dream_of(after), tuple(decided), tuple(left), outlook.snapshot.version.n)
+    after = await last_dream(store, owner, name)
+    return DecidedDream(after, tuple(decided), tuple(left), outlook.snapshot.version.n)
 
 
 @dataclass(frozen=True)
@@ -304,17 +304,17 @@ class _Acceptance:
     store: Store
     owner: str
     target: PlaybookHandle
-    record: TurnRecord
+    dream_id: str
     author: str
     committed: frozenset[str]
     only_this_version: bool
 
     async def accept(self, item: DreamItem, outlook: Outlook) -> tuple[DreamItem | LeftOut, Outlook]:
         """Commit an item onto the newest version, and note it; return what became of it, and the state."""
-        op_id = operation_id(DREAM_TYPE, self.target.key, self.record.turn_id, item.item_id)
+        op_id = operation_id(DREAM_TYPE, self.target.key, self.dream_id, item.item_id)
         accepted = item.model_copy(update={"state": "accepted"})
         if op_id in self.committed:  # a process ended before it could note it
-            await _decide(self.store, self.owner, self.record, [accepted], outlook.now)
+            await _decide(self.store, self.owner, self.dream_id, [accepted], outlook.now)
             return accepted, outlook
         if isinstance(item.operation, Add):
             (known,) = await with_known_examples(self.store, self.owner, [item.operation])
@@ -329,7 +329,7 @@ class _Acceptance:
                 operations=(held[0].operation,),
                 author=self.author,
                 reason=f"dream: {item.why}"[:500],
-                source=f"{RUN}{self.record.turn_id}",
+                source=f"{RUN}{self.dream_id}",
                 expected_etag=outlook.snapshot.version.etag,
             )
             try:
@@ -347,9 +347,9 @@ class _Acceptance:
         """
         if self.target.named is not None:
             done = await self.target.commit(delta, base)
-            await _decide(self.store, self.owner, self.record, items, delta.now)
+            await _decide(self.store, self.owner, self.dream_id, items, delta.now)
             return done.snapshot
-        note = Amend(self.record.turn_id, lambda turn: with_decision(turn, items, delta.now))
+        note = Amend(self.dream_id, lambda turn: with_decision(turn, items, delta.now))
         return (await self.store.commit(self.owner, delta, base, note)).snapshot
 
 
@@ -366,25 +366,17 @@ async def refuse_dream(
     Of a merge that also records that its bullets are distinct. Raises as `accept_dream` does.
     """
     target, now = await open_owned(store, name, owner), clock()
-    record, waiting = await _open_dream(store, owner, target)
-    decided = [item.model_copy(update={"state": "refused"}) for item in waiting.chosen(item_ids)]
+    waiting = await last_dream(store, owner, name)
+    chosen = waiting.chosen(item_ids, "refused")
+    decided = [item.model_copy(update={"state": "refused"}) for item in chosen]
     for item in decided:
         if item.kind == "merge":
             with suppress(ChangeRefused):  # its bullets are gone
                 await distinguish(store, tuple(item.was), name=name, owner=owner, now=now)
-    turn = await _decide(store, owner, record, decided, now)
-    return DecidedDream(dream_of(turn), tuple(decided), (), (await target.version()).n)
+    await _decide(store, owner, waiting.dream_id, decided, now)
+    after = await last_dream(store, owner, name)
+    return DecidedDream(after, tuple(decided), (), (await target.version()).n)
 
 
-async def _open_dream(store: Store, owner: str, target: PlaybookHandle) -> tuple[TurnRecord, Dream]:
-    last = await _last(store, owner, target.key)
-    if last is None or last.status != "in_progress":
-        raise ProposalNotFound("there is no dream that waits for a decision: playbook dream makes one")
-    return last, dream_of(last)
-
-
-async def _decide(
-    store: Store, owner: str, record: TurnRecord, items: Sequence[DreamItem], now: datetime
-) -> TurnRecord:
-    note = Amend(record.turn_id, lambda turn: with_decision(turn, items, now))
-    return await store.amend(owner, note) or record
+async def _decide(store: Store, owner: str, dream_id: str, items: Sequence[DreamItem], now: datetime) -> None:
+    await store.amend(owner, Amend(dream_id, lambda turn: with_decision(turn, items, now)))

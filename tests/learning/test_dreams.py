@@ -108,7 +108,6 @@ async def test_single_items_are_accepted_and_the_others_wait(store: Store) -> No
     await accept_dream(store, LEARNER, item_ids=[archived.item_id])
     assert HARMFUL not in contents(await store.load(LEARNER))
     left = await last_dream(store, LEARNER)
-    assert left is not None
     assert [(item.kind, item.state) for item in left.items] == [
         ("add", "open"),
         ("merge", "open"),
@@ -116,9 +115,18 @@ async def test_single_items_are_accepted_and_the_others_wait(store: Store) -> No
     ]
     again = await dream(store, LEARNER, embeddings=None)
     assert [item.item_id for item in again.items] == [item.item_id for item in left.open]
-    for unknown in (archived.item_id, "nothing"):
-        with pytest.raises(ProposalNotFound):
-            await accept_dream(store, LEARNER, item_ids=[unknown])
+    with pytest.raises(ProposalNotFound):
+        await accept_dream(store, LEARNER, item_ids=["nothing"])
+
+
+async def test_what_is_accepted_twice_is_applied_once_and_not_refused_afterwards(store: Store) -> None:
+    await live(store)
+    made = await dream(store, LEARNER, embeddings=None)
+    ids = [of(made, "add").item_id]
+    once = await accept_dream(store, LEARNER, item_ids=ids)
+    assert await accept_dream(store, LEARNER, item_ids=ids) == once
+    with pytest.raises(ProposalNotFound):
+        await refuse_dream(store, LEARNER, item_ids=ids)
 
 
 async def test_an_item_is_taken_with_another_text_unless_that_loses_something(store: Store) -> None:
@@ -212,7 +220,7 @@ async def test_without_history_nothing_is_dreamed_and_nothing_stored(store: Stor
     made = await dream(store, LEARNER)
     assert (made.runs, made.items, made.dream_id) == (0, (), "")
     assert (await store.load(LEARNER)).absent
-    assert await last_dream(store, LEARNER) is None
+    assert await last_dream(store, LEARNER) == made
     for decide in (accept_dream, refuse_dream):
         with pytest.raises(ProposalNotFound):
             await decide(store, LEARNER)
@@ -277,7 +285,6 @@ async def test_two_who_accept_at_once_apply_each_item_once(store: Store) -> None
     await asyncio.gather(*(accept_dream(store, LEARNER) for _ in range(2)), return_exceptions=True)
     assert contents(await store.load(LEARNER)) == sorted((PARAPHRASES[2], *OTHERS, PAGES))
     made = await last_dream(store, LEARNER)
-    assert made is not None
     assert [item.state for item in made.items] == ["accepted"] * 3
     assert await check(store, LEARNER) == []
 
@@ -306,7 +313,6 @@ async def test_a_worker_dreams_once_enough_was_reflected_on(tmp_path: Path) -> N
             await _work(cast("Store", Mortal(store, [2])), 20, settings)
         assert await _work(store, 30, settings) == ["dreamed", "dreamed"]
         made = await last_dream(store, LEARNER)
-        assert made is not None
         assert [(item.kind, item.state) for item in made.items] == [
             ("add", "open"),
             ("merge", "open"),
@@ -322,7 +328,6 @@ async def test_what_the_rule_of_the_settings_accepts_is_accepted_by_the_worker()
         await write(store, LEARNER, rewriting(Analyze(turn_ids=("work",))))
         assert await _work(store, 20, Settings(embeddings="off", dream_accepts=5)) == ["dreamed"]
         made = await last_dream(store, LEARNER)
-        assert made is not None
         assert [(item.kind, item.state) for item in made.items] == [
             ("add", "open"),
             ("merge", "accepted"),
@@ -384,7 +389,7 @@ async def test_a_dream_killed_after_any_step_goes_on_and_applies_once(name: str,
                 pass
         async with SQLiteStore(path) as store:
             made = await last_dream(store, LEARNER, name)
-            if made is None:
+            if not made.dream_id:
                 made = await dream(store, LEARNER, name, embeddings=None)
             if made.open:
                 await accept_dream(store, LEARNER, name)
@@ -392,7 +397,6 @@ async def test_a_dream_killed_after_any_step_goes_on_and_applies_once(name: str,
             merged = (PARAPHRASES[2],) if name == "default" else ()
             assert contents(found.snapshot) == sorted((*merged, *OTHERS, PAGES))
             ended = await last_dream(store, LEARNER, name)
-            assert ended is not None
             assert {item.state for item in ended.items} == {"accepted"}
             assert await check(store, LEARNER) == []
             await undo(store, name, LEARNER)
