@@ -279,16 +279,17 @@ async def accept_dream(
     outlook = await read_outlook(store, target, now)
     check_expected(expected_etag, outlook.snapshot.version)
     committed = frozenset(version.op_id for version in await target.store.versions(target.key))
-    accepting = _Acceptance(
-        store, owner, target, waiting.dream_id, author, committed, expected_etag is not None
-    )
+    strict = expected_etag is not None
+    accepting = _Acceptance(store, owner, target, waiting.dream_id, author, committed, strict)
     decided, left = list[DreamItem](), list[LeftOut]()
     for item in chosen:
-        found, text = item, texts.get(item.item_id)
-        if item.state == "open":
-            edited = item if text is None else item.with_text(text)
-            found, outlook = await accepting.accept(edited, outlook)
-        (left if isinstance(found, LeftOut) else decided).append(found)
+        text = texts.get(item.item_id)
+        edited = item if text is None or item.state == "accepted" else item.with_text(text)
+        found, outlook = await accepting.accept(edited, outlook)
+        if isinstance(found, LeftOut):
+            left.append(found)
+        else:
+            decided.append(found)
     await target.drop_old_versions(now)
     after = await last_dream(store, owner, name)
     return DecidedDream(after, tuple(decided), tuple(left), outlook.snapshot.version.n)
@@ -311,6 +312,8 @@ class _Acceptance:
 
     async def accept(self, item: DreamItem, outlook: Outlook) -> tuple[DreamItem | LeftOut, Outlook]:
         """Commit an item onto the newest version, and note it; return what became of it, and the state."""
+        if item.state == "accepted":
+            return item, outlook
         op_id = operation_id(DREAM_TYPE, self.target.key, self.dream_id, item.item_id)
         accepted = item.model_copy(update={"state": "accepted"})
         if op_id in self.committed:  # a process ended before it could note it

@@ -1451,7 +1451,7 @@ class QuestionsReply(Body):
 class DreamItemReply(Body):
     """A change that many runs suggest. `was` are the texts of the bullets that it merges or archives, by id.
 
-    `losses` is what its text lacks of theirs, `questions` what those of turns that it does not come from find.
+    `losses` is what its text lacks of theirs, `questions` what those of other turns find.
     """
 
     item_id: str
