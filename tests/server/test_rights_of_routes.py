@@ -126,6 +126,7 @@ PAGE_ACTS: dict[tuple[str, str], Act] = {
     ("POST", "/chat/{conversation_id}/rename"): "converse",
     ("POST", "/chat/{conversation_id}/delete"): "converse",
     ("POST", "/chat/{conversation_id}/feedback"): "judge",
+    ("POST", "/review/dream"): "consolidate",
     ("POST", "/review/proposals"): "share",
     ("POST", "/review/playbooks/{playbook_id}/proposals/{proposal_id}"): "share",
     ("POST", "/runs/{run_id}/retry"): "record",
