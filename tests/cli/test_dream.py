@@ -9,7 +9,7 @@ import pytest
 from ace_graph.memory.stores.sql import SQLiteStore
 from tests.cli.commands import Commands
 from tests.consolidation.planted import OTHERS, PARAPHRASES
-from tests.learning.test_dreams import HARMFUL, PAGES, live
+from tests.learning.dreamed_runs import HARMFUL, PAGES, live
 
 
 @pytest.fixture

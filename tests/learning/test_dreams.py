@@ -28,29 +28,22 @@ from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks.consolidation import consolidate, undo
 from ace_graph.stores import policy_of
 from ace_graph.testing import ScriptedModel, check
-from ace_graph.testing.conformance import NOON, adding, contents, record, rewriting, touching, write
+from ace_graph.testing.conformance import (
+    NOON,
+    adding,
+    contents,
+    new_learner,
+    record,
+    rewriting,
+    touching,
+    write,
+)
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
+from tests.learning.dreamed_runs import HARMFUL, LEARNER, PAGES, live
 from tests.learning.reflected_runs import add_run
-
-LEARNER = "bot"
-PAGES = "Ask the invoice service for ten pages at once"
-WORDED = "Always ask the Invoice Service for ten pages at once."
-HARMFUL = "Guess the total when a page is missing"
-
-
-async def live(store: Store, learner: str = LEARNER) -> None:
-    """Plant three bullets that say the same, two others and a harmful one; five runs and two other turns."""
-    harmful = bullets(HARMFUL, harmful=2)[0].model_copy(update={"id": "gen-00009"})
-    await write(store, learner, rewriting(Reset(bullets=(*bullets(*PARAPHRASES, *OTHERS), harmful))))
-    for n, lesson in enumerate((PAGES, PAGES, WORDED, "Read the log of the printer", "Cache the schema")):
-        await add_run(store, learner, f"run-{n}", lesson, minute=n)
-    asked = (
-        ("How do I check the rate limit of the API?", "gen-00001"),
-        ("Draw a bar for the pages of an invoice", "gen-00004"),
-    )
-    for n, (task, cited) in enumerate(asked, 10):
-        turn = record(n, turn_id=f"turn-{n}").model_copy(update={"task": task, "cited": (cited,)})
-        await write(store, learner, touching(), turn)
+from tests.memory.stores.neo4j.subject import Neo4jSubject
+from tests.memory.stores.postgres.subject import PostgresSubject
+from tests.plugins.neo4j_server import Neo4jServer
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -404,3 +397,31 @@ async def test_a_dream_killed_after_any_step_goes_on_and_applies_once(name: str,
                 assert kills > 3
                 return
     pytest.fail("it was killed after every step")
+
+
+async def _expect_a_dream_to_be_decided_and_taken_back(store: Store) -> None:
+    learner = new_learner()
+    await live(store, learner)
+    await playbooks.create(store, "api", list(OTHERS), owner=learner)
+    before = await store.load(learner)
+    for name in ("default", "api"):
+        made = await dream(store, learner, name, embeddings=None)
+        assert of(made, "add").losses == ("name Invoice", "name Service")
+        done = await accept_dream(store, learner, name)
+        assert [item.item_id for item in done.decided] == [item.item_id for item in made.items]
+        assert await last_dream(store, learner, name) == done.dream
+        await undo(store, name, learner)
+    assert (await store.load(learner)).playbook.bullets() == before.playbook.bullets()
+    assert await check(store, learner) == []
+
+
+@pytest.mark.heavy
+async def test_a_dream_is_decided_and_taken_back_on_neo4j(neo4j: Neo4jServer) -> None:
+    async with Neo4jSubject(neo4j).open() as store:
+        await _expect_a_dream_to_be_decided_and_taken_back(store)
+
+
+@pytest.mark.heavy
+async def test_a_dream_is_decided_and_taken_back_on_postgresql(postgres: str) -> None:
+    async with PostgresSubject(postgres).open() as store:
+        await _expect_a_dream_to_be_decided_and_taken_back(cast("Store", store))

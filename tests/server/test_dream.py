@@ -5,7 +5,7 @@ from __future__ import annotations
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
-from tests.learning.test_dreams import HARMFUL, PAGES, live
+from tests.learning.dreamed_runs import HARMFUL, PAGES, live
 from tests.server.serving import Json, bearer, serving, settings_for
 
 PATH = "/api/playbooks/default/dream"

@@ -8,7 +8,7 @@ from ace_graph.memory.delta import Add
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing.conformance import rewriting, write
 from tests.consolidation.planted import OTHERS, PARAPHRASES
-from tests.learning.test_dreams import HARMFUL, PAGES, live
+from tests.learning.dreamed_runs import HARMFUL, PAGES, live
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer
 
