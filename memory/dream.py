@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ace_graph.base.errors import ProposalNotFound, UsageError
 from ace_graph.memory.bullet import Text
@@ -255,14 +255,19 @@ def _checked(outlook: Outlook, item: DreamItem) -> tuple[DreamItem | LeftOut, Ou
 # A dream as it is stored: in the metrics of a trajectory of its own, which is in progress while it waits.
 
 
-def dream_of(turn: TurnRecord) -> Dream:
-    """Return the dream that a trajectory holds."""
-    return Dream.model_validate(turn.metrics[DREAM_TYPE])
+def dream_of(turn: TurnRecord) -> Dream | None:
+    """Return the dream that a trajectory holds, None where it holds none: anybody may use its type."""
+    try:
+        return Dream.model_validate(turn.metrics.get(DREAM_TYPE))
+    except ValidationError:
+        return None
 
 
 def with_decision(turn: TurnRecord, decided: Sequence[DreamItem], now: datetime) -> TurnRecord:
     """Return the trajectory with these items as they were decided; it ends with the last one."""
     dream, items = dream_of(turn), {item.item_id: item for item in decided}
+    if dream is None:
+        return turn
     refused = (item.item_id for item in decided if item.state == "refused")
     dream = dream.model_copy(
         update={

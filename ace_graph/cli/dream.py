@@ -79,7 +79,7 @@ def _item_lines(item: DreamItem) -> Iterator[str]:
     if item.kind == "merge":
         for name, text in item.was.items():
             yield f"    [{name}] {text}"
-    runs = f"; {counted(len(item.runs), 'run')}: {' '.join(item.runs[:5])}" if item.runs else ""
+    runs = f" ({' '.join(item.runs[:5])})" if item.runs else ""
     yield f"    {item.why}{runs}"
     if item.losses:
         yield f"    loses {', '.join(item.losses)}"

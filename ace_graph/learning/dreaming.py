@@ -162,9 +162,9 @@ async def dream(
 
     The same runs and the same playbook give the same dream, as far as it was decided; another one takes the
     place of the one before. To a playbook of somebody else the lessons are proposed as `playbooks.propose`
-    does, and its owner decides. Where nothing is stored, the dream is empty and is not stored. `embeddings`
-    are those of `batch_reflect`. Raises PlaybookNotFound, PlaybookForbidden without the right to propose,
-    ChangeRefused where too much is proposed already, and what the store raises.
+    does, and its owner decides. A dream without items is not stored. `embeddings` are those of
+    `batch_reflect`. Raises PlaybookNotFound, PlaybookForbidden without the right to propose, ChangeRefused
+    where too much is proposed already, and what the store raises.
     """
     target, now = await open_playbook(store, name, owner, user), clock()
     await target.require(Right.PROPOSE)
@@ -178,9 +178,9 @@ async def dream(
     if target.asked is not None:
         return await _propose(target, owner, empty, additions, now)
     last = await _last(store, owner, target.key)
-    if last is not None and last.turn_id == found:
-        return dream_of(last)
-    refused = () if last is None else dream_of(last).refused
+    if last is not None and last.dream_id == found:
+        return last
+    refused = () if last is None else last.refused
     outlook = await read_outlook(store, target, now)
     gone = {
         content_hash(left.bullet.content): f"it was archived in version {left.n} ({left.why})"
@@ -197,11 +197,11 @@ async def dream(
             "refused": refused,
         }
     )
-    if last is not None and last.status == "in_progress":
-        await store.amend(owner, Amend(last.turn_id, lambda turn: ended(turn, now), missing_ok=True))
-    record = _record(made, now)
-    delta = Delta(op_id=operation_id(found, "dream"), now=now, author=AUTHOR, source=found)
-    await store.commit(owner, delta, await store.load(owner), record if made.open else ended(record, now))
+    if last is not None and last.open:
+        await store.amend(owner, Amend(last.dream_id, lambda turn: ended(turn, now), missing_ok=True))
+    if made.open:
+        delta = Delta(op_id=operation_id(found, DREAM_TYPE), now=now, author=AUTHOR, source=found)
+        await store.commit(owner, delta, await store.load(owner), _record(made, now))
     return made
 
 
@@ -233,11 +233,12 @@ async def _propose(
     return empty.model_copy(update={"proposal_id": None if made is None else made.proposal_id})
 
 
-async def _last(store: Store, owner: str, playbook_id: str) -> TurnRecord | None:
-    """The trajectory of the newest dream of a playbook."""
+async def _last(store: Store, owner: str, playbook_id: str) -> Dream | None:
+    """The newest dream of a playbook."""
     async for turn in every_turn(store, owner, TrajectoryFilter(task_type=DREAM_TYPE)):
-        if DREAM_TYPE in turn.metrics and dream_of(turn).playbook_id == playbook_id:
-            return turn
+        found = dream_of(turn)
+        if found is not None and (found.playbook_id, found.dream_id) == (playbook_id, turn.turn_id):
+            return found
     return None
 
 
@@ -248,7 +249,7 @@ async def last_dream(store: Store, owner: str, name: str = DEFAULT) -> Dream:
     """
     target = await open_owned(store, name, owner)
     last = await _last(store, owner, target.key)
-    return Dream(playbook=target.ref.name, playbook_id=target.key) if last is None else dream_of(last)
+    return last or Dream(playbook=target.ref.name, playbook_id=target.key)
 
 
 # What is decided: each item by itself, onto the playbook as it is then.

@@ -40,7 +40,7 @@ def test_the_diff_names_evidence_loss_and_replay_and_changes_nothing(lived: Comm
     assert out.splitlines() == [
         "learner local: 7 runs, 3 changes to decide",
         f"+ {ids['add']}  {PAGES}",
-        "    3 runs taught it; 3 runs: run-0 run-1 run-2",
+        "    3 runs taught it (run-0 run-1 run-2)",
         "    loses name Invoice, name Service",
         "    questions of other turns: found 1 of 1 before, 1 after",
         f"= {ids['merge']}  {PARAPHRASES[2]}",

@@ -219,6 +219,18 @@ async def test_without_history_nothing_is_dreamed_and_nothing_stored(store: Stor
             await decide(store, LEARNER)
 
 
+async def test_a_trajectory_of_this_type_that_holds_no_dream_is_passed_over(store: Store) -> None:
+    await live(store)
+    made = await dream(store, LEARNER, embeddings=None)
+    for n, held in enumerate((5, {"playbook": "default", "playbook_id": LEARNER})):
+        other = record(30 + n, turn_id=f"other-{n}").model_copy(
+            update={"task_type": "dream", "metrics": {"dream": held}}
+        )
+        await write(store, LEARNER, touching(), other)
+    assert await last_dream(store, LEARNER) == made
+    assert len((await accept_dream(store, LEARNER)).decided) == 3
+
+
 async def test_a_full_playbook_pushes_nothing_out_for_an_addition() -> None:
     async with SQLiteStore(policy=Policy(max_bullets=2)) as store:
         await write(store, LEARNER, adding(*OTHERS))
