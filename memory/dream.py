@@ -40,7 +40,8 @@ MAX_QUESTIONS = 30
 """The most questions that an item is replayed on, of the newest turns."""
 KNOWN = "the playbook says it already"
 ItemKind = Literal["add", "merge", "archive"]
-ItemState = Literal["open", "accepted", "refused"]
+ItemState = Literal["open", "accepted", "refused", "replaced"]
+"""`replaced`: nobody had decided it when another dream took the place of its own."""
 _KINDS: Mapping[str, ItemKind] = {"add": "add", "consolidate": "merge", "remove": "archive"}
 
 
@@ -193,14 +194,14 @@ def archive_item(playbook: Playbook, bullet_id: str, why: str, by: str | None) -
 def held_out(item: DreamItem, questions: Iterable[Question], playbook: Playbook) -> Iterator[Question]:
     """Yield the questions that an item may matter for, of turns that it does not come from.
 
-    They belong to a bullet of the item, or share a word with its texts. An archiving is replayed on turns
-    that went well: in another, the bullet was of no use.
+    They belong to a bullet of the item, or share a word with its texts. In a turn that failed, what was found
+    was of no use, so it speaks for nothing.
     """
     known = (playbook.entries[name] for name in item.was if name in playbook.entries)
     behind = {*item.runs, *(run for bullet in known for run in bullet.examples)}
     words = frozenset(terms(" ".join((item.text, *item.was.values()))))
     for question in questions:
-        if question.turn_id in behind or (item.kind == "archive" and question.verdict != "success"):
+        if question.turn_id in behind or question.verdict == "failure":
             continue
         if not item.was.keys().isdisjoint(question.bullet_ids) or not words.isdisjoint(terms(question.text)):
             yield question
@@ -275,10 +276,5 @@ def with_decision(turn: TurnRecord, decided: Sequence[DreamItem], now: datetime)
             "refused": tuple(dict.fromkeys((*dream.refused, *refused))),
         }
     )
-    stored = turn.model_copy(update={"metrics": {DREAM_TYPE: dream.model_dump(mode="json")}})
-    return stored if dream.open else ended(stored, now)
-
-
-def ended(turn: TurnRecord, now: datetime) -> TurnRecord:
-    """Return the trajectory of a dream that nobody decides about any more."""
-    return turn.model_copy(update={"status": "success", "completed_at": turn.completed_at or now})
+    end = {} if dream.open else {"status": "success", "completed_at": turn.completed_at or now}
+    return turn.model_copy(update={"metrics": {DREAM_TYPE: dream.model_dump(mode="json")}, **end})

@@ -50,7 +50,6 @@ from ace_graph.memory.dream import (
     archive_item,
     check_items,
     dream_of,
-    ended,
     merge_item,
     with_decision,
 )
@@ -198,7 +197,8 @@ async def dream(
         }
     )
     if last is not None and last.open:
-        await store.amend(owner, Amend(last.dream_id, lambda turn: ended(turn, now), missing_ok=True))
+        replaced = [item.model_copy(update={"state": "replaced"}) for item in last.open]
+        await _decide(store, owner, last.dream_id, replaced, now)
     if made.open:
         delta = Delta(op_id=operation_id(found, DREAM_TYPE), now=now, author=AUTHOR, source=found)
         await store.commit(owner, delta, await store.load(owner), _record(made, now))

@@ -11,7 +11,14 @@ from typing import cast
 import pytest
 
 from ace_graph import playbooks
-from ace_graph.base import PlaybookForbidden, PlaybookNotFound, ProposalNotFound, Settings, UsageError
+from ace_graph.base import (
+    PlaybookChanged,
+    PlaybookForbidden,
+    PlaybookNotFound,
+    ProposalNotFound,
+    Settings,
+    UsageError,
+)
 from ace_graph.learning import (
     RetryPolicy,
     accept_dream,
@@ -21,10 +28,21 @@ from ace_graph.learning import (
     process_item,
     refuse_dream,
 )
-from ace_graph.memory import Commit, Dream, DreamItem, Figures, Policy, TrajectoryFilter, supported
-from ace_graph.memory.delta import Analyze, Remove, Reset, Update
+from ace_graph.memory import (
+    Commit,
+    Dream,
+    DreamItem,
+    Figures,
+    Policy,
+    ReflectedLesson,
+    TrajectoryFilter,
+    supported,
+)
+from ace_graph.memory.commit import Amend
+from ace_graph.memory.delta import Analyze, Delta, Remove, Reset, Update
 from ace_graph.memory.stores import Store
 from ace_graph.memory.stores.sql import SQLiteStore
+from ace_graph.memory.trajectory import deleted
 from ace_graph.playbooks.consolidation import consolidate, undo
 from ace_graph.stores import policy_of
 from ace_graph.testing import ScriptedModel, check
@@ -86,6 +104,8 @@ async def test_what_is_accepted_is_there_and_one_undo_takes_it_back(store: Store
     (added,) = (bullet for bullet in after.playbook.bullets() if bullet.content == PAGES)
     assert added.examples == ("run-0", "run-1", "run-2")
     assert done.version == after.version.n
+    (stored,) = await store.find_turns(LEARNER, TrajectoryFilter(task_type="dream"))
+    assert (stored.turn_id, stored.status) == (made.dream_id, "success")
     with pytest.raises(ProposalNotFound):
         await accept_dream(store, LEARNER)
     taken_back = await undo(store, owner=LEARNER)
@@ -179,23 +199,35 @@ async def test_an_item_whose_bullets_have_changed_is_said_and_left_out(store: St
 async def test_a_change_that_lowers_what_other_turns_find_is_left_out_and_said(store: Store) -> None:
     known, other = "Never retry after a timeout", "Always retry after a timeout"
     await write(store, LEARNER, rewriting(Reset(bullets=bullets(known, *OTHERS))))
-    for n in range(5):
-        await add_run(store, LEARNER, f"run-{n}", other, minute=n)
+    own: dict[str, object] = {"task": "Do I retry after a timeout?", "cited": ("gen-00001",)}
+    for n in range(5):  # the runs that it comes from say nothing against it
+        await add_run(store, LEARNER, f"run-{n}", other, minute=n, task=own["task"], cited=own["cited"])
     rival = await dream(store, LEARNER, embeddings=None)
     assert [(item.kind, item.text) for item in rival.items] == [("add", other), ("archive", known)]
     assert of(rival, "archive").losses == ("negation not retry",)
-    asked = record(9, turn_id="turn").model_copy(
-        update={"task": "Do I retry after a timeout?", "cited": ("gen-00001",)}
-    )
+    asked = record(9, turn_id="failed").model_copy(update={**own, "verdict": "failure"})
     await write(store, LEARNER, touching("gen-00001"), asked)
     await write(store, LEARNER, adding("Something new is known"))
+    assert len((await dream(store, LEARNER, embeddings=None)).items) == 2
+    await write(store, LEARNER, touching("gen-00001"), record(9, turn_id="right").model_copy(update=own))
+    await write(store, LEARNER, adding("Something else is known"))
     made = await dream(store, LEARNER, embeddings=None)
     assert made.items == ()
     assert [(each.text, each.why) for each in made.left_out] == [
         (other, "questions of other turns would find less: found 1 of 1 before, 0 after")
     ]
-    done = await accept_dream(store, LEARNER) if made.open else None
-    assert done is None
+    waiting = [item.item_id for item in rival.items]
+    with pytest.raises(ProposalNotFound):
+        await accept_dream(store, LEARNER, item_ids=waiting)
+
+
+async def test_a_run_that_was_deleted_meanwhile_is_no_example(store: Store) -> None:
+    await live(store)
+    made = await dream(store, LEARNER, embeddings=None)
+    await store.amend(LEARNER, Amend("run-0", deleted))
+    (item,) = (await accept_dream(store, LEARNER, item_ids=[of(made, "add").item_id])).decided
+    (bullet,) = (each for each in (await store.load(LEARNER)).playbook.bullets() if each.content == PAGES)
+    assert (item.runs, bullet.examples) == (("run-0", "run-1", "run-2"), ("run-1", "run-2"))
 
 
 async def test_what_was_removed_is_not_dreamed_of_again(store: Store) -> None:
@@ -267,6 +299,10 @@ async def test_a_named_playbook_dreams_and_takes_back(store: Store) -> None:
 
 async def test_to_a_playbook_of_another_the_lessons_are_proposed(store: Store) -> None:
     await live(store)
+    for n in (20, 21):
+        own = ReflectedLesson(content="We met Bob at the printer", memory_type="episodic")
+        await add_run(store, LEARNER, f"run-{n}", own, minute=n)
+    assert "We met Bob at the printer" in [item.text for item in (await dream(store, LEARNER)).items]
     await playbooks.create(store, "api", list(OTHERS), owner="ada")
     with pytest.raises(PlaybookNotFound):
         await dream(store, LEARNER, "ada/api", embeddings=None)
@@ -324,6 +360,8 @@ async def test_a_worker_dreams_once_enough_was_reflected_on(tmp_path: Path) -> N
             ("archive", "open"),
         ]
         assert len(await store.find_turns(LEARNER, TrajectoryFilter(task_type="dream"))) == 1
+        note = (await store.load(LEARNER)).access.consolidation
+        assert (note.next_id, note.ended) == (0, ""), "a dream is no consolidation"
         assert contents(await store.load(LEARNER)) == sorted((*PARAPHRASES, *OTHERS, HARMFUL))
 
 
@@ -347,6 +385,51 @@ async def test_by_default_no_dream_is_due() -> None:
         assert (await write(store, LEARNER, rewriting(Analyze(turn_ids=turns)))).scheduled is None
     assert policy_of(Settings(dream_after=40)).dream_after == 40
     assert policy_of(Settings(dream_after=0)).dream_after is None
+
+
+class Overtaken:
+    """Hands every call on to a store; before the first change of a dream somebody else changes the memory."""
+
+    def __init__(self, inner: Store) -> None:
+        self._inner, self._first = inner, True
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    async def commit(self, learner: str, delta: Delta, *args: object) -> Commit:
+        if self._first and delta.reason.startswith("dream: "):
+            self._first = False
+            await write(self._inner, learner, rewriting(Remove(bullet_id="gen-00002")))
+        return await self._inner.commit(learner, delta, *args)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # handed on
+
+
+async def test_what_changes_between_the_check_and_the_commit_is_checked_again(store: Store) -> None:
+    await live(store)
+    made = await dream(store, LEARNER, embeddings=None)
+    merge = [of(made, "merge").item_id]
+    done = await accept_dream(cast("Store", Overtaken(store)), LEARNER, item_ids=merge)
+    assert (done.decided, [each.why for each in done.left_out]) == (
+        (),
+        ["gen-00002 has changed since, or is gone: dream again"],
+    )
+    etag = (await store.load(LEARNER)).version.etag
+    await write(store, LEARNER, adding(PARAPHRASES[1]))
+    with pytest.raises(PlaybookChanged):
+        await accept_dream(store, LEARNER, expected_etag=etag)
+
+
+async def test_an_acceptance_for_one_version_is_not_made_to_another(store: Store) -> None:
+    await live(store)
+    made = await dream(store, LEARNER, embeddings=None)
+    etag = (await store.load(LEARNER)).version.etag
+    with pytest.raises(PlaybookChanged):
+        await accept_dream(
+            cast("Store", Overtaken(store)),
+            LEARNER,
+            item_ids=[of(made, "archive").item_id],
+            expected_etag=etag,
+        )
+    assert HARMFUL in contents(await store.load(LEARNER))
 
 
 class Killed(BaseException):
