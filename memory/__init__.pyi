@@ -107,6 +107,14 @@ from .delta.operations import (
     Update as Update,
 )
 from .delta.resolve import resolve as resolve
+from .dream import (
+    Dream as Dream,
+    DreamItem as DreamItem,
+    LeftOut as LeftOut,
+    check_items as check_items,
+    dream_of as dream_of,
+    supported as supported,
+)
 from .evidence import (
     EVIDENCE_SOURCES as EVIDENCE_SOURCES,
     Evidence as Evidence,

@@ -20,6 +20,7 @@ from ace_graph.memory.delta.consolidate import merged_away, protection_of
 from ace_graph.memory.delta.effect import Consolidated, Effect, apply
 from ace_graph.memory.delta.operations import Consolidate, Delta, Source
 from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.retrieve import retrieve
@@ -167,11 +168,16 @@ def _alike(similarity: float, members: Sequence[Bullet], other: Bullet) -> bool:
 
 @dataclass(frozen=True)
 class Question:
-    """The question of a turn, and the bullets that were learned from it or cited in its answer."""
+    """The question of a turn, and the bullets that were learned from it or cited in its answer.
+
+    `turn_id` and `verdict` are those of the turn.
+    """
 
     text: str
     topic: str | None
     bullet_ids: tuple[str, ...]
+    turn_id: str = ""
+    verdict: Verdict = "unknown"
 
 
 class Figures(NamedTuple):
@@ -201,7 +207,7 @@ def questions_of(turns: Iterable[TurnRecord], playbook: Playbook) -> tuple[Quest
         named = (playbook.aliases.get(name, name) for name in (*taught.get(turn.turn_id, ()), *turn.cited))
         ids = tuple(dict.fromkeys(name for name in named if name in playbook.entries))
         if ids and turn.task and not turn.deleted:
-            found.append(Question(turn.task, turn.topic, ids))
+            found.append(Question(turn.task, turn.topic, ids, turn.turn_id, turn.verdict))
     return tuple(found)
 
 
@@ -214,7 +220,7 @@ def measure(
         old, new = (_found(question, state, policy, now) for state in (before, after))
         for name in question.bullet_ids:
             pairs += 1
-            found_before += name in old
+            found_before += before.playbook.aliases.get(name, name) in old
             found_after += after.playbook.aliases.get(name, name) in new
     return Figures(pairs, found_before, found_after)
 
@@ -413,7 +419,7 @@ def planned_group(
     asked = [question for question in outlook.questions if own & set(question.bullet_ids)]
     if not asked:
         return PlannedGroup(group, operation)
-    figures = measure(asked, outlook.snapshot, _after(outlook, effect), outlook.policy, outlook.now)
+    figures = measure(asked, outlook.snapshot, after_effect(outlook, effect), outlook.policy, outlook.now)
     if figures.lowered:
         return RefusedGroup(group.ids, f"its questions would find less: {figures}")
     return PlannedGroup(group, operation, figures)
@@ -424,7 +430,8 @@ def _effect(outlook: Outlook, operations: Sequence[Consolidate]) -> Effect:
     return resolve(outlook.snapshot, delta, outlook.policy)
 
 
-def _after(outlook: Outlook, effect: Effect) -> Snapshot:
+def after_effect(outlook: Outlook, effect: Effect) -> Snapshot:
+    """Return the memory as it is after an effect."""
     before = outlook.snapshot
     return Snapshot(apply(before.playbook, effect), touched(before.access, effect), before.version)
 
@@ -463,13 +470,13 @@ def _outcome(outlook: Outlook, batches: Sequence[Sequence[PlannedGroup]]) -> tup
     operations = [group.operation for batch in batches for group in batch]
     if not operations:
         return Figures(), 0
-    after = _after(outlook, _effect(outlook, operations))
+    after = after_effect(outlook, _effect(outlook, operations))
     figures = measure(outlook.questions, outlook.snapshot, after, outlook.policy, outlook.now)
     sizes = [len(dump_playbook(each.playbook).encode()) for each in (outlook.snapshot, after)]
     return figures, sizes[0] - sizes[1]
 
 
-# When a learner's memory is consolidated in the background, and the work that is stored for it. Pure.
+# When a learner's memory is consolidated, or dreamed of, in the background, and the work stored for it. Pure.
 #
 # A commit after which the memory has more than `Policy.consolidate_above` bullets stores an item of pending
 # work in its own transaction. The next one is stored after growth of 10 %: that many bullets were added
@@ -477,7 +484,8 @@ def _outcome(outlook: Outlook, batches: Sequence[Sequence[PlannedGroup]]) -> tup
 # another, is consolidated again as well.
 #
 # The id of the run follows from that of the last run that ended. So while one is pending, or a dead letter,
-# the same one becomes due again, and the store has it already.
+# the same one becomes due again, and the store has it already. A dream is due after a number of turns that
+# were reflected on.
 
 
 RUN = "consolidation "
@@ -488,7 +496,7 @@ _PRIORITY = -1.0
 
 
 class ConsolidationWork(BaseModel):
-    """A consolidation to run later: of which playbook of the learner, and which bullets it selects.
+    """A consolidation to run later, or a dream: of which playbook of the learner, which bullets it selects.
 
     The field names are stored. With `expected_etag` it is for the version with that etag only. What is not
     selected here follows the policy of the store then.
@@ -496,7 +504,7 @@ class ConsolidationWork(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    work: Literal["consolidate"] = "consolidate"
+    work: Literal["consolidate", "dream"] = "consolidate"
     name: Text = DEFAULT
     kind: BulletKind | None = None
     topic: Text | None = None
@@ -550,7 +558,7 @@ def read_consolidation(item: Pending) -> ConsolidationWork | None:
 def with_schedule(
     plan: CommitPlan, policy: Policy, learner: str, work: Pending | PendingItem | None = None
 ) -> CommitPlan:
-    """Return the plan with the consolidation that it makes due, if it does, and the note of it.
+    """Return the plan with the consolidation or the dream that it makes due, if it does, and the note of it.
 
     `work` is what the caller stores or completes with the commit. Growth counts from the last consolidation,
     however it came about: stored here, stored or completed by the caller, or made by this commit.
@@ -558,19 +566,24 @@ def with_schedule(
     ran = work is not None and is_run(work)
     merged = any(isinstance(change, Consolidated) for change in plan.effect.changes)
     due = not ran and not merged and plan.content_changed and _is_due(plan.snapshot, policy)
-    if not (ran or merged or due):
+    dreams = not ran and not due and bool(plan.effect.analyzed) and _dream_is_due(plan.snapshot, policy)
+    if not (ran or merged or due or dreams):
         return plan
     access, playbook = plan.snapshot.access, plan.snapshot.playbook
-    note = access.consolidation
-    if due or merged or (work is not None and _playbook_of(work) == DEFAULT):
+    note, asked = access.consolidation, None if work is None else _asked_by(work)
+    if due or merged or (asked is not None and asked.work == "consolidate" and asked.name == DEFAULT):
         note = note._replace(next_id=playbook.next_id)
-    if ran and isinstance(work, PendingItem):
-        note = note._replace(ended=ended_run(work.pending_id, _playbook_of(work) or DEFAULT))
+    if ran and isinstance(work, PendingItem) and (asked is None or asked.work == "consolidate"):
+        note = note._replace(ended=ended_run(work.pending_id, DEFAULT if asked is None else asked.name))
+    if dreams:
+        note = note._replace(dreamed=access.analyzed)
     snapshot = replace(plan.snapshot, access=replace(access, consolidation=note))
-    if not due:
+    if not (due or dreams):
         return replace(plan, snapshot=snapshot)
-    run_id = operation_id("consolidation", learner, snapshot.version.epoch or "", note.ended)
-    return replace(plan, snapshot=snapshot, scheduled=ConsolidationWork().as_pending(run_id))
+    counted = (str(access.analyzed), str(playbook.next_id)) if dreams else (note.ended,)
+    made = ConsolidationWork(work="dream" if dreams else "consolidate")
+    run_id = operation_id("consolidation", learner, snapshot.version.epoch or "", *counted)
+    return replace(plan, snapshot=snapshot, scheduled=made.as_pending(run_id))
 
 
 def ended_run(run_id: str, name: str) -> str:
@@ -578,13 +591,12 @@ def ended_run(run_id: str, name: str) -> str:
     return run_id if name == DEFAULT else f"{run_id} {name}"
 
 
-def _playbook_of(work: Pending) -> str | None:
-    """The playbook that the work consolidates, by name; None for other work and for what can't be read."""
+def _asked_by(work: Pending) -> ConsolidationWork | None:
+    """What the work asks for; None for other work and for what can't be read."""
     try:
-        asked = read_consolidation(work)
+        return read_consolidation(work)
     except CorruptPayload:
         return None
-    return None if asked is None else asked.name
 
 
 def _is_due(snapshot: Snapshot, policy: Policy) -> bool:
@@ -592,3 +604,11 @@ def _is_due(snapshot: Snapshot, policy: Policy) -> bool:
     if policy.consolidate_above is None or size <= policy.consolidate_above:
         return False
     return snapshot.playbook.next_id - snapshot.access.consolidation.next_id > _GROWTH * size
+
+
+def _dream_is_due(snapshot: Snapshot, policy: Policy) -> bool:
+    access = snapshot.access
+    return (
+        policy.dream_after is not None
+        and access.analyzed - access.consolidation.dreamed >= policy.dream_after
+    )

@@ -62,6 +62,7 @@ class Policy(BaseModel):
     to go at the cap. For `undo_days` after a consolidation ten times as many effects are kept, so that its
     sources can be brought back. A commit that leaves more bullets than `consolidate_above` stores pending
     work: a consolidation, each of whose commits looks at `consolidate_batch` bullets. None: it stores none.
+    So does a commit once `dream_after` turns were reflected on since the last dream: a dream. None: none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,6 +84,7 @@ class Policy(BaseModel):
     undo_days: Annotated[float, Field(ge=0, le=36_500)] = 30.0
     consolidate_above: Annotated[int, Field(ge=0)] | None = None
     consolidate_batch: Annotated[int, Field(ge=1)] = 1_000
+    dream_after: Annotated[int, Field(ge=1)] | None = None
 
     def effects_kept(self, consolidated_at: datetime | None, now: datetime) -> int:
         """Return how many effects are kept at `now`, after a last consolidation at `consolidated_at`."""
@@ -93,6 +95,7 @@ class Policy(BaseModel):
     def of_playbooks(self) -> Policy:
         """Return the policy for named playbooks: their old versions are dropped by rules, not by number.
 
-        They are consolidated on request only: pending work is a learner's.
+        They are consolidated and dreamed of on request only: pending work is a learner's.
         """
-        return self.model_copy(update={"history_kept": sys.maxsize, "consolidate_above": None})
+        unasked = {"consolidate_above": None, "dream_after": None}
+        return self.model_copy(update={"history_kept": sys.maxsize, **unasked})

@@ -61,11 +61,13 @@ RECENT_TURNS_KEPT = 20
 class ConsolidationNote(NamedTuple):
     """`next_id` is the id counter at the last consolidation, `ended` the last run that a worker has ended.
 
-    After the id of a run on a named playbook comes a space and the playbook's name.
+    After the id of a run on a named playbook comes a space and the playbook's name. `dreamed` is how many
+    trajectories had been reflected on when a dream was last due.
     """
 
     next_id: int = 0
     ended: str = ""
+    dreamed: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def touch(
     count once.
     """
     if reset:
-        return Access(consolidation=access.consolidation._replace(next_id=0))
+        return Access(consolidation=access.consolidation._replace(next_id=0, dreamed=0))
     moved = touches_of(access, ids, gone, restamped, content_changed=content_changed, on=on, record=record)
     grown = after_touches(access.grown, (moved,))
     known = tuple(_judged(turn, verdicts, followed) for turn in access.recent_turns)

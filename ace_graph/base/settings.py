@@ -147,6 +147,8 @@ class Settings(BaseSettings):
     consolidate_threshold: int | None = Field(default=None, ge=0)
     consolidate_batch: int = Field(default=1000, ge=100, le=1000)
     consolidate_async: bool | None = None
+    dream_after: int | None = Field(default=None, ge=0)
+    dream_accepts: int | None = Field(default=None, ge=2)
     curator_use_llm: bool = False
     curator_similarity: float = Field(default=0.9, ge=0, le=1)
     embeddings: Literal["auto", "static", "off"] = "auto"

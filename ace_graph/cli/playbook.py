@@ -1319,6 +1319,60 @@ def consolidate(
 
 
 @command(commands, *PLAYBOOK, panel=_MANY)
+def dream(
+    call: Call,
+    item_ids: Annotated[
+        list[str] | None, "ITEM...", "Items to decide; without one: all that are open."
+    ] = None,
+    accept: Annotated[bool, "Take them into the playbook."] = False,
+    refuse: Annotated[bool, "Refuse them; no dream proposes them again."] = False,
+    edit: Annotated[list[str] | None, "--edit ITEM=TEXT", "Take an item with another text."] = None,
+    at_least: Annotated[
+        int | None,
+        "--at-least RUNS",
+        "Accept by rule: what loses nothing, and merges or has so many runs.",
+        Bounds(2),
+    ] = None,
+) -> None:
+    """Show what many runs suggest for a playbook, as a diff; nothing changes before it is accepted.
+
+    \b
+    ace-graph playbook dream
+    ace-graph playbook dream --accept
+    ace-graph playbook dream --accept 3fa2c1d0 9bd01e77
+    ace-graph playbook dream --refuse 77aa01bc
+    ace-graph playbook dream --edit 3fa2c1d0="Retry after 429, with a pause"
+    ace-graph playbook dream --accept --at-least 5
+    ace-graph playbook consolidate undo
+
+    It adds what several runs teach, merges what says the same, and archives what did harm or is said
+    otherwise now. Each item names its runs, what its text loses, and what the questions of other turns find
+    before and after it; one that would lower this is left out. What changed meanwhile is left out, too, and
+    said. To a playbook of another the lessons are proposed: share proposals.
+    """
+    from ace_graph.cli.dream import decide_dream, show_dream
+
+    edits = dict(_edited(each) for each in edit or ())
+    if (accept and refuse) or (refuse and (edits or at_least is not None)):
+        raise UsageError("--refuse refuses, --accept and --edit take: give one of them")
+    if not (accept or refuse or edits):
+        if item_ids or at_least is not None:
+            raise UsageError("say what becomes of the items: --accept or --refuse")
+        show_dream(call)
+        return
+    wanted = item_ids or (list(edits) if edits and not accept else None)
+    decide_dream(call, wanted, edits, refuse=refuse, at_least=at_least)
+
+
+def _edited(given: str) -> tuple[str, str]:
+    """The id and the text of an edit. Raises UsageError."""
+    item_id, equals, text = given.partition("=")
+    if not equals or not text.strip():
+        raise UsageError("--edit takes an item's id and its text: --edit 3fa2c1d0='Retry after 429'")
+    return item_id, text
+
+
+@command(commands, *PLAYBOOK, panel=_MANY)
 def rescreen(
     call: Call,
     everybody: Annotated[bool, "--all", "Every learner and named playbook of the store."] = False,

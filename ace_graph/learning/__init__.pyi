@@ -20,6 +20,13 @@ from .curate_reflections import (
     curate as curate,
 )
 from .curator import UNATTRIBUTED as UNATTRIBUTED, judge_bullets as judge_bullets
+from .dreaming import (
+    DecidedDream as DecidedDream,
+    accept_dream as accept_dream,
+    dream as dream,
+    last_dream as last_dream,
+    refuse_dream as refuse_dream,
+)
 from .execution import (
     RunningTrajectory as RunningTrajectory,
     TaskEvent as TaskEvent,

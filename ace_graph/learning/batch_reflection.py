@@ -24,6 +24,7 @@ from ace_graph.learning.recurring_patterns import RecurringPattern, extract_patt
 from ace_graph.learning.reflection import every_turn
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.dream import DREAM_TYPE
 from ace_graph.memory.similarity.vectors import vectors_of
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
@@ -141,10 +142,10 @@ async def batch_reflect(
 
 
 async def _completed_runs(store: Store, learner_id: str, wanted: TrajectoryFilter) -> tuple[TurnRecord, ...]:
-    """Return the completed trajectories that match, the newest first, batch reflections aside."""
+    """Return the completed trajectories that match, the newest first, batch reflections and dreams aside."""
     runs: dict[str, TurnRecord] = {}
     async for turn in every_turn(store, learner_id, wanted):
-        if turn.status != "in_progress" and turn.task_type != BATCH_TYPE:
+        if turn.status != "in_progress" and turn.task_type not in (BATCH_TYPE, DREAM_TYPE):
             runs.setdefault(turn.turn_id, turn)
         if len(runs) == MAX_RUNS:
             break

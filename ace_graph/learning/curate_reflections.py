@@ -139,7 +139,8 @@ async def curate(
         return await _with_outdated(CuratedReflections("repeated", base.version), base, target)
     sensitive = "ask" if resources is None else resources.settings.sensitive_facts
     labels = vocabulary_of(base.playbook.entries.values())
-    lessons = await _adds(store, owner, found, sensitive if target.named is None else None, labels)
+    taught = await lessons_of(store, owner, found, sensitive if target.named is None else None, labels)
+    lessons = [add for _, add in taught]
     joined = await joined_by_meaning(lessons, base.playbook, chosen_embeddings(embeddings))
     adds = await in_slices(_news(joined, base, target.store.policy, clock()))
     held = [add for add in adds if add.status == "quarantined"]
@@ -173,14 +174,16 @@ async def curate(
     return await _with_outdated(done, commit.snapshot, target)
 
 
-async def _adds(
+async def lessons_of(
     store: Store,
     owner: str,
     found: Sequence[StoredReflection],
     sensitive: SensitiveFacts | None,
     labels: Vocabulary,
-) -> list[Add]:
-    """Return an Add for each lesson. Trajectories that were cleaned since are no examples any more.
+) -> list[tuple[StoredReflection, Add]]:
+    """Return an Add for each lesson, with the reflection that it is from.
+
+    Trajectories that were cleaned since are no examples any more.
 
     With `sensitive`, for the owner's memory, a lesson of one trajectory names it and has its words. What
     comes from an unattributed trajectory is for a review.
@@ -188,13 +191,13 @@ async def _adds(
     runs = frozenset(name for each in found for name in each.reflection.runs)
     stored = await store.find_turns(owner, TrajectoryFilter(turn_ids=runs), limit=len(runs) * 4)
     unattributed = {turn.turn_id for turn in stored if turn.unattributed}
-    adds = list[Add]()
+    taught = list[tuple[StoredReflection, Add]]()
     for each in found:
         made = lessons_to_operations(
             each.lessons,
             topic=each.turn.topic or infer_topic(each.turn.task),
             source=each.reflection.turn_id,
-            start=len(adds) + 1,
+            start=len(taught) + 1,
             vocabulary=labels,
         )
         behind = {
@@ -204,7 +207,14 @@ async def _adds(
         if sensitive is not None and len(each.reflection.runs) == 1:
             made = await run_off_loop(len(each.turn.task), from_trajectory, made, each.turn, sensitive)
         made = [add.model_copy(update=behind) for add in made]
-        adds += made if unattributed.isdisjoint(each.reflection.runs) else for_review(made)
+        made = made if unattributed.isdisjoint(each.reflection.runs) else for_review(made)
+        taught += [(each, add) for add in made]
+    known = await with_known_examples(store, owner, [add for _, add in taught])
+    return [(each, add) for (each, _), add in zip(taught, known, strict=True)]
+
+
+async def with_known_examples(store: Store, owner: str, adds: Sequence[Add]) -> list[Add]:
+    """Return the operations without the trajectories that are not stored any more."""
     gone = await unknown_examples(store, owner, adds)
     return [
         add.model_copy(update={"examples": tuple(name for name in add.examples if name not in gone)})
@@ -327,11 +337,13 @@ async def _with_outdated(
     done: CuratedReflections, present: Snapshot, target: PlaybookHandle
 ) -> CuratedReflections:
     new = [present.playbook.entries[each.id] for each in done.added if each.id in present.playbook.entries]
-    found = await in_slices(_outdated(present.playbook, new, target.store.policy.similarity))
+    found = await in_slices(outdated_bullets(present.playbook, new, target.store.policy.similarity))
     return replace(done, outdated=tuple(found))
 
 
-def _outdated(playbook: Playbook, new: Sequence[Bullet], similarity: float) -> Steps[list[OutdatedBullet]]:
+def outdated_bullets(
+    playbook: Playbook, new: Sequence[Bullet], similarity: float
+) -> Steps[list[OutdatedBullet]]:
     """Find in steps the bullets that did harm, and the rivals of new ones; those of the core are left out."""
     harmed = [b for b in playbook.bullets() if b.harmful > b.helpful and _may_go(b)]
     found = dict[str, OutdatedBullet]()

@@ -1,4 +1,4 @@
-"""Working on one claimed item: reflect, curate, commit under the item's op id; or a consolidation.
+"""Working on one claimed item: reflect, curate, commit under the item's op id; or a consolidation, a dream.
 
 The effect happens at most once, because a commit with the same op id changes nothing the second time. So a
 worker may be killed at any point, and two may work on one item. `worker` and `learn_pending` claim items.
@@ -23,6 +23,7 @@ from ace_graph.agent.state import Learning
 from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, LearnerForgotten, PlaybookChanged, PlaybookNotFound, StoreError
 from ace_graph.base.prices import cost_of
+from ace_graph.learning.dreaming import accept_dream, dream
 from ace_graph.learning.learn_into import (
     deliver,
     find_destination,
@@ -36,6 +37,7 @@ from ace_graph.learning.turn_record import model_name
 from ace_graph.memory.commit import Amend, PendingItem
 from ace_graph.memory.consolidation import RUN, ConsolidationWork, read_consolidation
 from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.dream import supported
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, with_cost, with_reflections
@@ -120,7 +122,7 @@ class Lease:
                 return
 
 
-# A claimed item that asks for a consolidation: run it under the item's id, then complete the item.
+# A claimed item that asks for a consolidation, or for a dream: do that, then complete the item.
 #
 # Every batch is a commit of its own under an id that follows from the run's. A worker that is killed in
 # between leaves the item; whoever claims it next goes on after the last batch that was stored.
@@ -132,10 +134,21 @@ async def consolidate_item(
     """Run the consolidation, by rules. A playbook that was deleted meanwhile, or has another version than
     the one that was asked for, leaves nothing to do.
 
-    Raises LearnerForgotten, and what the store raises.
+    Or dream; what ACE_DREAM_ACCEPTS lets a rule accept is accepted. Raises LearnerForgotten, and what the
+    store raises.
     """
     if (await store.load(item.learner_id)).absent:
         raise LearnerForgotten("the learner was forgotten before the work began")
+    if work.work == "dream":
+        asked, fewest = (store, item.learner_id), resources.settings.dream_accepts
+        made = await dream(*asked, embeddings=resources.embeddings, clock=resources.clock)
+        by_rule = [each.item_id for each in made.open if fewest is not None and supported(each, fewest)]
+        if by_rule:
+            await accept_dream(*asked, item_ids=by_rule, clock=resources.clock)
+        logger.info(
+            "[ACE Worker] dream %s: %d changes, %d accepted", made.dream_id, len(made.open), len(by_rule)
+        )
+        return
     try:
         done = await consolidate(
             store,
@@ -161,7 +174,10 @@ async def consolidate_item(
 
 
 AUTHOR = "ace_worker"
-ItemStatus = Literal["learned", "consolidated", "repeated", "failed", "dead", "forgotten", "lost"]
+ItemStatus = Literal["learned", "consolidated", "dreamed", "repeated", "failed", "dead", "forgotten", "lost"]
+
+
+_DONE: dict[Literal["consolidate", "dream"], ItemStatus] = {"consolidate": "consolidated", "dream": "dreamed"}
 
 
 @dataclass(frozen=True)
@@ -170,6 +186,7 @@ class ItemOutcome:
 
     learned    committed now; `learning` says what changed
     consolidated  it was a consolidation, which is done; `consolidation.run_state` says what it merged
+    dreamed    it was a dream, which waits for a decision now
     repeated   it was committed before; nothing changed
     failed     `error` says why; it is pending again from `retry_at` on
     dead       it failed too often; a dead letter until somebody retries it
@@ -239,12 +256,12 @@ async def process_item(
             now=clock(),
             operations=(),
             author=AUTHOR,
-            reason="consolidated in the background",
+            reason=f"{_DONE[consolidation.work]} in the background",
             source=item.turn_id,
         )
         commit = await store.commit(item.learner_id, delta, await store.load(item.learner_id), None, item)
         resources.cache.put(item.learner_id, commit.snapshot)
-        return _ended(item, "consolidated" if commit.status == "applied" else "repeated")
+        return _ended(item, _DONE[consolidation.work] if commit.status == "applied" else "repeated")
     except LeaseLost:
         return _ended(item, "lost")
     except LearnerForgotten:

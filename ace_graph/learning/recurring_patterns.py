@@ -38,6 +38,7 @@ class RecurringPattern:
 
     `text` is its oldest wording, and `id` follows from it; `lesson` has its other fields. `frequency` counts
     distinct trajectories; `trajectory_ids` are theirs, in the order in which they were reflected on.
+    `wordings` are all its wordings, the oldest first.
     `confidence` is that of a bullet which as many trajectories support: 0.67 for one, 0.75 for two.
     """
 
@@ -48,6 +49,7 @@ class RecurringPattern:
     trajectory_ids: tuple[str, ...]
     confidence: float
     lesson: ReflectedLesson
+    wordings: tuple[str, ...] = ()
 
 
 class _Line(NamedTuple):
@@ -57,9 +59,10 @@ class _Line(NamedTuple):
 
 @dataclass
 class _Group:
-    """Lines of one pattern while they are collected: the first one, and the trajectories of all of them."""
+    """Lines of one pattern while they are collected: the first one, all, and the trajectories of all."""
 
     first: Bullet
+    texts: list[str] = field(default_factory=list[str])
     trajectories: dict[str, None] = field(default_factory=dict[str, None])
 
 
@@ -115,6 +118,7 @@ def _grouped(runs: Mapping[_Line, Iterable[str]], similarity: float, units: Vect
             group = _Group(bullet)
             founded.append(group)
         groups[bullet.id] = group
+        group.texts.append(line.text)
         group.trajectories.update(dict.fromkeys(runs[line]))
     return founded
 
@@ -132,4 +136,5 @@ def _pattern(
         trajectory_ids=tuple(sorted(group.trajectories, key=place.__getitem__)),
         confidence=(1 + frequency) / (2 + frequency),
         lesson=lessons[line],
+        wordings=tuple(group.texts),
     )

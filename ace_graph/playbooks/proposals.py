@@ -121,12 +121,13 @@ class Proposals:
         )
 
     async def propose_lessons(
-        self, lessons: Sequence[Add], proposal_id: str, now: datetime
+        self, lessons: Sequence[Add], proposal_id: str, now: datetime, lineage: Sequence[str] = ()
     ) -> Proposal | None:
         """Propose what a turn of the caller has taught, under an id: the same id again proposes nothing more.
 
-        Returns None where the playbook, or an open proposal of the caller, says all of it. Raises
-        PlaybookNotFound, PlaybookForbidden, and ChangeRefused where too much is proposed already.
+        `lineage` says what it is from, if not from a turn. Returns None where the playbook, or an open
+        proposal of the caller, says all of it. Raises PlaybookNotFound, PlaybookForbidden, and ChangeRefused
+        where too much is proposed already.
         """
         await self._checked.check(self._key, Right.PROPOSE)
         made = await self._find(proposal_id)
@@ -145,7 +146,7 @@ class Proposals:
                 proposal_id=proposal_id,
                 playbook_id=self._key,
                 delta=Delta(op_id="proposal", now=now, operations=tuple(news)),
-                lineage=(f"a turn of {by}",),
+                lineage=tuple(lineage) or (f"a turn of {by}",),
                 trust=Trust.UNPROVEN,
                 by=by,
                 at=now,

@@ -117,6 +117,7 @@ def policy_of(settings: Settings) -> Policy:
         undo_days=settings.undo_days,
         consolidate_above=settings.consolidate_above,
         consolidate_batch=settings.consolidate_batch,
+        dream_after=settings.dream_after or None,
         decay=DecayRates(
             semantic=settings.decay_semantic,
             episodic=settings.decay_episodic,

@@ -112,7 +112,7 @@ def _backwards(history: History) -> Iterator[tuple[HistoryEntry, Effect]]:
             yield entry, entry.effect
 
 
-# Finds in a history the operation that takes back one commit of a consolidation.
+# Finds in a history the operation that takes back one commit of a consolidation, or of an accepted dream.
 
 
 _TAKEN_BACK = (Put, Archived, Consolidated, Counted, Unlinked)
@@ -121,12 +121,14 @@ _TAKEN_BACK = (Put, Archived, Consolidated, Counted, Unlinked)
 def undo_of(history: History, op_id: str) -> Undo:
     """Return the operation that takes back the commit `op_id`, with what it must find as it was left.
 
-    Raises ChangeRefused for a commit that the history does not hold, or that did more than consolidate.
+    Raises ChangeRefused for a commit that the history does not hold, or that did more than add, merge and
+    archive.
     """
     entry, effect = _entry(history, op_id)
-    merges = any(isinstance(change, Consolidated) for change in effect.changes)
-    if not merges or not all(isinstance(change, _TAKEN_BACK) for change in effect.changes):
-        raise ChangeRefused(f"{op_id} did not only consolidate: playbook rollback takes back whole versions")
+    if not all(isinstance(change, _TAKEN_BACK) for change in effect.changes):
+        raise ChangeRefused(
+            f"{op_id} did more than add, merge and archive: playbook rollback takes back whole versions"
+        )
     before, after = playbook_at(history, entry.n - 1), playbook_at(history, entry.n)
     changed = [key for key, bullet in before.entries.items() if after.entries.get(key) != bullet]
     made = [key for key, bullet in after.entries.items() if before.entries.get(key) != bullet]

@@ -49,6 +49,9 @@ NAMED: dict[str, tuple[int, tuple[str, ...]]] = {
     f"playbook rollback --bullet={FIRST}": (BELONGS, ()),
     "playbook rescreen": (BELONGS, ()),
     "playbook curate": (BELONGS, ("x",)),
+    "playbook dream": (Right.PROPOSE, ()),
+    "playbook dream --accept": (BELONGS, ()),
+    "playbook dream --refuse": (BELONGS, ()),
     "playbook consolidate": (BELONGS, ()),
     "playbook consolidate undo": (BELONGS, ()),
 }

@@ -79,6 +79,10 @@ TABLE: dict[tuple[str, str], tuple[int, Json | None]] = {
     ("POST", "/rollback"): (BELONGS, {"version": 1}),
     ("POST", "/rescreen"): (BELONGS, {}),
     ("POST", "/curate"): (BELONGS, {"reflections": ["x"]}),
+    ("GET", "/dream"): (BELONGS, None),
+    ("POST", "/dream"): (Right.PROPOSE, None),
+    ("POST", "/dream/accept"): (BELONGS, {}),
+    ("POST", "/dream/refuse"): (BELONGS, {}),
     ("POST", "/consolidate"): (BELONGS, {}),
     ("POST", "/distinct"): (BELONGS, {"ids": [FIRST, SECOND]}),
     ("GET", "/consolidations/x"): (BELONGS, None),
@@ -96,6 +100,7 @@ API_ACTS: dict[tuple[str, str], Act] = {
     ("PATCH", UNDER): "own",
     ("DELETE", UNDER): "own",
     ("POST", f"{UNDER}/consolidate"): "consolidate",
+    ("POST", f"{UNDER}/dream"): "consolidate",
     ("POST", f"{UNDER}/consolidate/undo"): "consolidate",
     ("POST", f"{UNDER}/grants"): "share",
     ("DELETE", f"{UNDER}/grants"): "share",
@@ -125,6 +130,7 @@ PAGE_ACTS: dict[tuple[str, str], Act] = {
     ("POST", "/chat/{conversation_id}/rename"): "converse",
     ("POST", "/chat/{conversation_id}/delete"): "converse",
     ("POST", "/chat/{conversation_id}/feedback"): "judge",
+    ("POST", "/review/dream"): "consolidate",
     ("POST", "/review/proposals"): "share",
     ("POST", "/review/playbooks/{playbook_id}/proposals/{proposal_id}"): "share",
     ("POST", "/runs/{run_id}/retry"): "record",
@@ -257,7 +263,14 @@ async def _a_consolidation(place: Place) -> str:
     return str((await place.alice("POST", "/consolidate", {}))["runId"])
 
 
+async def _a_dream(place: Place) -> None:
+    await place.alike()
+    assert (await place.alice("POST", "/dream"))["items"]
+
+
 NEEDS: dict[tuple[str, str], Needs] = {
+    ("POST", "/dream/accept"): _a_dream,
+    ("POST", "/dream/refuse"): _a_dream,
     ("POST", "/merge"): lambda place: place.alike(),
     ("POST", f"/bullets/{FIRST}/release"): lambda place: place.alice(
         "POST", f"/bullets/{FIRST}/quarantine", {"why": "doubtful"}

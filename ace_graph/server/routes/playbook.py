@@ -35,6 +35,7 @@ from ace_graph.base.errors import (
 from ace_graph.base.off_loop import off_loop
 from ace_graph.learning.curate_reflections import MAX_REFLECTIONS
 from ace_graph.learning.curate_reflections import curate as curate_reflections
+from ace_graph.learning.dreaming import DecidedDream, accept_dream, dream, last_dream, refuse_dream
 from ace_graph.learning.graph_drawing import hides
 from ace_graph.memory.audit import Act, Audit, AuditKind, Severity
 from ace_graph.memory.bullet import (
@@ -68,6 +69,7 @@ from ace_graph.memory.delta.draft import TAKEN_IDS
 from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Rejection, Revived
 from ace_graph.memory.delta.operations import Add, Operation
 from ace_graph.memory.delta.rollback import archived
+from ace_graph.memory.dream import ItemKind, ItemState
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.formats.registry import FormatName, format_named, read_bullets
 from ace_graph.memory.rights import not_found
@@ -1559,3 +1561,119 @@ async def undo_consolidation(body: UndoBody, edit: OwnEdit) -> UndoneReply:
     except ChangeRefused as error:
         raise RequestRefused(409, "refused", str(error)) from error
     return UndoneReply.of(done)
+
+
+class QuestionsReply(Body):
+    """How many pairs of a question and a bullet there are, and in how many the bullet is found."""
+
+    pairs: int
+    before: int
+    after: int
+
+
+class DreamItemReply(Body):
+    """A change that many runs suggest. `was` are the texts of the bullets that it merges or archives, by id.
+
+    `losses` is what its text lacks of theirs, `questions` what those of other turns find.
+    """
+
+    item_id: str
+    kind: ItemKind
+    text: str
+    why: str
+    was: dict[str, str]
+    runs: list[str]
+    reflections: list[str]
+    losses: list[str]
+    figures: Annotated[QuestionsReply, Field(alias="questions")]
+    state: ItemState
+
+
+class LeftOutReply(Body):
+    """A change that is not proposed, or that could not be accepted, and why."""
+
+    text: str
+    why: str
+
+
+class DreamReply(Body):
+    """A difference that waits for a decision; without an id there is none. `runs` is how many were read.
+
+    With a `proposalId` the playbook is somebody else's, who decides about that proposal.
+    """
+
+    dream_id: str
+    runs: int
+    items: list[DreamItemReply]
+    left_out: list[LeftOutReply]
+    proposal_id: str | None
+
+
+class ItemsBody(RequestBody):
+    """Which items to decide; all that are open where nothing is said."""
+
+    items: Annotated[list[Label], Field(min_length=1, max_length=200)] | None = None
+
+
+class AcceptItemsBody(ItemsBody):
+    """Which items to accept, and other texts for some of them, by their ids."""
+
+    texts: Annotated[dict[Label, Text], Field(max_length=200)] = Field(default_factory=dict)
+
+
+class DecidedDreamReply(Body):
+    """The items that are decided, those that could not be and why, and those that are open."""
+
+    version: int
+    decided: list[str]
+    left_out: list[LeftOutReply]
+    open: list[str]
+
+    @classmethod
+    def about(cls, done: DecidedDream) -> Self:
+        decided, waiting = ([item.item_id for item in items] for items in (done.decided, done.dream.open))
+        return cls.of(done, decided=decided, open=waiting)
+
+
+@named.get("/dream")
+async def shown_dream(playbook: Place, learner: Learner, services: ServicesDep) -> DreamReply:
+    """What the newest dream suggests, and what was decided about it."""
+    playbook.check_owner()
+    return DreamReply.of(await last_dream(services.store, learner, playbook.ref.name))
+
+
+@named.post("/dream", dependencies=[does("consolidate")])
+async def make_dream(playbook: Place, sender: Sender, services: ServicesDep) -> DreamReply:
+    """Find what many runs suggest, and store it as a proposal; nothing is changed.
+
+    To a playbook of somebody else the lessons are proposed, and its owner decides.
+    """
+    ref = playbook.ref
+    found = await dream(
+        services.store,
+        sender.learner,
+        ref.name if playbook.asked is None else f"{ref.owner}/{ref.name}",
+        user=None if playbook.asked is None else sender.user,
+        embeddings=services.resources.embeddings,
+        clock=services.clock.now,
+    )
+    return DreamReply.of(found)
+
+
+@named.post("/dream/accept")
+async def accept_items(body: AcceptItemsBody, edit: OwnEdit) -> DecidedDreamReply:
+    """Take items of a dream into the playbook. What has changed since is left out; it can be taken back."""
+    done = await accept_dream(
+        *(edit.services.store, edit.sender.learner, edit.playbook.ref.name, body.items, body.texts),
+        author=edit.sender.author,
+        clock=edit.services.clock.now,
+        expected_etag=await edit.expected_etag(),
+    )
+    return DecidedDreamReply.about(done)
+
+
+@named.post("/dream/refuse")
+async def refuse_items(body: ItemsBody, edit: OwnEdit) -> DecidedDreamReply:
+    """Refuse items of a dream: none proposes them again, and the bullets of a merge count as distinct."""
+    whose = (edit.services.store, edit.sender.learner, edit.playbook.ref.name)
+    return DecidedDreamReply.about(await refuse_dream(*whose, body.items, clock=edit.services.clock.now))

@@ -7,7 +7,8 @@ import pytest
 from ace_graph.memory.delta import Add
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing.conformance import rewriting, write
-from tests.consolidation.planted import OTHERS, PARAPHRASES, pairs
+from tests.consolidation.planted import OTHERS, PARAPHRASES
+from tests.learning.dreamed_runs import HARMFUL, PAGES, live
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer
 
@@ -72,18 +73,53 @@ def test_the_review_is_done_by_keys(visit: Visit, site: Site) -> None:
     assert len(site.contents("val")) == 2
 
 
-def test_bullets_that_say_the_same_are_merged_or_kept_apart(visit: Visit, site: Site) -> None:
-    site.plant("wil", *PARAPHRASES[:2], *OTHERS)
-    wil = visit("wil")
+@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+def test_a_dream_is_accepted_edited_and_refused(visit: Visit, site: Site, options: dict[str, bool]) -> None:
+    learner = f"wil-{len(options)}"
+    site.in_store(lambda store: live(store, learner))
+    wil = visit(learner, **options)
     wil.open("/review")
-    wil.page.click("#merge-1")
-    assert wil.said() == "Merged."
-    assert len(site.contents("wil")) == 3
+    assert wil.page.locator("[id^=tick-item-]").count() == 0
+    wil.page.click("#dream")
+    assert wil.said() == "This is what the runs suggest."
+    assert len(site.contents(learner)) == 6
+    rows = wil.page.locator("[data-row]").all_inner_texts()
+    for row, parts in zip(
+        rows,
+        (
+            ("Add:", PAGES, "run-0 run-1 run-2", "loses name Invoice", "1 of 1 before, 1 after"),
+            ("Merge:", *PARAPHRASES, "they say the same"),
+            ("Archive:", HARMFUL, "did more harm than good"),
+        ),
+        strict=True,
+    ):
+        assert [part for part in parts if part not in row] == []
+    wil.page.fill("#text-1", "Ask the Invoice Service for ten pages")
+    wil.page.click("#accept-item-1")
+    assert wil.said() == "Accepted."
+    assert "Ask the Invoice Service for ten pages" in site.contents(learner)
     wil.page.click("#undo")
-    wil.page.click("#differ-1")
-    assert wil.said().startswith("They are kept apart")
-    assert wil.page.locator("#differ-1").count() == 0
-    assert len(site.contents("wil")) == 4
+    assert len(site.contents(learner)) == 6
+    wil.page.click("#refuse-item-2")
+    assert wil.said() == "Refused."
+    wil.page.check("#tick-item-1")
+    wil.page.click("#accept-items")
+    assert sorted(site.contents(learner)) == sorted((PARAPHRASES[2], *OTHERS, HARMFUL))
+    assert wil.page.locator("[id^=tick-item-]").count() == 0
+
+
+def test_an_item_that_has_changed_meanwhile_stays_and_the_page_says_so(visit: Visit, site: Site) -> None:
+    site.in_store(lambda store: live(store, "wyn"))
+    wyn = visit("wyn")
+    wyn.open("/review")
+    wyn.page.click("#dream")
+    site.api.delete("/api/playbook/gen-00009", headers=bearer("wyn")).raise_for_status()
+    wyn.page.check("#tick-item-1")
+    wyn.page.check("#tick-item-3")
+    wyn.page.click("#accept-items")
+    assert wyn.said().startswith("Some could not be decided")
+    assert PAGES in site.contents("wyn")
+    assert wyn.page.locator("[id^=tick-item-]").count() == 2
 
 
 def test_a_proposal_is_accepted(visit: Visit, site: Site) -> None:
@@ -160,24 +196,6 @@ def test_of_proposals_accepted_together_one_that_is_gone_stops_no_other(visit: V
     assert xeno.said().startswith("Some could not be decided")
     xeno.open(f"/playbooks/{shared}")
     assert xeno.page.locator("[data-row]").count() == 1
-
-
-@pytest.mark.parametrize("button", ["#merge-selected", "#differ-selected"])
-def test_groups_are_decided_together(visit: Visit, site: Site, button: str) -> None:
-    learner = f"wes{button[1:6]}"
-    site.plant(learner, *PARAPHRASES[:2], *pairs(1), *OTHERS)
-    wes = visit(learner, **WITHOUT)
-    wes.open("/review")
-    ticks = wes.page.locator("[id^=tick-group-]")
-    assert ticks.count() == 2
-    for tick in ticks.all():
-        tick.check()
-    wes.page.click(button)
-    assert wes.page.locator("[id^=tick-group-]").count() == 0
-    assert len(site.contents(learner)) == (4 if "merge" in button else 6)
-    wes.page.click("#undo")
-    assert len(site.contents(learner)) == 6
-    assert wes.page.locator("[id^=tick-group-]").count() == 2
 
 
 def test_keys_refuse_a_proposal_and_type_nothing(visit: Visit, site: Site) -> None:

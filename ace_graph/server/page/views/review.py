@@ -1,9 +1,8 @@
-"""The review: what waits for a decision: bullets that are switched off, proposals, possible merges."""
+"""The review: what waits for a decision: bullets that are switched off, what a dream suggests, proposals."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, TypeVar
 
@@ -11,7 +10,8 @@ from fastapi import APIRouter, Form, Path, Query, Response
 from pydantic import Field, Json
 
 from ace_graph.base.errors import ChangeRefused, RequestRefused
-from ace_graph.memory.bullet import Bullet
+from ace_graph.learning.dreaming import last_dream
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.delta.operations import Operation, Release, Remove
 from ace_graph.server.middleware import does
@@ -29,14 +29,6 @@ Decision = Literal["approve", "reject"]
 Reason = Annotated[Text, Field(max_length=500)]
 
 
-@dataclass(frozen=True)
-class ReviewedGroup:
-    """Bullets that would become one, and the text that it would have."""
-
-    bullets: tuple[Bullet, ...]
-    text: str
-
-
 class BulletsForm(PageForm):
     """Bullets, and what becomes of them."""
 
@@ -44,11 +36,10 @@ class BulletsForm(PageForm):
     decision: Decision
 
 
-class GroupsForm(PageForm):
-    """Groups of bullets, each as a JSON list of ids."""
+class ItemsForm(BulletsForm):
+    """Items of a dream, what becomes of them, and the text of a single one."""
 
-    groups: Annotated[list[Json[Ids]], Field(max_length=50)] = Field([])
-    decision: Decision
+    text: Annotated[Text, Field(max_length=MAX_CONTENT_CHARS)] = ""
 
 
 class ProposalForm(PageForm):
@@ -75,7 +66,8 @@ async def show(visitor: VisitorDep, query: Annotated[Flash, Query()]) -> Respons
         playbook_id=DEFAULT,
         quarantined=[bullet for bullet in bullets if bullet.status == "quarantined"],
         proposals=await _proposals(visitor),
-        groups=await _groups(opened, {bullet.id: bullet for bullet in bullets}),
+        dream=await last_dream(visitor.services.store, visitor.learner),
+        may_dream=visitor.identity.may("consolidate"),
     )
 
 
@@ -91,27 +83,32 @@ async def decide_bullets(visitor: VisitorDep, form: Annotated[BulletsForm, Form(
     return await visitor.after_change(_VIEW, "on" if approved else "removed", edit, decide)
 
 
-@routes.post("/groups", dependencies=[does("change")])
-async def decide_groups(visitor: VisitorDep, form: Annotated[GroupsForm, Form()]) -> Response:
-    """Merge groups, or say that their bullets mean different things, so that nobody proposes it again."""
-    opened, approved = await visitor.open(DEFAULT), form.decision == "approve"
+@routes.post("/dream", dependencies=[does("consolidate")])
+async def make_dream(visitor: VisitorDep) -> Response:
+    """Find what many runs suggest; it waits for a decision then."""
+    opened = await visitor.open(DEFAULT)
+    made = await api.make_dream(opened.handle, visitor.identity, visitor.services)
+    waits = any(item.state == "open" for item in made.items)
+    return visitor.lead_to(_VIEW, said="dreamed" if waits else "nothing")
 
-    async def decide(ids: list[str]) -> None:
-        edit = await opened.edit(own=not approved)
-        await (
-            api.merge(api.MergeBody(ids=ids), edit)
-            if approved
-            else api.distinct(api.DistinctBody(ids=ids), edit)
-        )
 
-    failed = list[list[str]]()
+@routes.post("/dream/items", dependencies=[does("change")])
+async def decide_items(visitor: VisitorDep, form: Annotated[ItemsForm, Form()]) -> Response:
+    """Take items of a dream into the memory, a single one with the text that was typed; or refuse them."""
+    edit = await (await visitor.open(DEFAULT)).edit(own=True)
+    if not form.ids:
+        return visitor.lead_to(_VIEW, said="nothing")
+    if form.decision == "reject":
+        await api.refuse_items(api.ItemsBody(items=form.ids), edit)
+        return visitor.lead_to(_VIEW, said="refused")
+    texts, left = {form.ids[0]: form.text} if form.text.strip() else {}, list[api.LeftOutReply]()
 
-    async def decide_all() -> None:
-        failed.extend(await _not_decided(form.groups, decide))
+    async def accept() -> None:
+        done = await api.accept_items(api.AcceptItemsBody(items=form.ids, texts=texts), edit)
+        left.extend(done.left_out)
 
-    edit = await opened.edit()
-    done = await visitor.after_change(_VIEW, "merged" if approved else "distinct", edit, decide_all)
-    return visitor.lead_to(_VIEW, said="some") if failed else done
+    done = await visitor.after_change(_VIEW, "accepted", edit, accept)
+    return visitor.lead_to(_VIEW, said="some") if left else done
 
 
 @routes.post("/proposals", dependencies=[does("share")])
@@ -177,17 +174,3 @@ async def _proposals(visitor: Visitor) -> list[tuple[str, sharing.ProposalReply]
                 )
                 found += [(listed.name, proposal) for proposal in waiting.proposals]
     return found
-
-
-async def _groups(opened: Opened, bullets: dict[str, Bullet]) -> list[ReviewedGroup]:
-    """The merges that a consolidation would make now; none where nothing is stored."""
-    if not bullets:
-        return []
-    body = api.ConsolidateBody.model_validate({"dryRun": True})
-    plan = await api.consolidate_playbook(DEFAULT, body, await opened.edit(own=True))
-    if not isinstance(plan, api.ConsolidationReply):
-        return []
-    return [
-        ReviewedGroup(tuple(bullets[name] for name in group.ids if name in bullets), group.text)
-        for group in plan.groups
-    ]
