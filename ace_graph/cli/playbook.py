@@ -285,7 +285,7 @@ def show(
             return
         shown = replace(shown, kinds=frozenset({kind}))
     snapshot, policy = _load(call, to_its_end(as_utc(as_of)))
-    wanted = [b for b in snapshot.playbook.bullets() if shown.passes(b)]
+    wanted = shown.choose(snapshot.playbook.bullets())
     if call.as_json:
         call.answer(bullets_json(snapshot, wanted), ())
         return

@@ -208,16 +208,27 @@ def _agree(a: Bullet, b: Bullet) -> bool:
 def current_first(rivals: Sequence[Bullet], on: date) -> list[Bullet]:
     """Return facts of one subject and relation, that with the value of the day `on` first.
 
-    What is true on the day comes before what is past or still to come; then the newest: by the day from which
-    it is true where all say so, else by when it was said.
+    What is true on the day comes before what is past or still to come, and what had begun or was said by then
+    before what may have begun later; then the newest: by the day from which it is true where all say so, else
+    by when it was said.
     """
     dated = all(bullet.valid_from for bullet in rivals)
 
-    def key(bullet: Bullet) -> tuple[bool, date, tuple[datetime, int]]:
-        begun = bullet.valid_from if dated else None
-        return bullet.true_on(on), begun or date.min, age(bullet)
+    def key(bullet: Bullet) -> tuple[bool, bool, date, tuple[datetime, int]]:
+        begun = (bullet.valid_from or bullet.created_at.date()) <= on
+        return bullet.true_on(on), begun, (bullet.valid_from if dated else None) or date.min, age(bullet)
 
     return sorted(rivals, key=key, reverse=True)
+
+
+def without_replaced(bullets: Sequence[Bullet], on: date) -> list[Bullet]:
+    """Return the bullets without facts that another value of their relation had replaced by the day `on`."""
+    gone = set[str]()
+    for row in of_one_relation([(bullet, False) for bullet in bullets]):
+        current, *others = current_first([bullets[place] for place in row], on)
+        told = ((other.id, earlier_values(current, [other])) for other in others)
+        gone.update(key for key, earlier in told if earlier.values and earlier.replaced)
+    return [bullet for bullet in bullets if bullet.id not in gone]
 
 
 def when_true(bullet: Bullet, earlier: Sequence[Bullet], on: date) -> str:

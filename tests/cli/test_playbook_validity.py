@@ -23,7 +23,10 @@ def test_a_fact_has_days_that_are_shown_changed_and_asked_for(ace: Commands) -> 
     ace.ok("playbook", "edit", "les-00002", "--valid-from", "unknown", "--valid-until", "2030-01-01")
     [_, rome] = ace.bullets()
     assert (rome["valid_from"], rome["valid_until"]) == (None, "2030-01-01")
-    assert true_on("2021-06-01") == ["les-00001", "les-00002"]
+    assert true_on("2021-06-01") == ["les-00001"], "that it was Rome then nobody said"
+    ace.ok("playbook", "add", "Ada speaks French")
+    ace.ok("playbook", "add", "Ada speaks Italian")
+    assert true_on("2026-01-01") == ["les-00002", "les-00003", "les-00004"], "one home, two languages"
 
 
 def test_what_was_known_on_a_day_is_shown(ace: Commands) -> None:

@@ -407,7 +407,7 @@ async def show(
     known = None if query.as_of is None else await playbook.load_as_of(query.as_of)
 
     def chosen(snapshot: Snapshot) -> list[Bullet]:
-        return [bullet for bullet in (known or snapshot).playbook.bullets() if wanted.passes(bullet)]
+        return wanted.choose((known or snapshot).playbook.bullets())
 
     found = await read_worth(services.store, playbook, learner, chosen)
     snapshot, evidence, now = found.snapshot, found.evidence, services.clock.now()

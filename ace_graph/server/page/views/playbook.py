@@ -83,9 +83,8 @@ class ListQuery(Flash):
         return BulletFilter(frozenset(wanted), tags, words=self.words, kinds=kinds, valid_on=self.valid_on)
 
     def chosen(self, snapshot: Snapshot) -> list[Bullet]:
-        wanted = self.filter()
-        passing = (bullet for bullet in snapshot.playbook.bullets() if wanted.passes(bullet))
-        return [bullet for bullet in passing if self.topic in ("", bullet.topic)]
+        chosen = self.filter().choose(snapshot.playbook.bullets())
+        return [bullet for bullet in chosen if self.topic in ("", bullet.topic)]
 
     def address(self, **changed: object) -> str:
         """Return the query of this list with some of it changed."""
