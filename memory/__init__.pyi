@@ -17,6 +17,7 @@ from .bullet import (
     BulletSource as BulletSource,
     BulletTag as BulletTag,
     Danger as Danger,
+    Hides as Hides,
     MAX_CONTENT_CHARS as MAX_CONTENT_CHARS,
     MAX_KEYWORDS as MAX_KEYWORDS,
     MEMORY_TYPES as MEMORY_TYPES,

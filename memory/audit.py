@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict
 from ace_graph.base.errors import UsageError
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import truncate
-from ace_graph.memory.bullet import Bullet, Danger
+from ace_graph.memory.bullet import Bullet, Danger, Hides
 from ace_graph.memory.consolidation import ConsolidationWork, find_candidates, grouped
 from ace_graph.memory.delta.operations import Merge, Quarantine, Remove, Supersede
 from ace_graph.memory.delta.screening import screen_bullet
@@ -43,7 +43,6 @@ from ace_graph.memory.search.tokenize import is_spaceless, language_of
 from ace_graph.memory.similarity.compare import ClaimComparison, are_distinct, compare
 from ace_graph.memory.similarity.losses import losses
 from ace_graph.memory.snapshot import Access
-from ace_graph.memory.stores.base import Hides
 
 Severity = Literal["high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)

@@ -7,6 +7,7 @@ bullet can look like two, or like a section header.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -286,3 +287,8 @@ class Bullet(BaseModel):
         if tag == "neutral":
             return self.model_copy(update={"neutral": self.neutral + 1, **moved})
         raise ValueError(f"{tag!r} is no tag: use helpful, harmful or neutral")
+
+
+Hidden = Literal["quarantined", "sensitive"]
+Hides = Callable[[Bullet], Hidden | None]
+"""Says why a bullet's text stays out of what people look at (graph, audit), None where it does not."""

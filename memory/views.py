@@ -23,7 +23,6 @@ from ace_graph.memory.bullet import (
 from ace_graph.memory.confidence import EvidenceIndex
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.retrieval.current_values import without_replaced
 from ace_graph.memory.search.tokenize import normal_form
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
@@ -243,13 +242,6 @@ class BulletFilter:
     words: str = ""
     kinds: frozenset[BulletKind] = frozenset()
     valid_on: date | None = None
-
-    def choose(self, bullets: Iterable[Bullet]) -> list[Bullet]:
-        """Return the bullets that pass; with `valid_on` without values that others had replaced by then."""
-        every = list(bullets)
-        if self.valid_on is not None:
-            every = without_replaced([each for each in every if each.status in self.statuses], self.valid_on)
-        return [bullet for bullet in every if self.passes(bullet)]
 
     def passes(self, bullet: Bullet) -> bool:
         """Whether the filter shows the bullet."""

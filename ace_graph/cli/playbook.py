@@ -69,7 +69,7 @@ from ace_graph.memory.formats.markdown import AgentsFormat, public_lessons
 from ace_graph.memory.formats.reading import Reading
 from ace_graph.memory.formats.registry import FORMATS, format_named
 from ace_graph.memory.formats.skill import SkillFormat
-from ace_graph.memory.retrieval.current_values import Earlier, when_true, with_earlier
+from ace_graph.memory.retrieval.current_values import Earlier, filtered, when_true, with_earlier
 from ace_graph.memory.sharing import outgoing_text
 from ace_graph.memory.views import (
     BulletFilter,
@@ -285,7 +285,7 @@ def show(
             return
         shown = replace(shown, kinds=frozenset({kind}))
     snapshot, policy = _load(call, to_its_end(as_utc(as_of)))
-    wanted = shown.choose(snapshot.playbook.bullets())
+    wanted = filtered(shown, snapshot.playbook.bullets())
     if call.as_json:
         call.answer(bullets_json(snapshot, wanted), ())
         return

@@ -20,10 +20,10 @@ from ace_graph.base.errors import CommitContention, OtherSchema, StoreAuthError,
 from ace_graph.base.settings import Settings
 from ace_graph.learning.cleaning import in_background, learner_ids, try_job
 from ace_graph.learning.statements.forms import is_sensitive
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, Hidden
 from ace_graph.memory.delta.screening import screen_bullet
 from ace_graph.memory.languages.detection import spoken_language
-from ace_graph.memory.stores.base import DrawsGraph, Hidden, KeyedStore, Store
+from ace_graph.memory.stores.base import DrawsGraph, KeyedStore, Store
 from ace_graph.memory.stores.cache import SnapshotCache
 
 logger = logging.getLogger("ace_graph")

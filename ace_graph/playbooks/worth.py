@@ -13,7 +13,7 @@ from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ChangeRefused
 from ace_graph.base.off_loop import in_slices
 from ace_graph.memory.audit import Audit, auditing
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, Hides
 from ace_graph.memory.confidence import (
     Effectiveness,
     EvidenceIndex,
@@ -28,7 +28,7 @@ from ace_graph.memory.playbook import PlaybookStats
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Hides, Store
+from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import trajectories_behind
 from ace_graph.memory.trust import lift, proven, share_withheld
 from ace_graph.memory.turn import TurnRecord

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache, partial
 from types import SimpleNamespace
 from typing import cast
@@ -44,6 +44,7 @@ from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.model_facts import learner_facts
 from ace_graph.learning.statements.reading import asks_to_clear
 from ace_graph.learning.statements.turn_source import source_text
+from ace_graph.learning.statements.validity import validity_of
 from ace_graph.learning.tasks import read_work
 from ace_graph.learning.tool_call_patterns import kinds_of
 from ace_graph.memory.bullet import Bullet, content_hash
@@ -54,6 +55,7 @@ from ace_graph.memory.numbers import numerals, parse_number
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.retrieve import retrieve
+from ace_graph.memory.retrieval.standing import holds
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.screening.secrets import redact
 from ace_graph.memory.search.source_words import source_words
@@ -277,6 +279,7 @@ _STATEMENT_MODULES = (
     "speaker",
     "turn_source",
     "reading",
+    "standing",
 )
 _SOURCE_WORDS = "ace_graph.memory.search.source_words"
 _STATEMENTS = tuple(f"ace_graph.learning.statements.{name}" for name in _STATEMENT_MODULES)
@@ -375,6 +378,18 @@ READERS: tuple[Reader, ...] = (
     *readers_of_files(),
     _reader(normalized_tokens, most=_BULLET_CHARS),
     _reader(relation_of, most=_BULLET_CHARS),
+    Reader(
+        "holds",
+        lambda text: holds(text, ("unit",)),
+        ("ace_graph.memory.retrieval.standing",),
+        most=_BULLET_CHARS,
+    ),
+    Reader(
+        "validity_of",
+        lambda text: validity_of(text, date(2026, 11, 27)),
+        ("ace_graph.learning.statements.validity",),
+        of_message=True,
+    ),
     Reader("screen", screen, _SCREEN, most=_BULLET_CHARS),
     Reader(
         "compare",

@@ -24,6 +24,7 @@ from ace_graph.memory.search.tokenize import language_of, terms
 from ace_graph.memory.similarity.claim import lexicon
 from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.similarity.relations import relation_of, same_value
+from ace_graph.memory.views import BulletFilter
 
 _VALUE_WORDS = 6
 """A value has at most so many words."""
@@ -221,14 +222,23 @@ def current_first(rivals: Sequence[Bullet], on: date) -> list[Bullet]:
     return sorted(rivals, key=key, reverse=True)
 
 
-def without_replaced(bullets: Sequence[Bullet], on: date) -> list[Bullet]:
-    """Return the bullets without facts that another value of their relation had replaced by the day `on`."""
+def filtered(wanted: BulletFilter, bullets: Iterable[Bullet]) -> list[Bullet]:
+    """Return the bullets that pass; with `valid_on` without values that others had replaced by that day."""
+    every = list(bullets)
+    if wanted.valid_on is not None:
+        gone = _replaced_by([each for each in every if each.status in wanted.statuses], wanted.valid_on)
+        every = [bullet for bullet in every if bullet.id not in gone]
+    return [bullet for bullet in every if wanted.passes(bullet)]
+
+
+def _replaced_by(bullets: Sequence[Bullet], on: date) -> set[str]:
+    """Return the ids of facts whose value another one of their relation had replaced by a day."""
     gone = set[str]()
     for row in of_one_relation([(bullet, False) for bullet in bullets]):
         current, *others = current_first([bullets[place] for place in row], on)
         told = ((other.id, earlier_values(current, [other])) for other in others)
         gone.update(key for key, earlier in told if earlier.values and earlier.replaced)
-    return [bullet for bullet in bullets if bullet.id not in gone]
+    return gone
 
 
 def when_true(bullet: Bullet, earlier: Sequence[Bullet], on: date) -> str:

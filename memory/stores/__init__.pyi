@@ -2,7 +2,6 @@ from .base import (
     ContentStore as ContentStore,
     DrawsGraph as DrawsGraph,
     GraphLag as GraphLag,
-    Hides as Hides,
     KeyedStore as KeyedStore,
     LearnerExport as LearnerExport,
     Store as Store,

@@ -10,10 +10,10 @@ in memory, and PostgreSQL) and `neo4j` are the stores of this project.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 from uuid import uuid4
 
 from ace_graph.base.errors import ConfigurationError, InvalidContext
@@ -24,7 +24,7 @@ from ace_graph.memory.snapshot import Label, Snapshot
 from ace_graph.memory.turn import TurnRecord
 
 if TYPE_CHECKING:
-    from ace_graph.memory.bullet import Bullet
+    from ace_graph.memory.bullet import Hides
     from ace_graph.memory.catalogue import Lessons, Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
     from ace_graph.memory.commit import Amend, Commit, History, Pending, PendingCounts, PendingItem
     from ace_graph.memory.delta.operations import Delta
@@ -561,11 +561,6 @@ async def commit_turn(
     """Commit a turn, with its pending work where it has some. Raises what the store raises."""
     more = () if pending is None else (pending,)  # a store may take no pending work
     return await store.commit(learner_id, delta, base, record, *more)
-
-
-Hidden = Literal["quarantined", "sensitive"]
-Hides = Callable[["Bullet"], Hidden | None]
-"""Says why a bullet's text stays out of the graph that people look at, None where it does not."""
 
 
 class GraphLag(NamedTuple):

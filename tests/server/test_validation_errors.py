@@ -44,9 +44,12 @@ FEEDBACK: list[tuple[object, str]] = [
     ({"turnId": "t", "verdict": "great"}, "verdict must be good or bad"),
 ]
 PATCHES: list[tuple[object, str]] = [
-    ({}, "the body must say a new content, pinned or ttlDays"),
-    ({"content": None}, "the body must say a new content, pinned or ttlDays"),
-    ({"pinned": None, "content": "x"}, "the body must say a new content, pinned or ttlDays"),
+    ({}, "the body must say a new content, pinned, ttlDays, validFrom or validUntil"),
+    ({"content": None}, "the body must say a new content, pinned, ttlDays, validFrom or validUntil"),
+    (
+        {"pinned": None, "content": "x"},
+        "the body must say a new content, pinned, ttlDays, validFrom or validUntil",
+    ),
     ({"pinned": "maybe"}, "pinned must be true or false"),
     ({"content": ""}, "content must not be empty"),
     ({"helpful": 99}, "helpful is not known here"),

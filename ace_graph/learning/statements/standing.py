@@ -8,7 +8,7 @@ front a verb: without these it may be about this question alone. The work is lin
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from ace_graph.memory.bullet import MAX_CONTEXT_CHARS
 from ace_graph.memory.imperatives import is_imperative
 from ace_graph.memory.languages.conditions import phrases_of
 from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.languages.forms import any_of
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, words
 
 _COMMAS = re.compile(r"[,，、;:] ?")
@@ -127,9 +128,13 @@ def _without(text: str, language: str, name: str) -> str:
 
 @cache
 def _phrase(language: str, name: str) -> re.Pattern[str]:
-    """Return the pattern of the phrases of a text; of one that has none a pattern that nothing matches."""
-    phrases = phrases_of(language, name)
-    if not phrases:
-        return re.compile(r"(?!)")
-    either = "|".join(map(re.escape, phrases))
-    return re.compile(either if language in SPACELESS else rf"(?<!\w)(?:{either})(?!\w)")
+    """Return the pattern of the phrases of a text; of a text without any nothing matches."""
+    listed = any_of(phrases_of(language, name))
+    before, after = ("", "") if language in SPACELESS else (r"(?<!\w)", r"(?!\w)")
+    return re.compile(f"{before}(?:{listed}){after}")
+
+
+def patterns() -> Iterator[re.Pattern[str]]:
+    """Yield every pattern that is made of the tables."""
+    for language in languages("standing"):
+        yield from (_phrase(language, name) for name in ("marks", "opening", "when", "polite", "wants"))

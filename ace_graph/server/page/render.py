@@ -31,7 +31,7 @@ STATIC_FILES = {
     "icon.svg": "image/svg+xml",
 }
 _SHARED = ("base", "bullet_rows", "charts", "diff", "kinds")
-_VIEWS = ("bullet", "chat", "figures", "history", "playbook", "review", "run", "runs")
+_VIEWS = ("audit", "bullet", "chat", "figures", "history", "playbook", "review", "run", "runs")
 TEMPLATES = tuple(f"{name}.html" for name in (*_SHARED, *_VIEWS, "carried", "conflict", "error", "login"))
 CATALOGUES = {"de": "de/LC_MESSAGES/page.mo"}
 """The compiled texts of each language but English, whose texts are in the templates."""

@@ -72,6 +72,7 @@ from ace_graph.memory.delta.rollback import archived
 from ace_graph.memory.dream import ItemKind, ItemState
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.formats.registry import FormatName, format_named, read_bullets
+from ace_graph.memory.retrieval.current_values import filtered
 from ace_graph.memory.rights import not_found
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import StoredVersion
@@ -407,7 +408,7 @@ async def show(
     known = None if query.as_of is None else await playbook.load_as_of(query.as_of)
 
     def chosen(snapshot: Snapshot) -> list[Bullet]:
-        return wanted.choose((known or snapshot).playbook.bullets())
+        return filtered(wanted, (known or snapshot).playbook.bullets())
 
     found = await read_worth(services.store, playbook, learner, chosen)
     snapshot, evidence, now = found.snapshot, found.evidence, services.clock.now()

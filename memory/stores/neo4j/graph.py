@@ -17,13 +17,12 @@ from typing import Final, LiteralString, NamedTuple, cast
 
 from ace_graph.base.errors import CommitContention
 from ace_graph.base.off_loop import Steps, in_slices
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, Hidden, Hides
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import DecayRates
 from ace_graph.memory.screening.screen import is_screen_reason
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Hidden, Hides
 from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink, Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.queries import Properties, statement
 

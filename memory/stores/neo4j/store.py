@@ -22,6 +22,7 @@ from ace_graph.base.errors import IncompleteState, PlaybookExists, StoreError
 from ace_graph.base.off_loop import off_loop
 from ace_graph.base.portal import portal
 from ace_graph.base.retention import Cutoffs
+from ace_graph.memory.bullet import Hides
 from ace_graph.memory.catalogue import (
     AttachedPlaybook,
     Lessons,
@@ -52,7 +53,6 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
     TIMEOUT,
     GraphLag,
-    Hides,
     LearnerExport,
     LearnerSummary,
     StoredVersion,

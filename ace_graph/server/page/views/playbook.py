@@ -21,6 +21,7 @@ from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Day
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.effect import Report
+from ace_graph.memory.retrieval.current_values import filtered
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.views import BULLET_KINDS, BulletFilter, BulletKind, BulletStatus, kind_of
 from ace_graph.playbooks.worth import Worth, active_bullets, read_worth
@@ -83,8 +84,8 @@ class ListQuery(Flash):
         return BulletFilter(frozenset(wanted), tags, words=self.words, kinds=kinds, valid_on=self.valid_on)
 
     def chosen(self, snapshot: Snapshot) -> list[Bullet]:
-        chosen = self.filter().choose(snapshot.playbook.bullets())
-        return [bullet for bullet in chosen if self.topic in ("", bullet.topic)]
+        found = filtered(self.filter(), snapshot.playbook.bullets())
+        return [bullet for bullet in found if self.topic in ("", bullet.topic)]
 
     def address(self, **changed: object) -> str:
         """Return the query of this list with some of it changed."""

@@ -14,9 +14,9 @@ from neo4j import AsyncResult, AsyncSession, AsyncTransaction
 
 from ace_graph.base import CorruptPayload, Settings, finish
 from ace_graph.learning import build_worker, draw_changes, graph_drawing, hides
-from ace_graph.memory import Bullet, DecayRates, Grant, Playbook, Snapshot, Subject, decay_score
+from ace_graph.memory import Bullet, DecayRates, Grant, Hides, Playbook, Snapshot, Subject, decay_score
 from ace_graph.memory.delta import Add, Quarantine, Release, Remove
-from ace_graph.memory.stores import DrawsGraph, Hides
+from ace_graph.memory.stores import DrawsGraph
 from ace_graph.memory.stores.neo4j import BulletNode, Neo4jStore, changes_of, graph_of, people_of
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing.conformance import (
