@@ -51,6 +51,7 @@ from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type, infer_topic
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.languages.relations import relation_of
 from ace_graph.memory.numbers import numerals, parse_number
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
@@ -62,7 +63,6 @@ from ace_graph.memory.search.source_words import source_words
 from ace_graph.memory.search.tokenize import content_words, estimate_tokens, language_of, terms
 from ace_graph.memory.similarity.claim import normalized_tokens
 from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.similarity.relations import relation_of
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.turn import RecentTurn, answer_hash
 from ace_graph.memory.window import adaptive_size, select_window, truncate_tool_results

@@ -4,6 +4,7 @@ from .detection import (
     spoken_language as spoken_language,
 )
 from .forms import form_wished as form_wished
+from .relations import Relation as Relation, relation_of as relation_of, same_value as same_value
 from .tables import (
     SPACELESS as SPACELESS,
     chat_words as chat_words,

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ace_graph.memory.bullet import GIVEN, PROFILE_SECTIONS, Bullet
 from ace_graph.memory.classify import infer_memory_type
+from ace_graph.memory.languages.relations import relation_of, same_value
 from ace_graph.memory.languages.tables import stop_words
 from ace_graph.memory.playbook import id_number
 from ace_graph.memory.retrieval.gate import Retrievable
@@ -23,7 +24,6 @@ from ace_graph.memory.search.index import PrefixFilter, in_order
 from ace_graph.memory.search.tokenize import language_of, terms
 from ace_graph.memory.similarity.claim import lexicon
 from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.similarity.relations import relation_of, same_value
 from ace_graph.memory.views import BulletFilter
 
 _VALUE_WORDS = 6

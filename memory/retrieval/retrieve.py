@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 
 from ace_graph.memory.bullet import GIVEN, PROFILE_SLOTS, Barred, Bullet, MemoryType
 from ace_graph.memory.decay import decay_score
+from ace_graph.memory.languages.relations import relation_of
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.chains import LEADS_ON, MOST_TOKENS, Chain, Link
@@ -41,7 +42,6 @@ from ace_graph.memory.retrieval.standing import waiting
 from ace_graph.memory.search.index import Index, PrefixFilter
 from ace_graph.memory.search.tokenize import estimate_tokens
 from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.similarity.relations import relation_of
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.trust import proven
 

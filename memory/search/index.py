@@ -20,8 +20,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.languages.relations import relation_of
 from ace_graph.memory.search.tokenize import compounds, language_and_terms, terms, vocabulary
-from ace_graph.memory.similarity.relations import relation_of
 
 # Prefix filtering: which of some texts share all but a few of their terms with another one.
 #
@@ -275,7 +275,7 @@ class Index:
     `core` are the ids of the bullets that are always candidates. `source` holds the terms of source words, as
     `postings` those of texts and labels. `turns` says which bullets came from a turn and which turns a
     conversation has. `relations` lists the bullets that state a relation of a subject, by its key
-    (`similarity.relations`). The parts are never mutated.
+    (`languages.relations`). The parts are never mutated.
     """
 
     postings: Postings = field(default_factory=lambda: MappingProxyType({}))

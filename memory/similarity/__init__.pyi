@@ -3,7 +3,6 @@ from .compare import ClaimComparison as ClaimComparison, mergeable_scope as merg
 from .guards import are_contradictory as are_contradictory, are_mutually_exclusive as are_mutually_exclusive
 from .losses import items_of as items_of
 from .paraphrase import say_the_same as say_the_same, statement_of as statement_of
-from .relations import Relation as Relation, relation_of as relation_of, same_value as same_value
 from .typos import (
     correct_typos as correct_typos,
     is_typo as is_typo,

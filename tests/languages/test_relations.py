@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.similarity import relation_of, same_value
+from ace_graph.memory.languages import relation_of, same_value
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from ace_graph.base.tables import word_sets
 from ace_graph.memory.languages.tables import SPACELESS, languages, table, table_of_all, words
 
 _TABLE = "relations"
-_PACKAGE = "ace_graph.memory.similarity"
+_PACKAGE = "ace_graph.memory.languages"
 _MOST_CHARS = 300
 _MOST_WORDS, _MOST_SPACELESS = 8, 24
 """A subject or a value has at most so many words, in a script without spaces so many characters."""
