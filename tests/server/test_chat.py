@@ -168,17 +168,6 @@ async def test_a_message_says_how_much_of_the_conversation_is_read(
     assert [each.status_code for each in others] == [422] * 3
 
 
-async def test_a_message_says_where_the_learner_is() -> None:
-    clock = HandClock()
-    clock.move(23.5 * 3600)  # in Berlin it is the 2nd of January
-    async with serving(settings_for(), Overrides(model=model("fine")), clock=clock) as served:
-        await served.ask("Remember that my chemistry test is tomorrow.", timezone="Europe/Berlin")
-        kept = (await served.client.get("/api/playbook")).json()["bullets"]
-        wrong = await served.post("Hello", timezone="Mars/Base")
-    assert [bullet["validUntil"] for bullet in kept] == ["2026-01-03"]
-    assert (wrong.status_code, "timezone" in wrong.json()["error"]) == (422, True)
-
-
 async def test_a_conversation_goes_on_with_its_id_and_never_with_another() -> None:
     scripted = model("Hello", "Otters", "Nothing")
     async with serving(settings_for(), Overrides(model=scripted)) as served:
