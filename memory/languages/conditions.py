@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from ace_graph.memory.languages.tables import languages, table
+from ace_graph.memory.languages.tables import languages, listed, table
 
 _TABLE = "standing"
 
@@ -19,9 +19,7 @@ def phrases_of(language: str, name: str) -> tuple[str, ...]:
     """Return the phrases of a text of the table, the longest first; none where the language lacks it."""
     if language not in languages(_TABLE):
         return ()
-    text = table(language, _TABLE).get(name, "")
-    found = text.split("|") if "|" in text else text.split()
-    return tuple(sorted((phrase.strip() for phrase in found if phrase.strip()), key=len, reverse=True))
+    return tuple(sorted(listed(table(language, _TABLE).get(name, "")), key=len, reverse=True))
 
 
 @cache

@@ -95,6 +95,12 @@ def phrases(language: str, file: str, name: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in _text(language, file, name).splitlines() if line.strip())
 
 
+def listed(text: str) -> list[str]:
+    """Return the phrases of a line that stand between "|", or its words where there is no "|"."""
+    found = text.split("|") if "|" in text else text.split()
+    return [phrase.strip() for phrase in found if phrase.strip()]
+
+
 def _text(language: str, file: str, name: str) -> str:
     found = table(language, file)
     if name not in found:

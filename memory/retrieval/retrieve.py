@@ -40,7 +40,7 @@ from ace_graph.memory.retrieval.query import Query, parse_question
 from ace_graph.memory.retrieval.relevance import Hit, Relevance, relevant
 from ace_graph.memory.retrieval.standing import waiting
 from ace_graph.memory.search.index import Index, PrefixFilter
-from ace_graph.memory.search.tokenize import estimate_tokens
+from ace_graph.memory.search.tokenize import estimate_tokens, terms
 from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.trust import proven
@@ -375,29 +375,31 @@ class EligibleBullets:
     def strength(self, bullet: Bullet) -> float:
         return decay_score(bullet, self.access, self.policy.decay)
 
-    def waiting(self, query: Query, semantic: Mapping[str, float]) -> dict[str, str]:
-        """Return the standing instructions that wait, with the condition that does not hold."""
-        found = (self.bullet(key, of_base=of_base) for index, of_base in self.indexes() for key in index.core)
-        every = (bullet for bullet in found if bullet is not None)
-        return waiting(every, query.weights, semantic, self.policy.max_instructions)
-
-    def core(self, waiting: Collection[str]) -> list[Candidate]:
+    def core(
+        self, asked: Collection[str], semantic: Mapping[str, float]
+    ) -> tuple[list[Candidate], dict[str, str]]:
         """Return the core in the order in which it is chosen: the newest facts first, where room is short.
 
-        What is past competes with the rest by relevance, unless it is pinned, and so does what is `waiting`.
+        What is past competes with the rest by relevance, unless it is pinned, and so do standing instructions
+        whose condition does not hold for a question with the terms `asked`: these come second, as `waiting`
+        returns them.
         """
-        found: list[Candidate] = []
-        for index, of_base in self.indexes():
-            for key in index.core:
-                bullet = self.bullet(key, of_base=of_base)
-                if key in waiting:
-                    continue
-                if bullet is not None and (bullet.pinned or not (of_base or bullet.past(self.on))):
-                    found.append(self._candidate(bullet, rank_in_core(bullet), of_base=of_base))
+        every = [
+            (bullet, of_base)
+            for index, of_base in self.indexes()
+            for key in index.core
+            if (bullet := self.bullet(key, of_base=of_base)) is not None
+        ]
+        waits = waiting((bullet for bullet, _ in every), asked, semantic, self.policy.max_instructions)
+        found = [
+            self._candidate(bullet, rank_in_core(bullet), of_base=of_base)
+            for bullet, of_base in every
+            if bullet.pinned or not (of_base or bullet.id in waits or bullet.past(self.on))
+        ]
         found.sort(key=lambda candidate: candidate.scored.bullet.id)
         found.sort(key=lambda candidate: candidate.scored.bullet.created_at, reverse=True)
         found.sort(key=lambda candidate: candidate.rank_in_core)
-        return found
+        return found, waits
 
     def beside(self, core: Sequence[Candidate]) -> list[Candidate]:
         """Return the bullets outside the core that state a relation of one value that a line of it states."""
@@ -517,8 +519,9 @@ def retrieve(
     query = parse_question(question, topic, scope.indexes(), access.asked)
     room = max(0, budget_tokens - FRAME_TOKENS)
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
-    waits = scope.waiting(query, semantic or {})
-    current, told_in_core = _current(scope, scope.core(waits))
+    asked_about = {*query.weights, *terms((topic or "").replace("_", " "))}
+    whole_core, waits = scope.core(asked_about, semantic or {})
+    current, told_in_core = _current(scope, whole_core)
     core = selection.fill(current, room=selection.room // 2)
     taken = {candidate.scored.bullet.id for candidate in core}
     told_in_core = {key: newest for key, newest in told_in_core.items() if newest in taken}

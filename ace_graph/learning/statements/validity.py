@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.languages.detection import spoken_language
-from ace_graph.memory.languages.tables import SPACELESS, languages, table
+from ace_graph.memory.languages.tables import SPACELESS, languages, listed, table
 
 _READ_CHARS = 500
 """So much of a statement is read."""
@@ -347,10 +347,10 @@ def _words(language: str) -> _Words:
     meanings: dict[tuple[str, ...], dict[str, int]] = {}
     pattern = _SPACELESS_WORD if language in SPACELESS else _WORD
     for name, text in table(language, "dates").items():
-        listed = name in ("weekdays", "months", "numbers")
-        for number, line in enumerate(text.splitlines() if listed else [text], listed and name != "weekdays"):
-            phrases = line.split("|") if "|" in line else line.split()
-            for phrase in phrases:
+        counted = name in ("weekdays", "months", "numbers")
+        lines = text.splitlines() if counted else [text]
+        for number, line in enumerate(lines, counted and name != "weekdays"):
+            for phrase in listed(line):
                 parts = tuple(pattern.findall(phrase.replace("_", " ").casefold()))
                 if parts:
                     meanings.setdefault(parts, {})[name] = number

@@ -117,7 +117,7 @@ def _hidden_in_logs(value: object) -> object:
 # application.
 
 
-SCHEMA: Final = "1"
+SCHEMA: Final = "2"
 
 _SCHEMA_TEXT = files("ace_graph.memory.stores.neo4j").joinpath("schema.cypher").read_text("utf-8")
 STATEMENTS: Final[tuple[LiteralString, ...]] = tuple(

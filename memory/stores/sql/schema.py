@@ -18,7 +18,7 @@ from ace_graph.base.errors import OtherSchema
 from ace_graph.memory.stores.base import other_schema
 from ace_graph.memory.stores.sql.database import Tables, of_playbooks
 
-SCHEMA = "1"
+SCHEMA = "2"
 
 _TEXT = files("ace_graph.memory.stores.sql").joinpath("schema.sql").read_text("utf-8")
 _LINES = (line for line in _TEXT.splitlines(keepends=True) if not line.startswith("--"))

@@ -51,6 +51,21 @@ def test_a_condition_that_never_holds_is_named_and_the_wish_is_still_found_by_it
     assert [scored.bullet.id for scored in found.retrieved] == ["pre-00001"]
 
 
+def test_the_topic_of_a_question_opens_a_condition_that_none_of_its_words_does() -> None:
+    pictures = [
+        wish(
+            "pre-00001",
+            "Learner says: Whenever I ask about fractions, draw",
+            "Whenever I ask about fractions",
+        )
+    ]
+    told = [
+        len(ask(pictures, "What is 1/2 + 1/3?", topic=topic).core)
+        for topic in ("fraction_addition", "units", None)
+    ]
+    assert told == [1, 0, 0]
+
+
 def test_meaning_opens_a_condition_too() -> None:
     waits = [wish("pre-00001", VERSIONS, "Whenever I ask about dependencies")]
     near = ask(waits, "Which packages do I need?", semantic={"pre-00001": 0.6})
