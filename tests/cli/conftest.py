@@ -18,7 +18,7 @@ from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython
 
-OTHERS = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM", "XDG_DATA_HOME")
+OTHERS = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM")
 
 
 @pytest.fixture
@@ -28,6 +28,7 @@ def ace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_python: WarmPython
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     monkeypatch.setenv("ACE_MEMORY_FILE", str(tmp_path / "ace.db"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     before = set(os.environ)
     with restored_logging():
