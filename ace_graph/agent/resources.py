@@ -36,8 +36,8 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.foreign import read_only_bullets
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import estimate_tokens
-from ace_graph.memory.stores.base import Store, complete
 from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.memory.stores.store import Store, complete
 from ace_graph.stores import open_store
 
 if TYPE_CHECKING:

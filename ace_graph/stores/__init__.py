@@ -13,7 +13,7 @@ from ace_graph.base.errors import ConfigurationError, StoreUnavailable, StoreUrl
 from ace_graph.base.settings import Settings
 from ace_graph.memory.policy import DecayRates, Policy, VersionRetention
 from ace_graph.memory.screening.secrets import redact_query
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 
 __all__ = [
     "PROBE_LEARNER",

@@ -37,8 +37,9 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store, random_token
+from ace_graph.memory.stores.base import random_token
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.training.journal import (
     MAX_ANSWER_CHARS,

@@ -7,18 +7,15 @@ not conflict with each other. Measured: 20 writers on one learner went from 32 t
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ace_graph.base.off_loop import Steps, in_slices
-from ace_graph.base.portal import portal
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import (
     Amend,
-    Commit,
     CommitPlan,
     NewToken,
     Pending,
@@ -34,7 +31,6 @@ from ace_graph.memory.rights import PlaybookAccess
 from ace_graph.memory.serialization import dump_effect, dump_report
 from ace_graph.memory.sharing import Grant, permitted
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.stores.records import record_columns
 from ace_graph.memory.stores.snapshot_and_log import (
     Folding,
@@ -111,36 +107,6 @@ class CommitRequest:
             delta = yield from permitted(delta, current.playbook)
         made = yield from planning(current, delta, self.policy, self.new_turn, self.new_token, unknown)
         return with_schedule(made, self.policy, self.learner, self.pending)
-
-
-class CommittingNamespace(ABC):
-    """A namespace of a store that takes commits; how it carries one out is `_commit`."""
-
-    def __init__(self, policy: Policy, new_token: NewToken) -> None:
-        self.policy = policy
-        self._new_token = new_token
-        self._asked: PlaybookAccess | None = None
-
-    async def commit(
-        self,
-        learner_id: str,
-        delta: Delta,
-        base: Snapshot,
-        record: TurnRecord | Amend | None = None,
-        pending: Pending | PendingItem | None = None,
-    ) -> Commit:
-        """Apply `delta` once, and store `record` and `pending` with it; see `KeyedStore.commit`."""
-        learner = checked_learner_id(learner_id)
-        policy, new_token, asked = self.policy, self._new_token, self._asked
-        request = CommitRequest(learner, delta, base, record, pending, policy, new_token, asked=asked)
-        return await self._commit_on_portal(request)
-
-    async def _commit_on_portal(self, request: CommitRequest) -> Commit:
-        """Carry a commit out on the portal, to its end even where the caller is cancelled."""
-        return await portal().run(self._commit(request), shielded=True)
-
-    @abstractmethod
-    async def _commit(self, request: CommitRequest) -> Commit: ...
 
 
 @dataclass

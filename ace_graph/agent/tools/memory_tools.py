@@ -25,7 +25,7 @@ from ace_graph.memory.foreign import source_of
 from ace_graph.memory.playbook import Playbook, lineage_of
 from ace_graph.memory.search.index import idf
 from ace_graph.memory.search.tokenize import terms
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.views import BulletFilter, BulletKind
 
 MAX_ROWS = 20

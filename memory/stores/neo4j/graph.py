@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, LiteralString, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from ace_graph.base.errors import CommitContention
 from ace_graph.base.off_loop import Steps, in_slices
@@ -23,8 +23,11 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import DecayRates
 from ace_graph.memory.screening.screen import is_screen_reason
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink, Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.queries import Properties, statement
+from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
+
+if TYPE_CHECKING:
+    from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink
 
 DUE: Final = statement("graph.DUE")
 LAG: Final = statement("graph.LAG")
@@ -252,7 +255,7 @@ class Drawing(NamedTuple):
     owner: str
     people: str | None
 
-    async def write(self, query: LiteralString, /, **parameters: object) -> None:
+    async def write(self, query: str, /, **parameters: object) -> None:
         """Run one statement that begins with UNCHANGED. Raises _MemoryChangedError."""
 
         async def attempt(link: Neo4jLink) -> None:
@@ -261,12 +264,22 @@ class Drawing(NamedTuple):
 
         await self.connection.work(attempt, seconds=self.connection.timeouts.write)
 
-    async def write_in(self, run: Runner, query: LiteralString, /, **parameters: object) -> None:
+    async def write_in(self, run: Runner, query: str, /, **parameters: object) -> None:
         """Run it in a transaction."""
         known = {"uid": self.key, "epoch": self.epoch, "changes": self.changes}
         (row,) = await fetch(run, query, **known, **parameters)
         if row["held"] == 0:
             raise _MemoryChangedError
+
+
+async def due(connection: Neo4jConnection, limit: int) -> list[Row]:
+    """Return the keys of what is not drawn yet."""
+    return await connection.work(lambda link: connection.rows(link, DUE, limit=limit))
+
+
+async def lag(connection: Neo4jConnection) -> Row:
+    """Return how many are not drawn yet, and since when."""
+    return (await connection.work(lambda link: connection.rows(link, LAG)))[0]
 
 
 async def draw(

@@ -1,35 +1,35 @@
-"""The Cypher statements for a learner's state and history; input is always a parameter, never in the text.
+"""The Cypher statements that save round trips; input is always a parameter, never in the text.
 
-Isolation in Neo4j is read-committed: a statement that only compares and sets loses updates. So every writer
-first takes the learner's lock, by writing to the `AceLock` node, and compares after it. The lock is a node of
-its own: with the state node as the lock, attaching a delta to it deadlocks under contention (80 commits of 20
-writers: about 1,000 deadlocks; with the lock node none).
-
-A transaction that waited for a lock node which `forget` deleted sees it without properties. That is why
-`l.seq IS NOT NULL` means "the lock is held".
+Writers take the lock of a key by writing to its `AceLock` node. The lock is a node of its own: with the state
+node as the lock, attaching a delta to it deadlocks under contention (80 commits of 20 writers: about 1,000
+deadlocks; with the lock node none). `l.seq IS NOT NULL` means "the lock is held": see rows.py.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Annotated, Any, LiteralString, TypeVar, cast
 from uuid import uuid4
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf
 
 from ace_graph.base.errors import IncompleteState
 from ace_graph.base.tables import named_texts
-from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef
-from ace_graph.memory.commit import commit_key
+from ace_graph.memory.catalogue import AttachedPlaybook, PlaybookRef, WantedPlaybook
+from ace_graph.memory.commit import Pending, begun_at, commit_key
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.serialization import dump_record, load_report
+from ace_graph.memory.sharing import Grant
 from ace_graph.memory.snapshot import Label, Snapshot, Version
-from ace_graph.memory.stores.commit_queue import SerializedPlan
-from ace_graph.memory.stores.records import delta_columns, entry_columns
+from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
+from ace_graph.memory.stores.records import delta_columns, grant_of, new_item
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
+    LEAST_TAIL,
+    LEAST_TOUCHES,
     NO_STAMPS,
     CompactionMarks,
     Sizes,
@@ -39,6 +39,7 @@ from ace_graph.memory.stores.snapshot_and_log import (
     StoredStamps,
     StoredState,
     StoredTouches,
+    content_of,
 )
 from ace_graph.memory.stores.whole import WholeDelta, WholeTouches, WholeTurn
 from ace_graph.memory.turn import TurnRecord
@@ -59,22 +60,19 @@ def _path(file: str, name: str) -> str:
     return name if "." in name else f"{file}.{name}"
 
 
-STATE = statement("queries.STATE")
-CONTENT_PARTS = statement("queries.CONTENT_PARTS")
-PARTS = statement("queries.PARTS")
+CHANGED = statement("graph.CHANGED")
 LOAD = statement("queries.LOAD")
+LOAD_ATTACHED = statement("queries.LOAD_ATTACHED")
 UPDATE = statement("queries.UPDATE")
 CREATE = statement("queries.CREATE")
-CREATE_PLAYBOOK = statement("queries.CREATE_PLAYBOOK")
 LOCK = statement("queries.LOCK")
 WRITE = statement("queries.WRITE")
-DELTAS = statement("queries.DELTAS")
-EXPORT_DELTAS = statement("queries.EXPORT_DELTAS")
-BASE = statement("queries.BASE")
-TURNS = statement("queries.TURNS")
-KNOWN_TURNS = statement("queries.KNOWN_TURNS")
-OWNERS_TURNS = statement("queries.OWNERS_TURNS")
+BEGIN_OWNED = statement("queries.BEGIN_OWNED")
+BEGIN_NAMED = statement("queries.BEGIN_NAMED")
 DELETE_LEARNER = statement("queries.DELETE_LEARNER")
+LAST_TURNS = statement("queries.LAST_TURNS")
+STAGED = statement("queries.STAGED")
+UNSTAGE = statement("queries.UNSTAGE")
 DESCRIBE = statement("queries.DESCRIBE")
 
 
@@ -187,6 +185,41 @@ class Reply(BaseModel):
         return None if self.repeated is None else load_report(self.repeated)
 
 
+class AttachedRow(BaseModel):
+    """A playbook that was wanted, and its place among them. The content is missing where it is known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    playbook_id: str
+    name: str
+    epoch: str
+    version: int
+    etag: str
+    major: int | None
+    minor: int | None
+    place: int
+    content_base: int | None
+    parts: Parts | None
+    owner: str
+    grants: tuple[Annotated[InstanceOf[Grant], BeforeValidator(grant_of)], ...]
+
+    def attached(self) -> AttachedPlaybook:
+        """Return the playbook.
+
+        Raises IncompleteState where another transaction wrote it while it was read; see `Reply.snapshot`.
+        """
+        content = None
+        if self.parts is not None:
+            base = self.parts.base or (None if self.content_base else EMPTY_BASE)
+            content = content_of(base, self.parts.effects, self._version())
+        version, owner = self._version(), self.owner or None
+        return AttachedPlaybook(self.playbook_id, self.name, version, content, owner, self.grants)
+
+    def _version(self) -> Version:
+        label = Label(self.major or 0, self.minor or 0)
+        return Version(self.epoch, self.version, self.etag, label)
+
+
 def known_parameter(known: Snapshot) -> Properties:
     """Return the parameter `$known`: what a reader has already."""
     version, access = known.version, known.access
@@ -211,56 +244,83 @@ def base_properties(learner_id: str, base: StoredBase) -> Properties:
     }
 
 
-def stamps_properties(learner_id: str, stamps: StoredStamps) -> Properties:
-    """Return the properties of the node of stamps."""
+def new_id() -> str:
+    """Return the id of a new state's node, for people."""
+    return str(uuid4())
+
+
+def fresh_parameters(request: CommitRequest, serialized: SerializedPlan) -> Properties:
+    """Return the parameters of CREATE and UPDATE, which compare the state that a plan was made from."""
+    plan, learner = serialized.plan, request.learner
+    create = plan.parent.epoch is None
+    work = (request.pending, plan.scheduled)
+    parameters = plan_parameters(learner, serialized)
+    if create:
+        now, epoch = plan.effect.now, plan.snapshot.version.epoch
+        parameters["state"] |= {"id": new_id(), "user_id": learner, "epoch": epoch, "created_at": now}
+        parameters["state"] |= {"history_base": 0, "content_base": 0, "base_bytes": 0, "stamps_bytes": 0}
+        parameters["state"] |= {
+            "effects_bytes": serialized.effect_bytes,
+            "touches_bytes": serialized.touches_bytes,
+        }
     return {
-        "user_id": learner_id,
-        "mark": stamps.mark,
-        "checksum": stamps.checksum,
-        "stamps_json": stamps.text,
+        **parameters,
+        "uid": learner,
+        "key": request.key,
+        "known": {
+            "epoch": plan.parent.epoch,
+            "n": plan.parent.n,
+            "etag": plan.parent.etag,
+            "clock": plan.parent_clock,
+            "mark": plan.parent_mark,
+        },
+        "begun": begun_at(request.delta, request.new_turn).timestamp(),
+        "bases": [base_properties(learner, serialized.base)] if create and not plan.content_changed else [],
+        "pending": [_item(learner, item, plan.effect.now) for item in work if isinstance(item, Pending)],
+        "kept": serialized.kept,
+        "least_tail": LEAST_TAIL,
+        "least_touches": LEAST_TOUCHES,
     }
 
 
-def write_state(serialized: SerializedPlan, learner_id: str, *, create: bool) -> Properties:
-    """Return the properties to set on the state node."""
-    plan = serialized.plan
-    version, access, now = plan.snapshot.version, plan.snapshot.access, plan.effect.now
+def _item(learner: str, pending: Pending, now: datetime) -> Properties:
+    return {**new_item(learner, pending, now), "key": commit_key(learner, pending.pending_id)}
+
+
+def plan_parameters(learner: str, serialized: SerializedPlan) -> Properties:
+    """Return the parameters of a plan that folds nothing; `etag` is set where it changes the content."""
+    plan, touched = serialized.plan, serialized.touched
+    version, access = plan.snapshot.version, plan.snapshot.access
     state: Properties = {
         "access_json": serialized.access_json,
         "access_clock": access.access_clock,
         "access_mark": access.mark,
-        "updated_at": now,
+        "updated_at": plan.effect.now,
     }
-    if plan.touches is None:
-        state |= {"stamps_bytes": serialized.stamps_bytes, "touches_bytes": 0}
-    if plan.content_changed or create:
-        state |= {"version": version.n, "etag": version.etag}
-        state |= version.label._asdict()
-    if create:
-        state |= {"id": str(uuid4()), "user_id": learner_id, "epoch": version.epoch, "created_at": now}
-        state |= {"history_base": 0, "content_base": 0, "base_bytes": 0, "stamps_bytes": 0}
-        state |= {"effects_bytes": serialized.effect_bytes, "touches_bytes": serialized.touches_bytes}
-    return state
-
-
-def write_use(serialized: SerializedPlan, learner_id: str) -> Properties:
-    """Return the nodes of touches, or the stamps where the access part starts anew."""
-    if serialized.touched is None:
-        return {"touches": [], "stamps": [stamps_properties(learner_id, serialized.stamps)]}
-    return {"touches": [touches_properties(learner_id, serialized.touched)], "stamps": []}
+    if plan.content_changed or plan.parent.epoch is None:
+        state |= {"version": version.n, "etag": version.etag, **version.label._asdict()}
+    return {
+        "state": state,
+        "content_changed": plan.content_changed,
+        "deltas": [delta_properties(learner, serialized.delta)] if serialized.in_history else [],
+        "turns": (
+            []
+            if serialized.record is None
+            else [turn_node(learner, serialized.turn(serialized.record), serialized.record)]
+        ),
+        "touches": [] if touched is None else [touches_properties(learner, touched)],
+        "effect_bytes": serialized.effect_bytes,
+        "touches_bytes": serialized.touches_bytes,
+        "bases": [],
+        "pending": [],
+    }
 
 
 def touches_properties(learner_id: str, touched: WholeTouches) -> Properties:
     """Return the properties of the node of touches."""
-    text = touched.touches.text
-    return {
-        "user_id": learner_id,
-        "clock": touched.clock,
-        "parent": touched.touches.parent,
-        "mark": touched.touches.mark,
-        "touches_json": text,
-        "touches_bytes": len(text.encode("utf-8", "surrogatepass")),
-    }
+    clock, (parent, mark, text) = touched
+    values = {"clock": clock, "parent": parent, "mark": mark, "touches_json": text}
+    return {"user_id": learner_id, **values}
 
 
 def delta_properties(learner_id: str, delta: WholeDelta) -> Properties:
@@ -272,9 +332,18 @@ def delta_properties(learner_id: str, delta: WholeDelta) -> Properties:
     return {**stored, "at": delta.at, "key": commit_key(learner_id, delta.op_id), "user_id": learner_id}
 
 
-def write_entry(entry: PlaybookEntry) -> Properties:
-    """Return the entry of a new playbook as properties of its state; `owner_name` is unique."""
-    return {**entry_columns(entry), "owner_name": owner_name(entry.ref)}
+def wanted_rows(wanted: Sequence[WantedPlaybook]) -> list[Properties]:
+    """Return the parameter of LOAD_ATTACHED."""
+    return [
+        {
+            "place": place,
+            "owner_name": owner_name(asked.ref),
+            "epoch": asked.known.epoch,
+            "etag": asked.known.etag,
+            "subjects": list(asked.subjects),
+        }
+        for place, asked in enumerate(wanted)
+    ]
 
 
 def owner_name(ref: PlaybookRef) -> str:

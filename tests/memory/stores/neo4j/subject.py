@@ -122,4 +122,4 @@ class Neo4jPlaybooksSubject:
         """Return one more store on the server; the test closes it."""
         server = self.server
         login = Login(server.uri, server.username, server.password, server.database)
-        return Neo4jPlaybooks(Neo4jConnection(login, Timeouts(PATIENT)).of_playbooks(), policy or Policy())
+        return Neo4jPlaybooks(Neo4jConnection(login, Timeouts(PATIENT)), policy)
