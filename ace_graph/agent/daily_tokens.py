@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING
 
 from ace_graph.base.errors import DailyTokensUsed
-from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
+
+if TYPE_CHECKING:
+    from ace_graph.memory.stores.store import Store
 
 MAX_TURNS = 10_000
 MAX_LEARNERS = 20_000

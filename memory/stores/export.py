@@ -167,12 +167,13 @@ def whole_rows(key: str, memory: WholeMemory) -> dict[str, list[dict[str, object
         "stamps": (columns(STAMPS_COLUMNS, row) for row in stamps),
         "touches": (columns(TOUCHES_COLUMNS, (n, *touches)) for n, touches in memory.touches),
         "deltas": ({"seq": n, **delta_columns(delta)} for n, delta in enumerate(memory.deltas, 1)),
-        "turns": ({"seq": n, **_turn_row(turn)} for n, turn in enumerate(memory.turns, 1)),
+        "turns": ({"seq": n, **turn_row(turn)} for n, turn in enumerate(memory.turns, 1)),
         "pending": ({"seq": n, **item_columns(item)} for n, item in enumerate(memory.pending, 1)),
     }
     return {table: [{"user_id": key, **row} for row in rows] for table, rows in parts.items()}
 
 
-def _turn_row(turn: WholeTurn) -> dict[str, object]:
+def turn_row(turn: WholeTurn) -> dict[str, object]:
+    """Return the columns of a turn, but for its key and number."""
     record = load_record(turn.record_json)
     return {**turn_columns(record), **record_columns(record), **turn._asdict()}

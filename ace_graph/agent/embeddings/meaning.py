@@ -25,10 +25,10 @@ from ace_graph.agent.embeddings.static_vectors import FEW, StaticVectors
 from ace_graph.base.errors import AceError
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import VectorChange
-from ace_graph.memory.stores.store import KeyedStore
 
 if TYPE_CHECKING:
     from ace_graph.agent.embeddings.matrix import Matrix
+    from ace_graph.memory.stores.store import KeyedStore
 
 
 _BYTES_PER_ROW = 150
