@@ -78,7 +78,7 @@ class AdaptationStore(SQLiteStore):
 
     def replay(self, committed: Committed) -> None:
         """Repeat a commit of an earlier run."""
-        self._write(committed.delta, committed.record)
+        self._apply(committed.delta, committed.record)
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         return self._snapshot
@@ -92,11 +92,11 @@ class AdaptationStore(SQLiteStore):
         pending: Pending | PendingItem | None = None,
     ) -> Commit:
         made = record if isinstance(record, TurnRecord) else None
-        done = self._write(delta, made)
+        done = self._apply(delta, made)
         self._last = Committed(delta=delta, record=made)
         return done
 
-    def _write(self, delta: Delta, record: TurnRecord | None) -> Commit:
+    def _apply(self, delta: Delta, record: TurnRecord | None) -> Commit:
         planned = plan(self._snapshot, delta, self.policy, record, random_token)
         self._snapshot = planned.snapshot
         return planned.commit()

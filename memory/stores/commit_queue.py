@@ -47,7 +47,7 @@ from ace_graph.memory.stores.snapshot_and_log import (
     folding,
     stamps_checksum,
 )
-from ace_graph.memory.stores.whole import WholeDelta, WholeTouches, WholeTurn
+from ace_graph.memory.stores.whole import WholeDelta, WholeTouches
 from ace_graph.memory.turn import TurnRecord
 
 
@@ -209,11 +209,6 @@ class SerializedPlan:
         of_version = self.effect_bytes, plan.parent.etag, version.etag, version.label
         return WholeDelta(effect.op_id, version.n, plan.content_changed, effect.now, *said, *of_version)
 
-    def turn(self, record: TurnRecord) -> WholeTurn:
-        """The turn that the commit adds."""
-        text = str(self.record_columns["record_json"])
-        return WholeTurn(self.plan.effect.op_id, self.report_json, text)
-
     @property
     def touched(self) -> WholeTouches | None:
         """What the commit moved; None where the access part starts anew."""
@@ -262,10 +257,6 @@ class SerializedPlan:
     def folding(self, head: StateHead) -> Folding:
         """Return what to write whole onto the state with this head; see `snapshot_and_log.folding`."""
         return self._folding(head, ("base" in vars(self), "stamps" in vars(self)))
-
-    def folding_after(self, head: StateHead) -> Folding:
-        """Return what is due to be written whole after the commit, when the head has its bytes already."""
-        return folding(head, self.plan, (0, 0), self.kept, (True, True))
 
     def sizes_after(self, head: StateHead, folds: Folding) -> tuple[Sizes, Sizes]:
         """Return the bytes of content and access part once this is written."""

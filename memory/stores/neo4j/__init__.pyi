@@ -16,7 +16,6 @@ from .queries import (
     AttachedRow as AttachedRow,
     LOAD as LOAD,
     Reply as Reply,
-    base_properties as base_properties,
 )
 from .rows import selection as selection
 from .store import Neo4jPlaybooks as Neo4jPlaybooks, Neo4jStore as Neo4jStore

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
-from copy import copy
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.resources import files
@@ -49,8 +47,8 @@ from ace_graph.base.portal import Portal, portal
 from ace_graph.memory.stores.backend import Backend, Job, Namespace, Rows
 from ace_graph.memory.stores.base import Timeouts, other_schema
 from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
-from ace_graph.memory.stores.neo4j.queries import CREATE, UPDATE, fresh_parameters
-from ace_graph.memory.stores.neo4j.rows import MovedError, Neo4jRows, Session, unstage
+from ace_graph.memory.stores.neo4j.queries import CREATE, UPDATE
+from ace_graph.memory.stores.neo4j.rows import MovedError, Neo4jRows, Session, fresh_parameters, unstage
 from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.stores.snapshot_and_log import StateHead
 
@@ -249,15 +247,8 @@ class Neo4jConnection(Backend):
         super().__init__()
         checked_uri(login.uri)
         self.timeouts = timeouts
-        self.namespace: Namespace = "learners"
         self._login = login
         self._links: list[Neo4jLink] = []
-
-    def of(self, namespace: Namespace) -> Neo4jConnection:
-        """Return a connection for a namespace, which shares the driver."""
-        other = copy(self)
-        other.namespace = namespace
-        return other
 
     @property
     def link(self) -> Neo4jLink:
@@ -334,28 +325,10 @@ class Neo4jConnection(Backend):
         except (Neo4jError, DriverError, OSError) as error:  # a TimeoutError is an OSError
             raise translated(error, login.place, login.username, login.database) from error
 
-    @asynccontextmanager
-    async def session(self, link: Neo4jLink) -> AsyncGenerator[Runner]:
-        """Open a session for one task; sessions must not be shared."""
-        async with self._session(link) as session:
-            yield Runner(session, self.namespace)
-
-    async def rows(self, link: Neo4jLink, query: str, /, **parameters: object) -> list[Row]:
-        """Run one statement in a transaction of its own: one round trip."""
-        async with self.session(link) as session:
-            return await fetch(session, query, **parameters)
-
     async def _schema_rows(self, link: Neo4jLink, query: str, /, **parameters: object) -> list[Row]:
         """Run one statement of the schema, which names the labels of both namespaces itself."""
         async with self._session(link) as session:
             return await fetch(Runner(session), query, **parameters)
-
-    @asynccontextmanager
-    async def transaction(self, link: Neo4jLink) -> AsyncGenerator[Runner]:
-        """Open a transaction that is committed at the end, and rolled back on an error."""
-        async with self._session(link) as session, await session.begin_transaction() as transaction:
-            yield Runner(transaction, self.namespace)
-            await transaction.commit()
 
     def _session(self, link: Neo4jLink) -> AsyncSession:
         # The driver types its options for type checkers only by name; pyright finds the rest unknown.

@@ -3,11 +3,10 @@
 
 
 // STATE
-m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor,
-m.access_clock AS access_clock, m.access_mark AS access_mark, m.access_json AS access_json,
-m.history_base AS history_base, m.history_next AS history_next, m.content_base AS content_base,
-m.base_bytes AS base_bytes, m.effects_bytes AS effects_bytes,
-m.stamps_bytes AS stamps_bytes, m.touches_bytes AS touches_bytes, m.keys_from AS keys_from
+// The columns of `HEAD_COLUMNS`.
+[m.epoch, m.version, m.etag, m.major, m.minor, m.access_clock, m.access_mark, m.history_base, m.history_next,
+  m.content_base, m.base_bytes, m.effects_bytes, m.stamps_bytes, m.touches_bytes, m.keys_from] AS head,
+m.access_json AS access_json
 
 // CONTENT_PARTS
 base: head(COLLECT {

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple, cast
+from uuid import uuid4
 
 from neo4j import AsyncSession, AsyncTransaction
 from neo4j.exceptions import ConstraintError
@@ -23,17 +24,20 @@ from neo4j.exceptions import ConstraintError
 from ace_graph.base.errors import IncompleteState
 from ace_graph.base.off_loop import Steps, in_slices
 from ace_graph.memory.catalogue import AttachedPlaybook, Loaded, PlaybookRef, WantedPlaybook
-from ace_graph.memory.commit import commit_key
+from ace_graph.memory.commit import Pending, begun_at, commit_key
 from ace_graph.memory.serialization import load_record
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.backend import KEYS, SHARED, Locked, Namespace, Row, Rows, T, Where
 from ace_graph.memory.stores.catalogue import read_grants
-from ace_graph.memory.stores.commit_queue import SerializedPlan
+from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
 from ace_graph.memory.stores.neo4j import graph
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.queries import AttachedRow, Properties, Reply, known_parameter
 from ace_graph.memory.stores.neo4j.runner import Runner, fetch
-from ace_graph.memory.stores.records import moment
+from ace_graph.memory.stores.records import columns, moment, new_item
+from ace_graph.memory.stores.snapshot_and_log import LEAST_TAIL, LEAST_TOUCHES, StateHead
+from ace_graph.memory.stores.states import BASE_COLUMNS, delta_row, moved_columns, touches_row, turn_row
+from ace_graph.memory.turn import TurnRecord
 
 
 class _Table(NamedTuple):
@@ -289,7 +293,7 @@ class Neo4jRows(Rows):
         """Store a first state under a lock that is made for it; 0 where there is one."""
         query = cypher.BEGIN_OWNED if self.namespace == "learners" else cypher.BEGIN_NAMED
         seq, key = state.pop("seq"), state["user_id"]
-        (row,) = await fetch(self.run, query, uid=key, state={"id": cypher.new_id(), **state})
+        (row,) = await fetch(self.run, query, uid=key, state={"id": str(uuid4()), **state})
         if row["begun"] and seq > 1:
             await self._number_on(key, seq)
         return cast("int", row["begun"])
@@ -390,10 +394,10 @@ class Neo4jRows(Rows):
             parameters = {"key": commit_key(key, op_id), "known": known_parameter(known)}
             rows = await fetch(self.run, cypher.LOCK, uid=key, **parameters)
             reply = Reply.model_validate(rows[0]) if rows else None
-            return reply if reply is not None and reply.locked and reply.epoch is not None else None
+            return reply if reply is not None and reply.seq is not None else None
 
         reply = await read(known)
-        if reply is None or reply.seq is None:
+        if reply is None or reply.head is None:
             return Locked()
         try:
             snapshot = reply.snapshot(known)
@@ -401,16 +405,16 @@ class Neo4jRows(Rows):
             if known.absent:
                 raise
             whole = await read(Snapshot())
-            if whole is None or whole.seq is None:
+            if whole is None or whole.head is None:
                 return Locked()
             reply, snapshot = whole, whole.snapshot(Snapshot(known.playbook))
-        return Locked(reply.head(), cast("int", reply.seq) - 1, reply.report(), snapshot)
+        return Locked(cast("StateHead", reply.head), cast("int", reply.seq) - 1, reply.report(), snapshot)
 
     async def write_at_once(self, key: str, serialized: SerializedPlan, locked: Locked) -> bool:
         """Write a plan onto a state that is locked, in one round trip."""
         if locked.head.version.epoch is None:
             return False
-        parameters = cypher.plan_parameters(key, serialized)
+        parameters = plan_parameters(key, serialized)
         await fetch(self.run, cypher.WRITE, uid=key, seq=locked.seq + 1, **parameters)
         return True
 
@@ -529,14 +533,14 @@ def _value(table: str, column: str, value: object) -> object:
     )
 
 
-def _node(table: str, row: Mapping[str, object]) -> Properties:
+def _node(table: str, row: Mapping[str, object], record: TurnRecord | None = None) -> Properties:
     """Return the properties of a row's node."""
     made = _TABLES[table]
     node: Properties = {_property(table, name): _value(table, name, value) for name, value in row.items()}
     if made.key and made.key in row and "user_id" in row:
         node["key"] = commit_key(str(row["user_id"]), str(row[made.key]))
     if table == "turns" and "record_json" in row:
-        node = cypher.turn_properties(load_record(str(row["record_json"]))) | node
+        node = cypher.turn_properties(record or load_record(str(row["record_json"]))) | node
     if table == "deltas" and row.get("content_changed") and row.get("etag"):
         node["content_version"] = row["version"]
     return node
@@ -567,3 +571,53 @@ async def unstage(run: Runner, key: str) -> None:
     """Delete what was staged and is no part of a memory."""
     while (await fetch(run, cypher.UNSTAGE, uid=key))[0]["gone"] != 0:
         pass
+
+
+# What a commit in one round trip is made of.
+
+
+def plan_parameters(learner: str, serialized: SerializedPlan) -> Properties:
+    """Return the parameters of a plan that folds nothing; `etag` is set where it changes the content."""
+    plan, touched, record = serialized.plan, serialized.touched, serialized.record
+    state = moved_columns(serialized)
+    if plan.parent.epoch is not None and not plan.content_changed:
+        state = {name: state[name] for name in ("access_json", "access_clock", "access_mark", "updated_at")}
+    turns = () if record is None else (_node("turns", turn_row(learner, serialized, record), record),)
+    return {
+        "state": _node("states", state),
+        "content_changed": plan.content_changed,
+        "deltas": [_node("deltas", delta_row(learner, serialized))] if serialized.in_history else [],
+        "turns": list(turns),
+        "touches": [] if touched is None else [_node("touches", touches_row(learner, touched))],
+        "effect_bytes": serialized.effect_bytes,
+        "touches_bytes": serialized.touches_bytes,
+        "bases": [],
+        "pending": [],
+    }
+
+
+def fresh_parameters(request: CommitRequest, serialized: SerializedPlan) -> Properties:
+    """Return the parameters of CREATE and UPDATE, which compare the state that a plan was made from."""
+    plan, learner, bases = serialized.plan, request.learner, list[Properties]()
+    parameters = plan_parameters(learner, serialized)
+    if plan.parent.epoch is None:
+        begun = {"user_id": learner, "epoch": plan.snapshot.version.epoch, "created_at": plan.effect.now}
+        sizes = {"effects_bytes": serialized.effect_bytes, "touches_bytes": serialized.touches_bytes}
+        none = dict.fromkeys(("history_base", "content_base", "base_bytes", "stamps_bytes"), 0)
+        parameters["state"] |= {"id": str(uuid4()), **begun, **sizes, **none}
+        if not plan.content_changed:
+            bases = [{"user_id": learner, **columns(BASE_COLUMNS, serialized.base)}]
+    known = {"epoch": plan.parent.epoch, "n": plan.parent.n, "etag": plan.parent.etag}
+    works = [work for work in (request.pending, plan.scheduled) if isinstance(work, Pending)]
+    return {
+        **parameters,
+        "uid": learner,
+        "key": request.key,
+        "known": {**known, "clock": plan.parent_clock, "mark": plan.parent_mark},
+        "begun": begun_at(request.delta, request.new_turn).timestamp(),
+        "bases": bases,
+        "pending": [_node("pending", new_item(learner, work, plan.effect.now)) for work in works],
+        "kept": serialized.kept,
+        "least_tail": LEAST_TAIL,
+        "least_touches": LEAST_TOUCHES,
+    }

@@ -10,6 +10,8 @@ op id makes that safe, even when the reply to a commit was lost.
 
 from __future__ import annotations
 
+from typing import cast
+
 from ace_graph.base.portal import portal
 from ace_graph.memory.bullet import Hides
 from ace_graph.memory.commit import NewToken
@@ -24,6 +26,8 @@ from ace_graph.memory.stores.base import (
 )
 from ace_graph.memory.stores.neo4j import graph
 from ace_graph.memory.stores.neo4j.connection import Login, Neo4jConnection
+from ace_graph.memory.stores.neo4j.rows import Neo4jRows
+from ace_graph.memory.stores.neo4j.runner import Row, fetch
 from ace_graph.memory.stores.records import moment
 from ace_graph.memory.stores.store import KeyedStore, PlaybookStore, Store
 
@@ -35,12 +39,11 @@ class _Drawn(KeyedStore):
 
     async def undrawn(self, limit: int = 100) -> tuple[str, ...]:
         """Return keys whose graph is behind; see `DrawsGraph.undrawn`."""
-        rows = await portal().run(graph.due(self._connection, max(0, limit)))
-        return tuple(str(row["key"]) for row in rows)
+        return tuple(str(row["key"]) for row in await self._fetch(graph.DUE, limit=max(0, limit)))
 
     async def graph_lag(self) -> GraphLag:
         """Return how far the graph is behind; see `DrawsGraph.graph_lag`."""
-        row = await portal().run(graph.lag(self._connection))
+        (row,) = await self._fetch(graph.LAG)
         since = row["since"]
         return GraphLag(int(str(row["undrawn"])), None if since is None else moment(since))
 
@@ -54,11 +57,11 @@ class _Drawn(KeyedStore):
             return await self.load(learner, held)
 
         rates = self.policy.decay
-        return await portal().run(graph.draw(self._connection, learner, load, rates, hides, afresh=afresh))
+        drawing = graph.draw(self.backend, self.namespace, learner, load, rates, hides, afresh=afresh)
+        return await portal().run(drawing)
 
-    @property
-    def _connection(self) -> Neo4jConnection:
-        return self.backend.of(self.namespace)
+    async def _fetch(self, query: str, **parameters: object) -> list[Row]:
+        return await self._run(lambda rows: fetch(cast("Neo4jRows", rows).run, query, **parameters))
 
 
 class Neo4jPlaybooks(_Drawn, PlaybookStore):
