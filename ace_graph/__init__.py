@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ace_graph.learning.trajectory_feedback import give_feedback
     from ace_graph.learning.worker import PendingOutcome, Worker, build_worker, learn_pending
     from ace_graph.memory import Bullet, Delta, Effect, Evidence, Playbook, Policy, TurnRecord, apply, resolve
-    from ace_graph.memory.stores.base import Store
     from ace_graph.memory.stores.memories import commit_unsaved
+    from ace_graph.memory.stores.store import Store
     from ace_graph.playbooks.memories import memories, remember, search_memories
     from ace_graph.stores import open_store
 
@@ -79,7 +79,7 @@ _HOMES = {
     "agent.state": ("ACEInput", "ACEOutput"),
     "agent.retriever": ("PlaybookRetriever", "PlaybookStoreView"),
     "base.settings": ("Settings",),
-    "memory.stores.base": ("Store",),
+    "memory.stores.store": ("Store",),
     "memory.stores.memories": ("commit_unsaved",),
     "playbooks.memories": ("memories", "remember", "search_memories"),
     "stores": ("open_store",),

@@ -28,12 +28,12 @@ from ace_graph.agent.runtime import bind
 from ace_graph.agent.state import ACEInput, ACEOutput, ACEState
 from ace_graph.base.settings import Settings, export_others
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 
 if TYPE_CHECKING:
     from langgraph_sdk.runtime import ServerRuntime  # the server finds it by its name
 
+    from ace_graph.memory.stores.store import Store
     from ace_graph.playbooks.directory import Directory
 
 ACEGraph: TypeAlias = CompiledStateGraph[ACEState, ACEContext, ACEInput, ACEOutput]

@@ -44,7 +44,7 @@ from ace_graph.hosts.turn import (
     turn_messages,
 )
 from ace_graph.memory.commit import operation_id
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 
 try:
     from langchain.agents.middleware.types import (

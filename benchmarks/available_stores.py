@@ -25,10 +25,10 @@ from neo4j import GraphDatabase
 from ace_graph.memory.delta.operations import Delta, Reset, Touch
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
 from ace_graph.memory.stores.sql.postgres import PostgresStore
 from ace_graph.memory.stores.sql.sqlite import SQLiteDatabase, SQLiteStore
+from ace_graph.memory.stores.store import Store
 from benchmarks.corpus import START, bullets
 from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
 from tests.plugins.neo4j_source import VERSIONS, detect_sources

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ace_graph.memory.delta.operations import Delta, Reset
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.consolidation import consolidate
 from benchmarks.available_stores import Place, Places, seeded
 from benchmarks.corpus import START, bullets, questions

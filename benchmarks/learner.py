@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, ACEGraph, build_ace_graph
 from ace_graph.base.settings import Settings
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from benchmarks.stub import LESSON, StubModel
 
 __all__ = ["Learner", "with_graph"]

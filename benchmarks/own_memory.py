@@ -10,7 +10,7 @@ from uuid import uuid4
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from benchmarks.available_stores import ROOMY, Place, seeded
 from benchmarks.corpus import START, lessons, questions
 

@@ -25,8 +25,8 @@ from rich.progress import track
 from ace_graph.base.settings import Settings
 from ace_graph.memory import Snapshot
 from ace_graph.memory.delta.operations import Delta, Reset, Touch
-from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import create_app
 from ace_graph.testing.conformance.writing import rewriting, write

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Touch
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import TurnRecord, answer_hash
 from benchmarks.available_stores import Places, seeded
 from benchmarks.corpus import START, lessons, questions

@@ -13,7 +13,7 @@ import sys
 import time
 from asyncio.subprocess import PIPE, Process
 
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from benchmarks.available_stores import Place, Places, seeded
 from benchmarks.corpus import lessons, questions
 from benchmarks.goals import Goal

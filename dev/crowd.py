@@ -26,7 +26,7 @@ import httpx
 import jwt
 
 from ace_graph import open_store
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.testing.invariants import problems
 
 SECRET = secrets.token_hex(32)

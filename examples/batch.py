@@ -12,7 +12,7 @@ import asyncio
 import json
 
 from ace_graph import batch_reflect, curate, execute_with_learning, open_store, playbooks
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.testing import ScriptedModel
 
 BOT = "bot"

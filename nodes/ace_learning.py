@@ -37,7 +37,6 @@ from ace_graph.learning.worker import consolidate_at_once, deliver_left
 from ace_graph.memory.commit import Amend, Pending, PendingItem, operation_id
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import commit_turn, missing_methods
 from ace_graph.memory.trajectory import with_feedback
 from ace_graph.memory.turn import TurnRecord
 
@@ -105,9 +104,7 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
         work = UndeliveredLessons(operations=chosen, learned=len(result.lessons), op_id=delta.op_id)
         undelivered = await undelivered_item(work, turn_id, op_ids("lessons"), run)
     try:
-        commit = await commit_turn(
-            run.resources.store, learner_id, delta, newest, record, pending or undelivered
-        )
+        commit = await run.resources.store.commit(learner_id, delta, newest, record, pending or undelivered)
     except StoreError as error:
         logger.exception("[ACE Memory] the turn could not be saved; learning.unsaved holds it")
         # What is saved later holds the lessons, too: nothing goes to another playbook then
@@ -174,8 +171,6 @@ async def _amend(
 ) -> StoreError | None:
     """Change a turn's record, where the store has them; return the error that was logged as `problem`."""
     store = run.resources.store
-    if missing_methods(store):
-        return None
     try:
         await store.amend(learner_id, Amend(turn_id, change, missing_ok=True))
     except StoreError as error:

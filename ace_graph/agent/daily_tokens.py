@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING
 
 from ace_graph.base.errors import DailyTokensUsed
-from ace_graph.memory.stores.base import Store, missing_methods
 from ace_graph.memory.trajectory import TrajectoryFilter
+
+if TYPE_CHECKING:
+    from ace_graph.memory.stores.store import Store
 
 MAX_TURNS = 10_000
 MAX_LEARNERS = 20_000
@@ -36,13 +39,8 @@ class DailyTokens:
         now = self._clock().astimezone(UTC)
         midnight = datetime.combine(now.date(), time(), UTC)
         turns = self._turns_of(learner_id)
-        if missing_methods(self._store):
-            every = await self._store.turns(learner_id, MAX_TURNS)
-            records = [turn for turn in every if turn.completed_at and turn.completed_at >= midnight]
-        else:
-            today = TrajectoryFilter(since=midnight)
-            records = list(await self._store.find_turns(learner_id, today, limit=MAX_TURNS))
-        for record in records:
+        today = TrajectoryFilter(since=midnight)
+        for record in await self._store.find_turns(learner_id, today, limit=MAX_TURNS):
             self._note(turns, record.turn_id, record.input_tokens + record.output_tokens)
         if sum(turns.values()) >= self._limit:
             raise DailyTokensUsed(self._limit, now, midnight + timedelta(days=1))

@@ -36,11 +36,11 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.foreign import read_only_bullets
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import estimate_tokens
-from ace_graph.memory.stores.base import Store, complete
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.stores import open_store
 
 if TYPE_CHECKING:
+    from ace_graph.memory.stores.store import Store
     from ace_graph.playbooks.directory import Directory
 
 Evaluator = Callable[[str, str, ACEContext], Awaitable[Evidence | None] | Evidence | None]
@@ -142,6 +142,8 @@ class Resources:
 def check_learning(learning: LearningMode, resources: Resources) -> None:
     """Raise ConfigurationError for background learning on a store that lacks a method, such as `claim`."""
     if learning == "background":
+        from ace_graph.memory.stores.store import complete  # with all that a commit needs
+
         complete(resources.store, "learning='background' (else set it to 'inline' or 'off')")
 
 

@@ -44,7 +44,8 @@ from ace_graph.memory.retrieval.retrieve import Retrieval, retrieve
 from ace_graph.memory.search.tokenize import estimate_tokens
 from ace_graph.memory.search.word_list import read_lists, unread_lists
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store, checked_learner_id
+from ace_graph.memory.stores.base import checked_learner_id
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.views import kind_of
 from ace_graph.playbooks.handle import PlaybookHandle
 

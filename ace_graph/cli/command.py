@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ace_graph.base.settings import LogLevel, Settings
     from ace_graph.memory.commit import Commit
     from ace_graph.memory.delta.effect import Rejection
-    from ace_graph.memory.stores.base import Store
+    from ace_graph.memory.stores.store import Store
     from ace_graph.playbooks.content import Change
     from ace_graph.playbooks.handle import PlaybookHandle
 

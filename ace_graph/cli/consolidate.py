@@ -21,7 +21,7 @@ from ace_graph.learning.cleaning import learner_ids
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.catalogue import Scope
 from ace_graph.memory.consolidation import Options
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.views import is_bullet_kind
 from ace_graph.playbooks.consolidation import Consolidation, Writer, consolidate, undo
 from ace_graph.playbooks.memories import own_names

@@ -41,9 +41,10 @@ from ace_graph.memory.delta.operations import Operation, Pin, Remove, Restore, U
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.playbook import Lineage, lineage_of
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store, checked_learner_id
+from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.memory.stores.memories import commit_checked
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.views import BulletFilter
 from ace_graph.playbooks.catalogue import get_playbook
 from ace_graph.stores import open_store

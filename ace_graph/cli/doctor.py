@@ -50,7 +50,7 @@ from ace_graph.memory.commit import PendingCounts, PendingItem
 from ace_graph.memory.consolidation import is_run
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import GraphLag, describe
+from ace_graph.memory.stores.base import GraphLag
 from ace_graph.stores import open_store, redacted_url
 
 Status = Literal["ok", "warn", "fail"]
@@ -211,7 +211,7 @@ async def _probe(settings: Settings, url: str | None) -> tuple[str, _Work, Seque
             await store.forget(probe)
         work = await store.count_pending(), await store.list_pending(dead=True)
         lags = [await namespace.graph_lag() for _, namespace in drawn_namespaces(store)]
-        return await describe(store), work, lags
+        return await store.describe(), work, lags
 
 
 def _installed(name: str) -> str | None:

@@ -8,7 +8,7 @@ from ace_graph.cli.command import AUTHOR, Call
 from ace_graph.cli.terminal import counted, print_aside
 from ace_graph.learning.dreaming import DecidedDream, accept_dream, dream, last_dream, refuse_dream
 from ace_graph.memory.dream import Dream, DreamItem, supported
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 
 _SIGNS = {"add": "+", "merge": "=", "archive": "-"}
 

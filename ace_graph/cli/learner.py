@@ -16,7 +16,7 @@ from ace_graph.cli.terminal import print_notice, printable
 from ace_graph.memory.stores.listing import ListedLearner, list_learners
 
 if TYPE_CHECKING:
-    from ace_graph.memory.stores.base import Store
+    from ace_graph.memory.stores.store import Store
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 

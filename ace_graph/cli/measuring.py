@@ -36,7 +36,7 @@ from ace_graph.cli.environment import ENV_FILE
 from ace_graph.cli.passes import executor_for
 from ace_graph.cli.terminal import counted, print_line, print_notice, printable, progress_bar
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.handle import open_playbook
 from ace_graph.playbooks.versions import VersionOutcome, version_from
 from ace_graph.training.adapters import OfflineAdapter, OnlineAdapter

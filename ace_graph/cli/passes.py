@@ -12,7 +12,7 @@ from typing import TypeVar
 from ace_graph.base.executors import Executor, open_executor
 from ace_graph.base.settings import Settings
 from ace_graph.cli.terminal import print_notice, progress_bar
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.stores import open_store
 from ace_graph.stores.copy_store import StoreJob
 

@@ -106,7 +106,8 @@ if TYPE_CHECKING:
     from ace_graph.memory.playbook import Playbook
     from ace_graph.memory.policy import Policy
     from ace_graph.memory.snapshot import Snapshot
-    from ace_graph.memory.stores.base import KeyedStore, Store, StoredVersion
+    from ace_graph.memory.stores.base import StoredVersion
+    from ace_graph.memory.stores.store import KeyedStore, Store
 
 _MOST_FOUND = 100
 _OF_A_TURN = {"task", "agent", "task_type", "status", "verdict", "score", "started_at", "completed_at"}

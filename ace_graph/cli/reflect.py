@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ace_graph.learning.curate_reflections import CuratedReflections
     from ace_graph.learning.worker import PendingOutcome
     from ace_graph.memory.evidence import Verdict
-    from ace_graph.memory.stores.base import Store
+    from ace_graph.memory.stores.store import Store
 
 T = TypeVar("T")
 _MIN_TRAJECTORIES = 5

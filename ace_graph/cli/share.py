@@ -16,7 +16,7 @@ from ace_graph.memory.sharing import Granted
 
 if TYPE_CHECKING:
     from ace_graph.memory.sharing import Proposal
-    from ace_graph.memory.stores.base import Store
+    from ace_graph.memory.stores.store import Store
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 team = typer.Typer(

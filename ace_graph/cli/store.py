@@ -19,7 +19,8 @@ from ace_graph.base.errors import ConfigurationError, StoreUnavailable, StoreUrl
 from ace_graph.cli.command import STORE, Call, CommandGroup, Everybody, command
 from ace_graph.cli.terminal import counted, picked, print_notice, progress_bar
 from ace_graph.learning.cleaning import CleaningResult, clean_learners
-from ace_graph.memory.stores.base import DrawsGraph, Store
+from ace_graph.memory.stores.base import DrawsGraph
+from ace_graph.memory.stores.store import Store
 from ace_graph.stores import open_store, redacted_url
 from ace_graph.stores.check import CheckResult, check_all
 from ace_graph.stores.copy_store import CopyProblem, CopyProgress, CopyResult, Mode, copy_store

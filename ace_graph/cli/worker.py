@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ace_graph.base.settings import Settings
     from ace_graph.learning.pending import ItemOutcome
     from ace_graph.learning.worker import Worker
-    from ace_graph.memory.stores.base import Store
+    from ace_graph.memory.stores.store import Store
 
 logger = logging.getLogger("ace_graph")
 

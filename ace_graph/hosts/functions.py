@@ -25,7 +25,7 @@ from ace_graph.hosts.turn import Answered, Recall, learn_turn, new_question, new
 from ace_graph.learning.pipeline import skipped
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.directory import Directory
 
 FIELDS = (

@@ -26,7 +26,7 @@ from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.dream import DREAM_TYPE
 from ace_graph.memory.similarity.vectors import vectors_of
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord, TurnReflection
 

@@ -17,7 +17,7 @@ from ace_graph.base.settings import Settings
 from ace_graph.learning.reflection import every_turn
 from ace_graph.memory.commit import Amend
 from ace_graph.memory.record_retention import START, Cleaned
-from ace_graph.memory.stores.base import KeyedStore, Store
+from ace_graph.memory.stores.store import KeyedStore, Store
 from ace_graph.memory.trajectory import TrajectoryFilter, without_steps
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.playbooks.versions import keep_versions

@@ -44,7 +44,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.rights import not_found
 from ace_graph.memory.similarity.compare import are_distinct, compare
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.views import diff
 from ace_graph.memory.vocabulary import Vocabulary, vocabulary_of

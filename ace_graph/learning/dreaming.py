@@ -55,7 +55,7 @@ from ace_graph.memory.dream import (
 )
 from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.vocabulary import vocabulary_of

@@ -37,7 +37,7 @@ from ace_graph.memory.catalogue import DEFAULT, PlaybookRef
 from ace_graph.memory.foreign import as_foreign, foreign_prefix
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.retrieval.retrieve import retrieve
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import PlaybookRead, StepKind, TurnStatus
 from ace_graph.playbooks.handle import open_playbook
 

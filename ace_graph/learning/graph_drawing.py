@@ -23,8 +23,9 @@ from ace_graph.learning.statements.forms import is_sensitive
 from ace_graph.memory.bullet import Bullet, Hidden
 from ace_graph.memory.delta.screening import screen_bullet
 from ace_graph.memory.languages.detection import spoken_language
-from ace_graph.memory.stores.base import DrawsGraph, KeyedStore, Store
+from ace_graph.memory.stores.base import DrawsGraph
 from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.memory.stores.store import KeyedStore, Store
 
 logger = logging.getLogger("ace_graph")
 DRAWING_SECONDS = 2.0

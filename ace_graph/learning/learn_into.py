@@ -36,7 +36,7 @@ from ace_graph.memory.foreign import foreign_prefix, local_id
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.rights import Right
 from ace_graph.memory.sharing import leaves_owner
-from ace_graph.memory.stores.base import Store, complete
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import LearnedInto
 from ace_graph.playbooks.content import without_turns
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
@@ -90,7 +90,7 @@ async def find_destination(run: Run, *, late: bool = False) -> Destination | Non
         return None
     name, resources = f"{ref.owner}/{ref.name}", run.resources
     try:
-        store = complete(resources.store)
+        store = resources.store
         directory = resources.directory or store
         caller = await caller_in_run(learner_id, [ref], directory, run.context.teams, run.context.agent)
         playbook, proposes = await open_for_lessons(store, wanted, learner_id, caller)

@@ -39,7 +39,7 @@ from ace_graph.memory.consolidation import RUN, ConsolidationWork, read_consolid
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.dream import supported
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, with_cost, with_reflections
 from ace_graph.memory.turn import LearnedInto, TurnRecord
 from ace_graph.playbooks.consolidation import consolidate

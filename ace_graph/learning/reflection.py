@@ -16,7 +16,7 @@ from ace_graph.memory.bullet import BulletTag, MemoryType, Polarity
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, platitude_words
 from ace_graph.memory.search.tokenize import is_spaceless, terms, tokens
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord, TurnReflection
 

@@ -22,7 +22,7 @@ from ace_graph.learning.curator import judge_bullets
 from ace_graph.memory.commit import Amend, Pending, PendingItem, PendingState, operation_id
 from ace_graph.memory.delta.operations import Delta, Operation
 from ace_graph.memory.evidence import Evidence, EvidenceSource
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, TrajectoryOutcome, completed, deleted, with_step
 from ace_graph.memory.trust import Lift, Trial, counted, lift, pooled
 from ace_graph.memory.turn import (

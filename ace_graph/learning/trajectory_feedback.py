@@ -24,7 +24,7 @@ from ace_graph.learning.worker import PendingOutcome, drain_until
 from ace_graph.memory.commit import Amend, Commit, Pending, operation_id
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.evidence import SCORES, Evidence, Verdict
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import ScoreRule, effective_score, with_feedback
 from ace_graph.memory.turn import FeedbackKind, TurnFeedback, TurnRecord
 

@@ -36,8 +36,9 @@ from ace_graph.base.telemetry import shown_learner
 from ace_graph.learning.graph_drawing import draw_changes, graph_drawing
 from ace_graph.learning.pending import ItemOutcome, RetryPolicy, is_delivery, process_item, subject
 from ace_graph.memory.commit import PendingItem
-from ace_graph.memory.stores.base import Store, checked_learner_id, complete, missing_methods
+from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.memory.stores.store import Store
 from ace_graph.stores import open_store
 
 # How much pending work a worker has reason to expect, so that it does not ask the store in vain.
@@ -116,7 +117,7 @@ def learning_resources(**given: Unpack[ResourceOptions]) -> tuple[Resources, Sto
     """Return what learning from pending work needs. Raises ConfigurationError that names what to set."""
     given["learning"] = "inline"
     resources = build_resources(**given)
-    return resources, complete(resources.store, "learning from pending work")
+    return resources, resources.store
 
 
 def build_worker(
@@ -392,8 +393,6 @@ async def consolidate_at_once(learner: str, run_id: str, resources: Resources) -
     What fails stays pending, and is logged.
     """
     store = resources.store
-    if missing_methods(store):
-        return
     try:
         await drain_until(learner, run_id, resources, store, RetryPolicy())
     except StoreError as error:
@@ -407,8 +406,6 @@ async def deliver_left(learner: str, resources: Resources) -> None:
     and is logged.
     """
     store = resources.store
-    if missing_methods(store):
-        return
     terms = RetryPolicy()
     try:
         while any(map(is_delivery, await store.list_pending(learner, dead=False, limit=1))):

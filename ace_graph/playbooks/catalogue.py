@@ -19,7 +19,8 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.rights import Caller
 from ace_graph.memory.sharing import Grant, Subject
 from ace_graph.memory.similarity.vectors import Embedder
-from ace_graph.memory.stores.base import Store, StoredVersion, checked_learner_id, complete
+from ace_graph.memory.stores.base import StoredVersion, checked_learner_id
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.content import (
     Change,
     Content,
@@ -60,9 +61,9 @@ async def create(
     fields = {"description": description, "scope": scope, "visibility": visibility, "lessons": lessons}
     entry = checked_entry(new_id(), ref, change.now or utc_now(), **fields)
     await off_loop(check_shown, entry.name, description)
-    playbooks = complete(store).playbooks
+    playbooks = store.playbooks
     adds = without_turns(await off_loop(adds_of, content, entry.created_at))
-    unknown = await unknown_examples(complete(store), entry.owner, adds)
+    unknown = await unknown_examples(store, entry.owner, adds)
     first = await in_slices(replacement(adds, Playbook(), store.policy, entry.created_at, unknown), owner)
     check_any_accepted(len(adds), first.refused)
     grants = await _offered(store, entry, user)
@@ -75,7 +76,7 @@ async def _offered(store: Store, entry: PlaybookEntry, user: User) -> tuple[Gran
     owner = entry.owner
     if owner is None or (entry.scope, entry.visibility) != ("tenant", "shared"):
         return ()
-    caller = user if isinstance(user, Caller) else await caller_of(owner, complete(store))
+    caller = user if isinstance(user, Caller) else await caller_of(owner, store)
     teams = sorted(caller.teams)
     return tuple(
         Grant(Subject("team", team), "viewer", entry.playbook_id, owner, entry.created_at) for team in teams
@@ -99,7 +100,7 @@ async def list_playbooks(
 
     `after` is the `name_key` of the last one of the page before.
     """
-    playbooks = complete(store).playbooks
+    playbooks = store.playbooks
     own = await playbooks.find(PlaybookRef(owner, DEFAULT)) if owner is not None and not after else None
     place = "" if after == DEFAULT else after  # the own memory comes first, and no other is called so
     named = await playbooks.entries(owner, limit - (own is not None), place)
@@ -189,7 +190,7 @@ async def delete(
     """
     if playbook_id == DEFAULT:
         raise InvalidPlaybook("the own memory can't be deleted as a playbook: forget the learner instead")
-    stored = complete(store).playbooks
+    stored = store.playbooks
     if user is not None and (asked := (await open_by_id(store, playbook_id, user)).asked) is not None:
         stored = stored.asked(asked)
     return await stored.forget(playbook_id, expected_etag)

@@ -53,8 +53,8 @@ from ace_graph.memory.rights import not_found
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.similarity.losses import items_of
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import commit_checked
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.handle import PlaybookHandle, open_owned
 
 

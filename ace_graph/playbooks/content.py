@@ -23,7 +23,7 @@ from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import ContentStore, Store
+from ace_graph.memory.stores.store import ContentStore, Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.views import PlaybookContent, StrategyEntry, add_of
 

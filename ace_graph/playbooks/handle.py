@@ -45,15 +45,9 @@ from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.sharing import outgoing, outgoing_snapshot, outgoing_text, reported
 from ace_graph.memory.similarity.vectors import Embedder
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import (
-    ContentStore,
-    LearnerExport,
-    PlaybookStore,
-    Store,
-    StoredVersion,
-    complete,
-)
+from ace_graph.memory.stores.base import LearnerExport, StoredVersion
 from ace_graph.memory.stores.memories import commit_checked
+from ace_graph.memory.stores.store import ContentStore, PlaybookStore, Store
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.playbooks.content import (
     Change,
@@ -380,7 +374,7 @@ async def open_playbook(store: Store, name: str, owner: str | None, user: User =
     it exists, and nobody else's. Raises PlaybookNotFound where there is none that the user may read,
     InvalidPlaybook, ConfigurationError, and what the store raises.
     """
-    root = complete(store)
+    root = store
     ref = PlaybookRef.parse(name, owner)
     acting: User = user or owner or ref.owner
     who = acting.user if isinstance(acting, Caller) else acting
@@ -392,7 +386,7 @@ async def open_playbook(store: Store, name: str, owner: str | None, user: User =
 
 async def open_by_id(store: Store, playbook_id: str, user: User = None) -> PlaybookHandle:
     """Return the named playbook with this id. Raises as `open_playbook` does."""
-    root = complete(store)
+    root = store
     entry = await root.playbooks.entry(playbook_id)
     acting: User = user or (entry.owner if entry is not None else None)
     who = acting.user if isinstance(acting, Caller) else acting

@@ -40,8 +40,8 @@ from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.rights import Caller, Right
 from ace_graph.memory.sharing import Subject
-from ace_graph.memory.stores.base import Store, complete
 from ace_graph.memory.stores.memories import MAX_READ
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.views import BulletFilter, Kind, checked_kind, fields_of, is_bullet_kind, kind_of
@@ -219,7 +219,7 @@ async def _places(store: Store, learner: Caller | str, scope: Scope | None) -> A
         yield PlaybookHandle(PlaybookRef(name, DEFAULT), store, store, name)
     if scope in (None, "agent"):
         return
-    caller = await caller_of(learner, complete(store)) if isinstance(learner, str) else learner
+    caller = await caller_of(learner, store) if isinstance(learner, str) else learner
     entries = [each async for each in all_playbooks(store, name) if _is_of(each, scope)]
     if scope != "user":
         entries += await _shared(store, caller, by_team=scope == "tenant")
@@ -242,7 +242,7 @@ async def _shared(store: Store, caller: Caller, *, by_team: bool) -> list[Playbo
     if not by_team:
         return [each.entry for each in shared]
     subjects = [str(Subject("team", team)) for team in sorted(caller.teams)]
-    page = await complete(store).playbooks.shared_with(subjects, MAX_PLAYBOOKS) if subjects else ()
+    page = await store.playbooks.shared_with(subjects, MAX_PLAYBOOKS) if subjects else ()
     through = {entry.playbook_id for entry, _ in page}
     return [each.entry for each in shared if each.entry.playbook_id in through]
 

@@ -38,7 +38,7 @@ from ace_graph.memory.sharing import (
     trust_of,
 )
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store, missing_methods
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
 from ace_graph.playbooks.sharing import LOST_RIGHT, close_proposal, entitling, may_still_propose, who_may
 
@@ -393,8 +393,6 @@ async def own_proposals(store: Store, learner: str) -> tuple[Proposal, ...]:
 
     Also where the learner may not read the playbook any more. Who decided is left out.
     """
-    if missing_methods(store):
-        return ()
     made, page = list[Proposal](), await store.proposals_by(learner, _OWN_READ)
     while page:
         made += page

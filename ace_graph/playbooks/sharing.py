@@ -17,7 +17,8 @@ from ace_graph.base.telemetry import audit_sharing
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.rights import RIGHTS, Caller, Right
 from ace_graph.memory.sharing import Grant, Proposal, Subject, checked_relation, checked_team, outgoing_text
-from ace_graph.memory.stores.base import PlaybookStore, Store, checked_learner_id, complete
+from ace_graph.memory.stores.base import checked_learner_id
+from ace_graph.memory.stores.store import PlaybookStore, Store
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
 
@@ -186,8 +187,8 @@ async def shared_with(
 
     `after` is the id of the last one of the page before.
     """
-    who = await caller_of(user, complete(store)) if isinstance(user, str) else user
-    named, found = complete(store).playbooks, list[SharedEntry]()
+    who = await caller_of(user, store) if isinstance(user, str) else user
+    named, found = store.playbooks, list[SharedEntry]()
     subjects = who.subjects if who.user is None else (*who.subjects, str(Subject("reader", who.user)))
     page = await named.shared_with(subjects, limit, after)
     while page:
@@ -207,7 +208,7 @@ async def add_to_team(store: Store, team: str, members: Collection[str], *, by: 
 
     Raises InvalidGrant for a name that can't be a team's, or that could be taken for another team's.
     """
-    named, who = complete(store), [checked_learner_id(member) for member in members]
+    named, who = store, [checked_learner_id(member) for member in members]
     like = await named.teams_like(checked_team(team))
     if like:
         raise InvalidGrant(
@@ -225,7 +226,7 @@ async def remove_from_team(
 
     Their open proposals by these grants are refused.
     """
-    named, lost = complete(store), Subject("team", checked_team(team))
+    named, lost = store, Subject("team", checked_team(team))
     removed = await named.remove_members(team, members)
     async for playbook_id in _shared_by(named, lost):
         await close_proposals(named.playbooks, playbook_id, lost, by or "", utc_now(), members=members)

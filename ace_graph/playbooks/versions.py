@@ -16,7 +16,8 @@ from ace_graph.memory.confidence import present_verdict
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Z_95, Interval, wilson_interval
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import PlaybookStore, Store, StoredVersion, complete
+from ace_graph.memory.stores.base import StoredVersion
+from ace_graph.memory.stores.store import PlaybookStore, Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.version_retention import kept_versions, retention_plan, undoable_versions
@@ -56,7 +57,7 @@ async def keep_versions(
 
     With `dry_run` they are only counted. Who made a dropped version, when and why, stays listed.
     """
-    return await drop_old_versions(complete(store).playbooks, playbook_id, now or utc_now(), dry_run=dry_run)
+    return await drop_old_versions(store.playbooks, playbook_id, now or utc_now(), dry_run=dry_run)
 
 
 async def drop_old_versions(

@@ -13,7 +13,8 @@ from collections.abc import AsyncGenerator
 
 from ace_graph.base.clock import Sleep
 from ace_graph.memory.catalogue import DEFAULT
-from ace_graph.memory.stores.base import Store, StoredVersion
+from ace_graph.memory.stores.base import StoredVersion
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
 
 EVERY_SECONDS = 2.0

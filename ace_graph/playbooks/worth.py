@@ -28,8 +28,8 @@ from ace_graph.memory.playbook import PlaybookStats
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import trajectories_behind
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trust import lift, proven, share_withheld
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.usage import OWN_PLAYBOOK, PlaybookUsage

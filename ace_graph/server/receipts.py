@@ -18,7 +18,7 @@ from ace_graph.agent.reasoning.attempt import turn_of_answer
 from ace_graph.memory.commit import History
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import GRAPH_AGENT, TurnRecord
 from ace_graph.server.conversations.repository import Conversation

@@ -29,8 +29,8 @@ from ace_graph.learning.cleaning import memory_cleaning, run_jobs
 from ace_graph.learning.graph_drawing import graph_drawing
 from ace_graph.learning.worker import build_worker, learning_resources
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.stores.base import Store, complete
 from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.memory.stores.store import Store, complete
 from ace_graph.server.auth import Identity
 from ace_graph.server.conversations.checkpointer import TurnCheckpointer
 from ace_graph.server.conversations.cleaning import ConversationLimits, conversation_cleaning

@@ -37,9 +37,9 @@ from ace_graph.graph import ACEGraph
 from ace_graph.memory.catalogue import PlaybookRef, wanted_refs
 from ace_graph.memory.rights import Caller
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.memory.stores.memories import commit_unsaved
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.handle import open_playbook
 from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, RUN
 from ace_graph.server.conversations.repository import (

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from ace_graph.base.errors import ConfigurationError, StoreUnavailable, StoreUrlError, how_to_install
 from ace_graph.base.settings import Settings
 from ace_graph.memory.policy import DecayRates, Policy, VersionRetention
 from ace_graph.memory.screening.secrets import redact_query
-from ace_graph.memory.stores.base import Store
+
+if TYPE_CHECKING:
+    from ace_graph.memory.stores.store import Store
 
 __all__ = [
     "PROBE_LEARNER",

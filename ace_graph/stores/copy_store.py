@@ -27,7 +27,7 @@ from ace_graph.base.errors import (
 from ace_graph.base.executors import Work
 from ace_graph.base.settings import Settings
 from ace_graph.memory.catalogue import PlaybookEntry
-from ace_graph.memory.stores.base import KeyedStore, Store
+from ace_graph.memory.stores.store import KeyedStore, Store
 from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.stores import open_store
 

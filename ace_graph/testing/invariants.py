@@ -15,7 +15,8 @@ from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import KeyedStore, LearnerExport
+from ace_graph.memory.stores.base import LearnerExport
+from ace_graph.memory.stores.store import KeyedStore
 
 
 async def check(store: KeyedStore, learner_id: str) -> list[str]:

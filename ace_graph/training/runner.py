@@ -31,13 +31,13 @@ from ace_graph.graph import (  # pyright: ignore[reportUnknownVariableType]  # L
     ACEGraph,
     build_ace_graph,  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 )
-from ace_graph.memory.commit import Commit, plan
+from ace_graph.memory.commit import Amend, Commit, Pending, PendingItem, plan
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store, random_token
+from ace_graph.memory.stores.base import random_token
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.training.journal import (
@@ -55,17 +55,15 @@ from ace_graph.training.samples import Environment, Outcome, Sample, judge
 LEARNER = "adaptation"
 
 
-class AdaptationStore:
-    """What learning inline needs of a `Store`, for one run on one event loop.
+class AdaptationStore(SQLiteStore):
+    """A store for one run on one event loop, which keeps a snapshot and nothing else.
 
     It keeps no history and no turn records, so that a run of a million steps needs no more room than its
     playbook. The steps are in the journal, from which `replay` rebuilds the state.
     """
 
-    name = "memory"
-
     def __init__(self, policy: Policy) -> None:
-        self.policy = policy
+        super().__init__(policy=policy)
         self._snapshot = Snapshot()
         self._last: Committed | None = None
 
@@ -80,19 +78,25 @@ class AdaptationStore:
 
     def replay(self, committed: Committed) -> None:
         """Repeat a commit of an earlier run."""
-        self._write(committed.delta, committed.record)
+        self._apply(committed.delta, committed.record)
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         return self._snapshot
 
     async def commit(
-        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
     ) -> Commit:
-        done = self._write(delta, record)
-        self._last = Committed(delta=delta, record=record)
+        made = record if isinstance(record, TurnRecord) else None
+        done = self._apply(delta, made)
+        self._last = Committed(delta=delta, record=made)
         return done
 
-    def _write(self, delta: Delta, record: TurnRecord | None) -> Commit:
+    def _apply(self, delta: Delta, record: TurnRecord | None) -> Commit:
         planned = plan(self._snapshot, delta, self.policy, record, random_token)
         self._snapshot = planned.snapshot
         return planned.commit()
@@ -293,7 +297,7 @@ class Trainer:
         self._ids = _Ids(options.seed)
         self._graph = build_ace_graph(
             model=options.model,
-            store=cast("Store", memory),  # learning inline needs no more
+            store=memory,
             settings=options.settings,
             system_prompt=options.system_prompt,
             evaluator=self._evaluator,

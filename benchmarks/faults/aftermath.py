@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.testing.invariants import problems
 from benchmarks.faults.turn import ADVICE, LESSON, QUESTION, STATEMENT
 

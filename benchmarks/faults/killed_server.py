@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import cast
 from uuid import uuid4
 
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.server import Overrides
 from ace_graph.stores import open_store
 from benchmarks.faults.aftermath import Aftermath, look

@@ -8,7 +8,8 @@ from ace_graph.memory.commit import Commit, History, Pending
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, Store
+from ace_graph.memory.stores.base import LearnerExport
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["StoreProxy"]

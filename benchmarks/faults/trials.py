@@ -16,8 +16,8 @@ from uuid import uuid4
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import commit_unsaved
+from ace_graph.memory.stores.store import Store
 from benchmarks.faults.aftermath import Aftermath, look
 from benchmarks.faults.fault import POINTS, Boundary, Fault, Kind, Point
 from benchmarks.faults.killed_process import checkpoints, learner_at

@@ -28,7 +28,7 @@ from ace_graph.memory.commit import Commit, Pending
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import TurnRecord
 from benchmarks.faults.fault import Fault, Point
 from benchmarks.faults.store_proxy import StoreProxy

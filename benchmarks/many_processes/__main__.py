@@ -22,7 +22,7 @@ import httpx
 from rich.console import Console
 
 from ace_graph import open_store
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from benchmarks.available_stores import places
 from benchmarks.machine import describe_machine, load_now
 from benchmarks.many_processes.clients import Clients

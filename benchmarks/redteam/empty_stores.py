@@ -7,10 +7,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import psycopg
 
-from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.sql.postgres import PostgresStore
 from ace_graph.memory.stores.sql.schema import TABLES
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.stores.store import Store
 
 __all__ = ["EmptyStores", "in_memory", "in_postgres"]
 

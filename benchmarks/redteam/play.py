@@ -23,7 +23,7 @@ from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.formats.registry import batches, read_playbook
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import dump_playbook
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from benchmarks.redteam.attacks import Attack
 from benchmarks.redteam.gullible_model import TOOL, Gullible
 

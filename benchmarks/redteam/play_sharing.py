@@ -17,7 +17,7 @@ from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.sharing import leaves_owner
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks import Caller
 from ace_graph.playbooks.consolidation import consolidate, distinguish, merge_memories, undo
 from ace_graph.playbooks.handle import open_by_id, open_playbook

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from benchmarks.available_stores import seeded
 
 __all__ = ["crowd", "everything_learned"]

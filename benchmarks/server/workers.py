@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
 from ace_graph.base.settings import Settings
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from benchmarks.available_stores import Place
 from benchmarks.corpus import questions
 from benchmarks.plan import Findings

@@ -1,10 +1,18 @@
+from .backend import (
+    Backend as Backend,
+    Job as Job,
+    KEYS as KEYS,
+    Namespace as Namespace,
+    Row as Row,
+    Rows as Rows,
+    SHARED as SHARED,
+    Where as Where,
+    result_of as result_of,
+)
 from .base import (
-    ContentStore as ContentStore,
     DrawsGraph as DrawsGraph,
     GraphLag as GraphLag,
-    KeyedStore as KeyedStore,
     LearnerExport as LearnerExport,
-    Store as Store,
     StoredVersion as StoredVersion,
     TIMEOUT as TIMEOUT,
     Timeouts as Timeouts,
@@ -14,6 +22,7 @@ from .base import (
 )
 from .cache import SnapshotCache as SnapshotCache
 from .commit_queue import CommitRequest as CommitRequest, SerializedPlan as SerializedPlan
+from .history import turns_wanted as turns_wanted
 from .memories import (
     Unsaved as Unsaved,
     commit_unsaved as commit_unsaved,
@@ -35,6 +44,8 @@ from .snapshot_and_log import (
     load_base as load_base,
     load_small_access as load_small_access,
 )
+from .states import HEAD_COLUMNS as HEAD_COLUMNS
+from .store import KeyedStore as KeyedStore, PlaybookStore as PlaybookStore, Store as Store
 from .whole import (
     CONVERSATIONS_AND_END as CONVERSATIONS_AND_END,
     WholeMemory as WholeMemory,

@@ -1,30 +1,41 @@
-"""One batch of a cleaning: what is asked for, the rows that were read, and what becomes of them.
+"""Cleaning in batches, under the learner's lock.
 
-`memory.retention` decides what is deleted; the statements are each store's own.
+`memory.record_retention` decides what is deleted. The learner's memory, which that needs, is read before the
+lock is taken; under it only what came after is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ace_graph.base.retention import Cutoffs
-from ace_graph.memory.record_retention import Cleaned, CleaningPlace, Fate, References, fate
+from ace_graph.memory.record_retention import (
+    FAILED,
+    Cleaned,
+    CleaningPlace,
+    Fate,
+    References,
+    fate,
+    named_turns,
+)
 from ace_graph.memory.serialization import load_record
-from ace_graph.memory.stores.records import Row, moment
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.backend import Row, Rows, Where
+from ace_graph.memory.stores.records import moment, record_columns
+from ace_graph.memory.stores.states import CHANGES, load, of, read_head
+from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
 
 
 class OldTurn(NamedTuple):
-    """A row of the batch: its key, its number, the record, its fate, and the time it is ordered by."""
+    """A row of the batch: its key, the record, and its fate."""
 
-    key: Any  # as the store has it
-    seq: int
+    op_id: str
     turn: TurnRecord
     fate: Fate
-    at: datetime
 
 
 @dataclass(frozen=True)
@@ -47,24 +58,127 @@ class Batch:
         parts = {"steps": CleaningPlace("turns"), "turns": CleaningPlace("deltas"), "deltas": None}
         return parts[self.place.part]
 
-    def with_fates(self, rows: Iterable[Row], named: frozenset[str]) -> list[OldTurn]:
-        """Return the turns of rows: key, number, record, whether work waits for it, has it parts, time.
 
-        `named` are the turns that the learner's memory names.
-        """
-        old = list[OldTurn]()
-        for key, seq, text, waits, has_parts, at in rows:
-            turn = load_record(text)
-            ids = frozenset((turn.turn_id,))
-            references = References(ids if waits else frozenset(), ids if has_parts else named)
-            old.append(OldTurn(key, seq, turn, fate(turn, references, self.cutoffs), moment(at)))
-        return old
+async def clean_batch(rows: Rows, batch: Batch, *, dry_run: bool) -> Cleaned:
+    """Read one batch and delete what is too old; with `dry_run` count it. Without any, no lock is taken."""
+    before = batch.before
+    if before is None or not await _is_anything_old(rows, batch, before.isoformat()):
+        return Cleaned(next=batch.following)
+    known = Snapshot()
+    if batch.place.part != "deltas":
+        async with rows.reading(batch.learner):
+            known = (await load(rows, batch.learner, known)).snapshot
+    if dry_run:
+        async with rows.reading(batch.learner):
+            return await _cleaned(rows, batch, before.isoformat(), known, dry_run=True)
+    async with rows.writing():
+        await rows.lock(batch.learner)
+        done = await _cleaned(rows, batch, before.isoformat(), known, dry_run=False)
+        records = batch.cutoffs.records
+        if records is not None and (done.turns or done.deltas):
+            keys_from = (await read_head(rows, batch.learner)).keys_from
+            if keys_from is None or keys_from < records.timestamp():
+                await rows.update("states", {"keys_from": records.timestamp()}, of(batch.learner))
+    return done
 
-    def cleaned(self, old: list[OldTurn]) -> Cleaned:
-        """Return what a batch of turns deletes. Turns that go as a whole are counted by the part for them."""
-        ends, following = [row.fate for row in old], self.following
-        if len(old) == self.most:
-            following = CleaningPlace(self.place.part, old[-1].at, old[-1].seq)
-        if self.place.part == "turns":
-            return Cleaned(turns=ends.count("goes"), next=following)
-        return Cleaned(steps=ends.count("loses steps"), unreflected=ends.count("unreflected"), next=following)
+
+async def _cleaned(rows: Rows, batch: Batch, before: str, known: Snapshot, *, dry_run: bool) -> Cleaned:
+    if batch.place.part == "deltas":
+        return await _clean_deltas(rows, batch, before, dry_run=dry_run)
+    page = await _old_rows(rows, batch, before, batch.most)
+    following = batch.following
+    if len(page) == batch.most:
+        following = CleaningPlace(batch.place.part, moment(page[-1][2]), page[-1][1])
+    old = await _with_fates(rows, batch, page, known)
+    fates = [turn.fate for turn in old]
+    if batch.place.part == "turns":
+        gone = [turn.op_id for turn in old if turn.fate == "goes"]
+        if gone and not dry_run:
+            await rows.delete("turns", of(batch.learner), ("op_id", "in", gone))
+        return Cleaned(turns=len(gone), next=following)
+    for turn in old:
+        if turn.fate == "loses steps" and not dry_run:
+            values = record_columns(without_steps(turn.turn, "retention"))
+            await rows.update("turns", values, of(batch.learner), ("op_id", "=", turn.op_id))
+    # Turns that go as a whole are counted by the part for them.
+    steps, unreflected = fates.count("loses steps"), fates.count("unreflected")
+    return Cleaned(steps=steps, unreflected=unreflected, next=following)
+
+
+# Turns.
+
+
+async def _old_rows(rows: Rows, batch: Batch, before: str, most: int) -> list[Row]:
+    """Return op id, number and time of old turns behind the place, the oldest first."""
+    column = "completed_at" if batch.place.part == "steps" else "started_at"
+    where: list[Where] = [of(batch.learner), (column, "<", before)]
+    if batch.place.part == "steps":
+        where.append(("has_steps", "=", True))
+    columns, order = f"op_id, seq, {column}, status, deleted", f"{column}, seq"
+    if batch.place.at is None:
+        return await rows.select("turns", columns, *where, order=order, limit=most)
+    at = batch.place.at.isoformat()
+    at_once: tuple[Where, ...] = ((column, "=", at), ("seq", ">", batch.place.seq))
+    found = await rows.select("turns", columns, *where, *at_once, order=order, limit=most)
+    later: Where = (column, ">", at)
+    return found + await rows.select("turns", columns, *where, later, order=order, limit=most - len(found))
+
+
+async def _with_fates(rows: Rows, batch: Batch, page: Sequence[Row], known: Snapshot) -> list[OldTurn]:
+    """Return the turns of a page with their fates; what is kept as a failure is not read."""
+    kept = batch.cutoffs.keep_failures
+    keys = [op_id for op_id, _, _, status, gone in page if gone or not (kept and status in FAILED)]
+    if not keys:
+        return []
+    texts: dict[str, str] = dict(
+        await rows.select("turns", "op_id, record_json", of(batch.learner), ("op_id", "in", keys))
+    )
+    turns = {op_id: load_record(texts[op_id]) for op_id in keys}
+    ids = sorted({turn.turn_id for turn in turns.values()})
+    waiting = await rows.select(
+        "pending", "turn_id", of(batch.learner), ("turn_id", "in", ids), distinct=True
+    )
+    parents = await rows.select(
+        "turns", "parent_id", of(batch.learner), ("parent_id", "in", ids), distinct=True
+    )
+    named = named_turns((await load(rows, batch.learner, known)).snapshot)
+    references = References({name for (name,) in waiting}, named | {name for (name,) in parents})
+    return [OldTurn(op_id, turn, fate(turn, references, batch.cutoffs)) for op_id, turn in turns.items()]
+
+
+# Deltas.
+
+
+async def _old_deltas(rows: Rows, batch: Batch, before: str) -> tuple[tuple[Where, ...], ...]:
+    """Return the conditions on what goes: the oldest versions, without a gap and never past the base of the
+    history, and commits that changed nothing.
+    """
+    oldest_kept = (await read_head(rows, batch.learner)).marks.base + 1
+    young: Where = ("at", ">=", before)
+    first_young = await rows.row("deltas", "version", of(batch.learner), CHANGES, young, order="version")
+    if first_young is not None:
+        oldest_kept = min(oldest_kept, first_young[0])
+    quiet: Where = ("content_changed", "=", False)
+    return (
+        (of(batch.learner), CHANGES, ("version", "<", oldest_kept)),
+        (of(batch.learner), quiet, ("at", "<", before)),
+    )
+
+
+async def _clean_deltas(rows: Rows, batch: Batch, before: str, *, dry_run: bool) -> Cleaned:
+    parts, deleted = await _old_deltas(rows, batch, before), 0
+    if dry_run:
+        return Cleaned(deltas=sum([await rows.count("deltas", *where) for where in parts]))
+    for where in parts:
+        most = batch.most - deleted
+        found = await rows.select("deltas", "op_id", *where, order="version, seq", limit=most)
+        names: Where = ("op_id", "in", [op_id for (op_id,) in found])
+        deleted += await rows.delete("deltas", of(batch.learner), names)
+    return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
+
+
+async def _is_anything_old(rows: Rows, batch: Batch, before: str) -> bool:
+    if batch.place.part != "deltas":
+        return bool(await _old_rows(rows, batch, before, 1))
+    parts = await _old_deltas(rows, batch, before)
+    return any([await rows.row("deltas", "op_id", *where) is not None for where in parts])

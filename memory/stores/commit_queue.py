@@ -7,18 +7,15 @@ not conflict with each other. Measured: 20 writers on one learner went from 32 t
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ace_graph.base.off_loop import Steps, in_slices
-from ace_graph.base.portal import portal
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import (
     Amend,
-    Commit,
     CommitPlan,
     NewToken,
     Pending,
@@ -34,7 +31,6 @@ from ace_graph.memory.rights import PlaybookAccess
 from ace_graph.memory.serialization import dump_effect, dump_report
 from ace_graph.memory.sharing import Grant, permitted
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.stores.records import record_columns
 from ace_graph.memory.stores.snapshot_and_log import (
     Folding,
@@ -51,7 +47,7 @@ from ace_graph.memory.stores.snapshot_and_log import (
     folding,
     stamps_checksum,
 )
-from ace_graph.memory.stores.whole import WholeDelta, WholeTouches, WholeTurn
+from ace_graph.memory.stores.whole import WholeDelta, WholeTouches
 from ace_graph.memory.turn import TurnRecord
 
 
@@ -111,36 +107,6 @@ class CommitRequest:
             delta = yield from permitted(delta, current.playbook)
         made = yield from planning(current, delta, self.policy, self.new_turn, self.new_token, unknown)
         return with_schedule(made, self.policy, self.learner, self.pending)
-
-
-class CommittingNamespace(ABC):
-    """A namespace of a store that takes commits; how it carries one out is `_commit`."""
-
-    def __init__(self, policy: Policy, new_token: NewToken) -> None:
-        self.policy = policy
-        self._new_token = new_token
-        self._asked: PlaybookAccess | None = None
-
-    async def commit(
-        self,
-        learner_id: str,
-        delta: Delta,
-        base: Snapshot,
-        record: TurnRecord | Amend | None = None,
-        pending: Pending | PendingItem | None = None,
-    ) -> Commit:
-        """Apply `delta` once, and store `record` and `pending` with it; see `KeyedStore.commit`."""
-        learner = checked_learner_id(learner_id)
-        policy, new_token, asked = self.policy, self._new_token, self._asked
-        request = CommitRequest(learner, delta, base, record, pending, policy, new_token, asked=asked)
-        return await self._commit_on_portal(request)
-
-    async def _commit_on_portal(self, request: CommitRequest) -> Commit:
-        """Carry a commit out on the portal, to its end even where the caller is cancelled."""
-        return await portal().run(self._commit(request), shielded=True)
-
-    @abstractmethod
-    async def _commit(self, request: CommitRequest) -> Commit: ...
 
 
 @dataclass
@@ -243,11 +209,6 @@ class SerializedPlan:
         of_version = self.effect_bytes, plan.parent.etag, version.etag, version.label
         return WholeDelta(effect.op_id, version.n, plan.content_changed, effect.now, *said, *of_version)
 
-    def turn(self, record: TurnRecord) -> WholeTurn:
-        """The turn that the commit adds."""
-        text = str(self.record_columns["record_json"])
-        return WholeTurn(self.plan.effect.op_id, self.report_json, text)
-
     @property
     def touched(self) -> WholeTouches | None:
         """What the commit moved; None where the access part starts anew."""
@@ -296,10 +257,6 @@ class SerializedPlan:
     def folding(self, head: StateHead) -> Folding:
         """Return what to write whole onto the state with this head; see `snapshot_and_log.folding`."""
         return self._folding(head, ("base" in vars(self), "stamps" in vars(self)))
-
-    def folding_after(self, head: StateHead) -> Folding:
-        """Return what is due to be written whole after the commit, when the head has its bytes already."""
-        return folding(head, self.plan, (0, 0), self.kept, (True, True))
 
     def sizes_after(self, head: StateHead, folds: Folding) -> tuple[Sizes, Sizes]:
         """Return the bytes of content and access part once this is written."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ace_graph.memory.stores.base import LearnerSummary, Store, complete
+from ace_graph.memory.stores.base import LearnerSummary
+from ace_graph.memory.stores.store import Store
 
 MAX_READ = 5_000
 """Learners that one page of a search looks at, so that it ends soon in a store of millions."""
@@ -34,9 +35,8 @@ async def list_learners(store: Store, *, search: str = "", limit: int = 100, aft
     """Return the learners after the id `after` whose id has `search` in it, however it is capitalised.
 
     A page of a search may have fewer than `limit` of them, or none, and yet a `next`. Raises what the store
-    raises, and ConfigurationError for a store that lacks methods.
+    raises.
     """
-    complete(store, "the list of learners")
     sought = search.casefold()
     found, looked_at, place = list[ListedLearner](), 0, after
     while looked_at < MAX_READ:

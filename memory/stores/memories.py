@@ -16,7 +16,7 @@ from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import ContentStore, KeyedStore, Store, commit_turn, missing_methods
+from ace_graph.memory.stores.store import ContentStore, KeyedStore, Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
@@ -49,10 +49,11 @@ async def commit_checked(
 
 async def _unknown(store: ContentStore, learner_id: str, named: frozenset[str]) -> frozenset[str]:
     """Return those of the trajectories that the store does not show, where it can say."""
-    if not named or missing_methods(store, KeyedStore):
+    if not named or not hasattr(store, "find_turns"):
         return frozenset()
-    wanted = TrajectoryFilter(turn_ids=named)
-    found = await cast("KeyedStore", store).find_turns(learner_id, wanted, limit=len(named))
+    found = await cast("KeyedStore", store).find_turns(
+        learner_id, TrajectoryFilter(turn_ids=named), limit=len(named)
+    )
     return named - {turn.turn_id for turn in found}
 
 
@@ -70,8 +71,6 @@ async def trajectories_behind(
     wanted = turns_behind(bullets, snapshot.playbook)
     if not wanted:
         return ()
-    if missing_methods(store):
-        return tuple(turn for turn in await store.turns(learner_id, MAX_READ) if turn.turn_id in wanted)
     return await store.find_turns(learner_id, TrajectoryFilter(turn_ids=wanted), limit=MAX_READ)
 
 
@@ -104,4 +103,4 @@ async def commit_unsaved(store: Store, unsaved: str) -> Commit:
         raise UsageError("this is no unsaved turn: pass the text of learning['unsaved'] as it was") from error
     # Only the epoch of the base is known, so the store finds a conflict and resolves against its own state.
     base = Snapshot(version=Version(epoch=kept.epoch))
-    return await commit_turn(store, kept.learner_id, kept.delta, base, kept.record, kept.pending)
+    return await store.commit(kept.learner_id, kept.delta, base, kept.record, kept.pending)

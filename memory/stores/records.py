@@ -7,7 +7,7 @@ are compared with a caller's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -18,7 +18,6 @@ from ace_graph.memory.sharing import Grant, Proposal, stored_relation, stored_su
 from ace_graph.memory.snapshot import Label, Version
 from ace_graph.memory.stores.base import LearnerSummary, StoredVersion
 from ace_graph.memory.stores.whole import WholeDelta
-from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
 Row = tuple[Any, ...]  # Any: whatever the statement selects
@@ -26,10 +25,9 @@ Row = tuple[Any, ...]  # Any: whatever the statement selects
 ITEM_COLUMNS = (
     "user_id, pending_id, turn_id, body, priority, state, attempts, created_at, free_at, lease, owner, error"
 )
-ENTRY_COLUMNS = (
-    "c.playbook_id, c.owner, c.name, s.created_at, s.updated_at, c.description, c.scope, c.visibility, "
-    "c.lessons, s.epoch, s.version, s.etag, s.major, s.minor"
-)
+CATALOGUE_COLUMNS = "playbook_id, owner, name, description, scope, visibility, lessons"
+ENTRY_COLUMNS = "created_at, updated_at, epoch, version, etag, major, minor"
+SUMMARY_COLUMNS = "user_id, version, created_at, updated_at"
 GRANT_COLUMNS = "playbook_id, subject, relation, granted_by, at"
 HISTORY_COLUMNS = "version, op_id, at, author, reason, source, report_json, effect_json, major, minor"
 VERSION_COLUMNS = "version, major, minor, at, author, reason, op_id"
@@ -74,22 +72,12 @@ def new_item(learner: str, pending: Pending, now: datetime) -> dict[str, object]
     return {"user_id": learner, **pending.model_dump(), "state": "pending", "attempts": 0, **times}
 
 
-def entry_of(row: Row) -> PlaybookEntry:
-    """Return the catalogue's entry in the columns `ENTRY_COLUMNS`."""
-    playbook_id, owner, name, created, updated, description, scope, visibility, lessons, *version = row
-    epoch, n, etag, major, minor = version
-    return PlaybookEntry(
-        playbook_id,
-        owner or None,
-        name,
-        moment(created),
-        moment(updated),
-        description,
-        scope,
-        visibility,
-        lessons,
-        Version(epoch, n, etag, Label(major or 0, minor or 0)),
-    )
+def entry_of(named: Row, state: Row) -> PlaybookEntry:
+    """Return the entry in the columns `CATALOGUE_COLUMNS`, and `ENTRY_COLUMNS` of its state."""
+    playbook_id, owner, name, description, scope, visibility, lessons = named
+    created, updated, epoch, n, etag, major, minor = state
+    about = description, scope, visibility, lessons, Version(epoch, n, etag, Label(major, minor))
+    return PlaybookEntry(playbook_id, owner or None, name, moment(created), moment(updated), *about)
 
 
 def entry_columns(entry: PlaybookEntry) -> dict[str, object]:
@@ -111,9 +99,10 @@ def grant_of(row: Row) -> Grant:
     return Grant(stored_subject(subject), stored_relation(relation), playbook_id, by, moment(at))
 
 
-def grant_row(grant: Grant) -> Row:
-    """Return the columns `GRANT_COLUMNS` of a grant."""
-    return grant.playbook_id, str(grant.subject), grant.relation, grant.by, grant.at.isoformat()
+def grant_columns(grant: Grant) -> dict[str, object]:
+    """Return the columns of a grant."""
+    values = grant.playbook_id, str(grant.subject), grant.relation, grant.by, grant.at.isoformat()
+    return columns(GRANT_COLUMNS, values)
 
 
 def proposal_columns(proposal: Proposal) -> dict[str, object]:
@@ -185,15 +174,3 @@ def record_columns(record: TurnRecord) -> dict[str, object]:
         "deleted": record.deleted,
         "has_steps": bool(record.steps),
     }
-
-
-def turn_conditions(wanted: TrajectoryFilter) -> Iterator[tuple[str, str, object]]:
-    """Return column, comparison and value of each condition of a filter, but for its `turn_ids`."""
-    for name in ("turn_id", "agent", "task_type", "status", "parent_id"):
-        if getattr(wanted, name) is not None:
-            yield name, "=", getattr(wanted, name)
-    # As text in UTC: texts with different offsets would not sort by time.
-    if wanted.since is not None:
-        yield "completed_at", ">=", wanted.since.astimezone(UTC).isoformat()
-    if wanted.until is not None:
-        yield "completed_at", "<=", wanted.until.astimezone(UTC).isoformat()

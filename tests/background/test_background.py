@@ -97,7 +97,7 @@ async def test_a_greeting_leaves_nothing_to_do(build: Build, store: Store) -> No
 
 async def test_a_store_without_pending_items_is_refused_by_the_graph() -> None:
     class Plain:
-        """Only what learning inline needs."""
+        """No more than a few of the methods."""
 
         def __init__(self) -> None:
             inner = SQLiteStore()
@@ -122,8 +122,6 @@ async def test_a_store_without_pending_items_is_refused_by_the_graph() -> None:
     context = ALICE.model_copy(update={"learning": "background"})
     with pytest.raises(ConfigurationError, match="plain lacks add_members, amend, begin_cleaning, claim"):
         await graph.ainvoke(ask("hello"), context=context)
-    inline = ALICE.model_copy(update={"reflect_when": "never"})
-    assert (await graph.ainvoke(ask("hello"), context=inline))["learning"]["pending"] is None
 
 
 async def test_a_wrapper_that_hands_calls_on_is_a_store_with_pending_work() -> None:

@@ -13,7 +13,7 @@ from dev.regexes.found import modules_of, patterns_of
 SIZE, EVERY = 400, 5
 NO_READERS = {
     "ace_graph.memory.serialization": "fits the id of a turn as a whole",
-    "ace_graph.memory.stores.sql.database": "replaces names in statements of our own",
+    "ace_graph.memory.stores.sql.state": "replaces names in statements of our own",
     "ace_graph.base.tables": "reads files of the package",
     "ace_graph.memory.stores.sql.schema": "reads a file of the package",
     "ace_graph.memory.stores.neo4j.queries": "reads a file of the package",

@@ -12,7 +12,7 @@ from itertools import count
 
 from ace_graph.cli import Call, copy
 from ace_graph.memory.stores import WholeTurn
-from ace_graph.memory.stores.sql import whole_memory as whole
+from ace_graph.memory.stores import export as whole
 
 
 def _die_at(turn: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 import pytest
 from langchain_core.messages import BaseMessage
@@ -13,7 +12,6 @@ from pydantic import ValidationError
 
 from ace_graph import ACEContext, Playbook, build_ace_graph, commit_unsaved, playbooks
 from ace_graph.base import (
-    ConfigurationError,
     InvalidContext,
     InvalidPlaybook,
     PlaybookNotFound,
@@ -23,7 +21,6 @@ from ace_graph.base import (
 from ace_graph.learning import learn_pending
 from ace_graph.memory import Loaded, Snapshot, WantedPlaybook
 from ace_graph.memory.delta import Add
-from ace_graph.memory.stores import Store
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
@@ -227,22 +224,10 @@ def test_a_name_that_cannot_be_one_is_refused_at_once(name: str) -> None:
         ACEContext(learner_id="alice", playbooks=(name,))
 
 
-async def test_playbooks_need_a_learner_and_a_store_that_keeps_them(build: Build) -> None:
+async def test_playbooks_need_a_learner(build: Build) -> None:
     nobody = ACEContext(playbooks=("maths",))
     with pytest.raises(InvalidContext, match="learner_id"):
         await build(ScriptedModel([])).ainvoke(ask(QUESTION), context=nobody)
-
-    class Plain:
-        """A store that reads and commits, and nothing else."""
-
-        def __init__(self, inner: CountingStore) -> None:
-            self.name, self.policy = inner.name, inner.policy
-            self.load, self.commit = inner.load, inner.commit
-
-    with pytest.raises(ConfigurationError, match="named playbooks"):
-        await build(ScriptedModel([]), store=cast("Store", Plain(CountingStore()))).ainvoke(
-            ask(QUESTION), context=attaching("maths")
-        )
 
 
 def test_they_are_read_by_a_synchronous_run_on_a_file(tmp_path: Path) -> None:

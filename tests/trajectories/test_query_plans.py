@@ -7,21 +7,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import cast
+from typing import LiteralString, cast
 
 import psycopg
 import pytest
 
 from ace_graph.base.portal import portal
 from ace_graph.memory import TrajectoryFilter
-from ace_graph.memory.stores.neo4j import turns_query as cypher_query
+from ace_graph.memory.stores import result_of, turns_wanted
+from ace_graph.memory.stores.neo4j import selection as cypher_selection
 from ace_graph.memory.stores.sql import (
     PostgresStore,
     PostgresTables,
     SQLiteTables,
     make_schema,
-    result_of,
-    turns_query,
+    selection,
 )
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
@@ -70,7 +70,7 @@ def test_in_sqlite_every_filter_uses_an_index(
 ) -> None:
     """A filter by time alone reads the newest first and stops at the end of the page."""
     wanted = TrajectoryFilter(**fields)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # of a table
-    statement, values = turns_query("bot", wanted)
+    statement, values = selection("turns", "record_json", turns_wanted("bot", wanted), "seq DESC")
     rows = SQLiteTables(full, "learners").execute(f"EXPLAIN QUERY PLAN {statement} LIMIT 100", values)
     plan = [str(row[3]) for row in rows]
     used = ["user_id=?"] if columns == ("completed_at",) else [f"user_id=? AND {each}=?" for each in columns]
@@ -105,7 +105,7 @@ def test_in_postgresql_every_filter_uses_an_index(
     full_postgres: psycopg.Connection, fields: dict[str, object], columns: tuple[str, ...]
 ) -> None:
     wanted = TrajectoryFilter(**fields)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # of a table
-    statement, values = turns_query("bot", wanted)
+    statement, values = selection("turns", "record_json", turns_wanted("bot", wanted), "seq DESC")
     full_postgres.execute("SET enable_seqscan = off")  # a small table is read whole where that costs less
     spelled = PostgresTables.spell(f"EXPLAIN {statement} LIMIT 100", "learners")
     rows = full_postgres.execute(spelled.encode(), values)
@@ -131,10 +131,10 @@ async def test_in_neo4j_every_filter_uses_an_index(neo4j: Neo4jServer, learner: 
     try:
         async with subject.driver() as driver:
             for fields, columns in FILTERS:
+                wanted = turns_wanted(learner, TrajectoryFilter(**fields))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # of a table
+                query, values = cypher_selection("turns", ("record_json",), wanted, "seq DESC", 100)
                 done = await driver.execute_query(
-                    "EXPLAIN " + cypher_query(fields),
-                    {"uid": learner, "skip": 0, "limit": 100, **fields},
-                    database_=neo4j.database,
+                    cast("LiteralString", f"EXPLAIN {query}"), values, database_=neo4j.database
                 )
                 plan = cast("dict[str, object]", done.summary.plan)  # pyright: ignore[reportUnknownMemberType]
                 used = list(operators(plan))

@@ -24,10 +24,11 @@ from langchain_core.embeddings import Embeddings
 from ace_graph.agent.embeddings.static_vectors import FEW, StaticVectors
 from ace_graph.base.errors import AceError
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.stores.base import KeyedStore, VectorChange, missing_methods
+from ace_graph.memory.stores.base import VectorChange
 
 if TYPE_CHECKING:
     from ace_graph.agent.embeddings.matrix import Matrix
+    from ace_graph.memory.stores.store import KeyedStore
 
 
 _BYTES_PER_ROW = 150
@@ -176,7 +177,7 @@ def stored_rows(embeddings: Embeddings, store: KeyedStore) -> StoredRows | None:
     Those are the static ones, and those of a class that does not say which model it uses.
     """
     model = model_of(embeddings)
-    return StoredRows(store, model) if model is not None and not missing_methods(store, KeyedStore) else None
+    return StoredRows(store, model) if model is not None else None
 
 
 def model_of(embeddings: Embeddings) -> str | None:

@@ -32,7 +32,6 @@ from ace_graph.memory.retrieval.retrieve import Retrieval, prompt_line, retrieve
 from ace_graph.memory.rights import Caller, PlaybookAccess, Right, not_found
 from ace_graph.memory.sharing import outgoing
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import complete
 from ace_graph.memory.trust import arm_of
 from ace_graph.memory.turn import Arm, PlaybookRead
 from ace_graph.playbooks.directory import Directory, caller_of, listed_teams
@@ -53,7 +52,7 @@ async def load_attached(
     None: the directory, or the store's table, is asked. `agent` acts for the learner. Raises PlaybookNotFound
     for what the learner may not read, ConfigurationError, and what the store raises.
     """
-    store = complete(resources.store)
+    store = resources.store
     caller = await caller_in_run(learner_id, wanted, resources.directory or store, teams, agent)
     held = {ref: resources.attached.get(_key(ref, caller)) for ref in wanted}
     asked = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from langchain_core.tools import BaseTool, tool
 from langgraph.prebuilt import ToolRuntime
@@ -25,8 +25,10 @@ from ace_graph.memory.foreign import source_of
 from ace_graph.memory.playbook import Playbook, lineage_of
 from ace_graph.memory.search.index import idf
 from ace_graph.memory.search.tokenize import terms
-from ace_graph.memory.stores.base import Store
 from ace_graph.memory.views import BulletFilter, BulletKind
+
+if TYPE_CHECKING:
+    from ace_graph.memory.stores.store import Store
 
 MAX_ROWS = 20
 ROW_CHARS = 160

@@ -25,7 +25,7 @@ from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Operation
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.handle import PlaybookHandle, open_playbook
 from ace_graph.playbooks.memories import OF_OTHERS, checked_scope, destination

@@ -23,7 +23,7 @@ from ace_graph.memory.delta.effect import Merged, Rejection, Report
 from ace_graph.memory.delta.operations import Delta, Operation
 from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.content import Change
 from ace_graph.playbooks.handle import PlaybookHandle, open_by_id, open_playbook
 from ace_graph.server.auth import Identity

@@ -1,7 +1,7 @@
 """The conformance suite: the specification of a store as test cases, one file per verb.
 
-A store of your own runs it with a `Subject`, which says how to open your database once more, and a few
-lines of pytest:
+A store on a backend of your own runs it with a `Subject`, which says how to open your database once more,
+and a few lines of pytest:
 
     import pytest
     from ace_graph.testing.conformance import Case, cases
@@ -12,7 +12,7 @@ lines of pytest:
 
 The verb `damage` needs a `DamageableSubject`, `traffic` a `MeteredSubject`; `pending`, `amend`,
 `trajectories`, `references`, `cleaning`, `playbooks`, `sharing`, `proposals`, `copying` and `vectors` a store
-with all methods of `Store`. `cases(*CORE_VERBS)` leaves these out; `store.playbooks` passes those, too.
+of learners. `cases(*CORE_VERBS)` leaves these out: a `PlaybookStore` passes those, too.
 `cases("load", "commit")` takes some verbs only.
 
 Put `pytest.register_assert_rewrite("ace_graph.testing.conformance")` into the conftest to see values in

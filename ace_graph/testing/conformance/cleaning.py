@@ -12,7 +12,7 @@ from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation, Rese
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.record_retention import START, Cleaned
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import deleted
 from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection
 from ace_graph.testing.conformance.case import StoreUnderTest, opened

@@ -9,7 +9,7 @@ from ace_graph.memory.commit import playbook_at
 from ace_graph.memory.delta.operations import Tag
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import KeyedStore
+from ace_graph.memory.stores.store import KeyedStore
 from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import (
     adding,

@@ -12,7 +12,8 @@ from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Delta, Reset
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.record_retention import START
-from ace_graph.memory.stores.base import KeyedStore, LearnerExport, Store, StoredVersion
+from ace_graph.memory.stores.base import LearnerExport, StoredVersion
+from ace_graph.memory.stores.store import KeyedStore, Store
 from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.shared_playbooks import created, error_of, grant_of, proposal_of

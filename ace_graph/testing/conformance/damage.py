@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ace_graph.base.errors import CorruptPayload, NewerFormat, StoreError
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import KeyedStore
+from ace_graph.memory.stores.store import KeyedStore
 from ace_graph.testing.conformance.case import DamageableSubject, StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, write
 

@@ -10,7 +10,7 @@ from ace_graph.memory.delta.rollback import rollback_to
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_access, dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import KeyedStore
+from ace_graph.memory.stores.store import KeyedStore
 from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import (
     adding,

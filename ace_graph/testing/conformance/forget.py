@@ -9,7 +9,7 @@ from ace_graph.memory.commit import Commit, History
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import KeyedStore
+from ace_graph.memory.stores.store import KeyedStore
 from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, touching, write
 

@@ -12,7 +12,7 @@ from ace_graph.memory.consolidation import read_consolidation
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.writing import (
     NOON,

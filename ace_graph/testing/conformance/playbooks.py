@@ -13,7 +13,7 @@ from ace_graph.memory.commit import playbook_at
 from ace_graph.memory.delta.operations import Add, Delta, Remove, Reset
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import PlaybookStore, Store
+from ace_graph.memory.stores.store import PlaybookStore, Store
 from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.writing import (
     NOON,

@@ -24,7 +24,7 @@ from ace_graph.memory.delta.rollback import restore_of, rollback_to, undo_of
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import KeyedStore
+from ace_graph.memory.stores.store import KeyedStore
 from ace_graph.testing.conformance.case import StoreUnderTest
 from ace_graph.testing.conformance.writing import adding, new_learner, record, rewriting, touching, write
 from ace_graph.testing.invariants import check

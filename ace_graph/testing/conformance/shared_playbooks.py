@@ -15,7 +15,7 @@ from ace_graph.memory.delta.operations import Add, Delta, Reset
 from ace_graph.memory.rights import Caller, PlaybookAccess
 from ace_graph.memory.sharing import Grant, Proposal, Relation, Subject, Trust
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import PlaybookStore, Store
+from ace_graph.memory.stores.store import PlaybookStore, Store
 from ace_graph.testing.conformance.writing import NOON, adding, rewriting
 
 

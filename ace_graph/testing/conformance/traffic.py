@@ -8,7 +8,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Rollback
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import KeyedStore
+from ace_graph.memory.stores.store import KeyedStore
 from ace_graph.memory.use_stamps import Uses
 from ace_graph.testing.conformance.case import MeteredSubject, StoreUnderTest
 from ace_graph.testing.conformance.writing import (

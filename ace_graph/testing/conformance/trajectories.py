@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta, timezone
 
 from ace_graph.memory.commit import Amend
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, deleted
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.testing.conformance.case import StoreUnderTest, opened

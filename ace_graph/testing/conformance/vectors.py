@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from ace_graph.memory.stores.base import KeyedStore, VectorChange
+from ace_graph.memory.stores.base import VectorChange
+from ace_graph.memory.stores.store import KeyedStore
 from ace_graph.testing.conformance.case import StoreUnderTest, opened
 from ace_graph.testing.conformance.writing import adding, new_learner, write
 

@@ -9,7 +9,7 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Touch
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import ContentStore
+from ace_graph.memory.stores.store import KeyedStore
 from ace_graph.memory.turn import TurnRecord, answer_hash
 
 NOON = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
@@ -66,7 +66,7 @@ def record(number: int = 1, *, turn_id: str | None = None, answer: str = "5/6") 
     )
 
 
-async def write(store: ContentStore, learner_id: str, delta: Delta, made: TurnRecord | None = None) -> Commit:
+async def write(store: KeyedStore, learner_id: str, delta: Delta, made: TurnRecord | None = None) -> Commit:
     """Load, then commit `delta` on what was loaded: one turn."""
     return await store.commit(learner_id, delta, await store.load(learner_id), made)
 

@@ -1,4 +1,3 @@
-from .catalogue import AttachedRow as AttachedRow
 from .connection import (
     Login as Login,
     Neo4jConnection as Neo4jConnection,
@@ -13,6 +12,10 @@ from .graph import (
     graph_of as graph_of,
     people_of as people_of,
 )
-from .pending import turns_query as turns_query
-from .queries import LOAD as LOAD, Reply as Reply, base_properties as base_properties
+from .queries import (
+    AttachedRow as AttachedRow,
+    LOAD as LOAD,
+    Reply as Reply,
+)
+from .rows import selection as selection
 from .store import Neo4jPlaybooks as Neo4jPlaybooks, Neo4jStore as Neo4jStore

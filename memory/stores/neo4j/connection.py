@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
-from copy import copy
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from importlib.resources import files
-from typing import Any, Final, Literal, LiteralString, TypeVar, cast
+from typing import Final, TypeVar, cast
 from urllib.parse import SplitResult, urlsplit
 
 from neo4j import (
     AsyncDriver,
     AsyncGraphDatabase,
     AsyncSession,
-    AsyncTransaction,
     NotificationDisabledClassification,
     NotificationMinimumSeverity,
 )
@@ -45,70 +42,15 @@ from ace_graph.base.errors import (
     StoreUnavailable,
     StoreUrlError,
 )
+from ace_graph.base.off_loop import off_loop
 from ace_graph.base.portal import Portal, portal
+from ace_graph.memory.stores.backend import Backend, Job, Namespace, Rows
 from ace_graph.memory.stores.base import Timeouts, other_schema
-from ace_graph.memory.stores.commit_queue import CommitQueue
-
-Row = dict[str, object]
-Namespace = Literal["learners", "playbooks"]
-
-
-@cache
-def of_playbooks(statement: LiteralString) -> LiteralString:
-    """Return a statement on the nodes of learners as one on those of playbooks.
-
-    The state of a playbook is an `AcePlaybook`; the label of any other node begins so, as `AcePlaybookDelta`.
-    """
-    return statement.replace(":Ace", ":AcePlaybook").replace(":AcePlaybookMemoryState", ":AcePlaybook")
-
-
-@dataclass(frozen=True)
-class Runner:
-    """A session or a transaction whose statements run on the nodes of one namespace."""
-
-    on: AsyncSession | AsyncTransaction
-    namespace: Namespace = "learners"
-
-    def of(self, namespace: Namespace) -> Runner:
-        """Return the same session or transaction, for a namespace."""
-        return Runner(self.on, namespace)
-
-
-async def fetch(run: Runner, query: LiteralString, /, **parameters: object) -> list[Row]:
-    """Run one statement and return its rows."""
-    statement = of_playbooks(query) if run.namespace == "playbooks" else query
-    result = await run.on.run(statement, {name: _hidden_in_logs(value) for name, value in parameters.items()})
-    return await result.data()
-
-
-async def fetch_rows(run: Runner, query: LiteralString, /, **parameters: object) -> list[tuple[Any, ...]]:
-    """Run one statement and return its rows as tuples, in the order of its columns (see records.py)."""
-    return [tuple(row.values()) for row in await fetch(run, query, **parameters)]
-
-
-class _HiddenMap(dict[str, object]):
-    """A map whose repr has the keys only.
-
-    The driver formats all parameters for its debug log, even when logging is off. With a playbook among them
-    that takes milliseconds, and what learners said must not be logged.
-    """
-
-    def __repr__(self) -> str:
-        return f"<{', '.join(self)}>"
-
-
-class _HiddenList(list[object]):
-    """A list whose repr has the length only."""
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} values>"
-
-
-def _hidden_in_logs(value: object) -> object:
-    if isinstance(value, dict):
-        return _HiddenMap(cast("Row", value))
-    return _HiddenList(cast("list[object]", value)) if isinstance(value, list) else value
-
+from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
+from ace_graph.memory.stores.neo4j.queries import CREATE, UPDATE
+from ace_graph.memory.stores.neo4j.rows import MovedError, Neo4jRows, Session, fresh_parameters, unstage
+from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
+from ace_graph.memory.stores.snapshot_and_log import StateHead
 
 # The schema of the Neo4j store: constraints and indexes, made at the first call, and its name.
 #
@@ -120,11 +62,7 @@ def _hidden_in_logs(value: object) -> object:
 SCHEMA: Final = "2"
 
 _SCHEMA_TEXT = files("ace_graph.memory.stores.neo4j").joinpath("schema.cypher").read_text("utf-8")
-STATEMENTS: Final[tuple[LiteralString, ...]] = tuple(
-    cast("LiteralString", line.removesuffix(";"))  # type: ignore[redundant-cast]  # mypy takes one for a str
-    for line in _SCHEMA_TEXT.splitlines()
-    if line.endswith(";")
-)
+STATEMENTS: Final = tuple(line.removesuffix(";") for line in _SCHEMA_TEXT.splitlines() if line.endswith(";"))
 """They run one at a time, each in a transaction of its own, as schema changes must."""
 
 HELD: Final = """
@@ -289,34 +227,28 @@ class Login:
 
 @dataclass
 class Neo4jLink:
-    """What belongs to one portal: the driver, the queues of commits, and what is known about the server."""
+    """What belongs to one portal: the driver, and what is known about the server."""
 
     portal: Portal
     driver: AsyncDriver
-    queues: Mapping[Namespace, CommitQueue] = field(
-        default_factory=lambda: {"learners": CommitQueue(), "playbooks": CommitQueue()}
-    )
     making_schema: asyncio.Lock = field(default_factory=asyncio.Lock)
     answered: bool = False
     schema_made: bool = False
 
 
-class Neo4jConnection:
+class Neo4jConnection(Backend):
     """Runs work with a driver that is made on first use. All of its coroutines run on the portal."""
+
+    name = "Neo4j"
+    locks_rows = True
 
     def __init__(self, login: Login, timeouts: Timeouts) -> None:
         """Raises StoreUrlError for an invalid address."""
+        super().__init__()
         checked_uri(login.uri)
         self.timeouts = timeouts
-        self.namespace: Namespace = "learners"
         self._login = login
         self._links: list[Neo4jLink] = []
-
-    def of_playbooks(self) -> Neo4jConnection:
-        """Return a connection for the named playbooks, which shares the driver."""
-        other = copy(self)
-        other.namespace = "playbooks"
-        return other
 
     @property
     def link(self) -> Neo4jLink:
@@ -326,6 +258,52 @@ class Neo4jConnection:
             self._links.append(Neo4jLink(here, self._driver()))
             here.at_exit(self.close)
         return self._links[-1]
+
+    async def run(
+        self,
+        namespace: Namespace,
+        job: Job[T],
+        *,
+        writes: bool = False,
+        seconds: float | None = None,
+        began: float | None = None,
+    ) -> T:
+        """Return the result of a job in a session of its own, retried on transient errors."""
+        again = False
+
+        async def attempt(link: Neo4jLink) -> T:
+            nonlocal again
+            async with self._session(link) as session:
+                on = Session(session, again, lambda: self._session(link))
+                again = True
+                try:
+                    return await job(Neo4jRows(on, namespace))
+                finally:
+                    if on.staged is not None:
+                        async with self._session(link) as aside:
+                            await unstage(Runner(aside, namespace), on.staged)
+
+        return await self.work(attempt, seconds=seconds or (self.timeouts.write if writes else None))
+
+    async def commit_at_once(
+        self, namespace: Namespace, request: CommitRequest, planned: SerializedPlan
+    ) -> bool:
+        """Lock, compare and write in one round trip; not where the commit has to write anything whole."""
+        head, create = StateHead(), planned.plan.parent.epoch is None
+        if planned.touched is None or (create and namespace == "playbooks"):
+            return False
+        if create:
+            await off_loop(planned.prepare, head)
+            folds = planned.folding(head)
+            if folds.access or (folds.content and planned.plan.content_changed):
+                return False
+        parameters = fresh_parameters(request, planned)
+
+        async def write(rows: Rows) -> bool:
+            found = await fetch(cast("Neo4jRows", rows).run, CREATE if create else UPDATE, **parameters)
+            return bool(found) and found[0]["fresh"] is True
+
+        return await self.run(namespace, write, writes=True)
 
     async def close(self) -> None:
         """Close the driver; the next call makes another."""
@@ -347,28 +325,10 @@ class Neo4jConnection:
         except (Neo4jError, DriverError, OSError) as error:  # a TimeoutError is an OSError
             raise translated(error, login.place, login.username, login.database) from error
 
-    @asynccontextmanager
-    async def session(self, link: Neo4jLink) -> AsyncGenerator[Runner]:
-        """Open a session for one task; sessions must not be shared."""
-        async with self._session(link) as session:
-            yield Runner(session, self.namespace)
-
-    async def rows(self, link: Neo4jLink, query: LiteralString, /, **parameters: object) -> list[Row]:
-        """Run one statement in a transaction of its own: one round trip."""
-        async with self.session(link) as session:
-            return await fetch(session, query, **parameters)
-
-    async def _schema_rows(self, link: Neo4jLink, query: LiteralString, /, **parameters: object) -> list[Row]:
+    async def _schema_rows(self, link: Neo4jLink, query: str, /, **parameters: object) -> list[Row]:
         """Run one statement of the schema, which names the labels of both namespaces itself."""
         async with self._session(link) as session:
             return await fetch(Runner(session), query, **parameters)
-
-    @asynccontextmanager
-    async def transaction(self, link: Neo4jLink) -> AsyncGenerator[Runner]:
-        """Open a transaction that is committed at the end, and rolled back on an error."""
-        async with self._session(link) as session, await session.begin_transaction() as transaction:
-            yield Runner(transaction, self.namespace)
-            await transaction.commit()
 
     def _session(self, link: Neo4jLink) -> AsyncSession:
         # The driver types its options for type checkers only by name; pyright finds the rest unknown.
@@ -392,7 +352,8 @@ class Neo4jConnection:
     async def _retried(self, link: Neo4jLink, attempt: Callable[[], Awaitable[T]]) -> T:
         def is_transient(error: BaseException) -> bool:
             never_reached = isinstance(error, ServiceUnavailable) and not link.answered
-            return is_retryable(error) and not never_reached
+            moved = isinstance(error, MovedError)
+            return moved or (is_retryable(error) and not never_reached)
 
         attempts = AsyncRetrying(
             retry=retry_if_exception(is_transient),
@@ -420,7 +381,7 @@ class Neo4jConnection:
                 await self._retried(link, lambda: self._schema_rows(link, RECORD, name=SCHEMA))
         link.schema_made = True
 
-    async def _change_schema(self, link: Neo4jLink, statement: LiteralString) -> None:
+    async def _change_schema(self, link: Neo4jLink, statement: str) -> None:
         try:
             await self._schema_rows(link, statement)
         except ClientError as error:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, LiteralString, NamedTuple, cast
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ace_graph.base.errors import CommitContention
 from ace_graph.base.off_loop import Steps, in_slices
@@ -23,8 +24,13 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import DecayRates
 from ace_graph.memory.screening.screen import is_screen_reason
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.neo4j.connection import Neo4jConnection, Neo4jLink, Row, Runner, fetch
+from ace_graph.memory.stores.backend import Namespace, Rows, T
 from ace_graph.memory.stores.neo4j.queries import Properties, statement
+from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
+
+if TYPE_CHECKING:
+    from ace_graph.memory.stores.neo4j.connection import Neo4jConnection
+    from ace_graph.memory.stores.neo4j.rows import Neo4jRows
 
 DUE: Final = statement("graph.DUE")
 LAG: Final = statement("graph.LAG")
@@ -238,13 +244,30 @@ class _MemoryChangedError(Exception):
     """The memory has changed since the drawing began; nothing of the transaction is kept."""
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A namespace of a database."""
+
+    connection: Neo4jConnection
+    namespace: Namespace
+
+    async def run(self, job: Callable[[Neo4jRows], Coroutine[Any, Any, T]], *, writes: bool = False) -> T:
+        def on(rows: Rows) -> Coroutine[Any, Any, T]:  # Any: asyncio's own
+            return job(cast("Neo4jRows", rows))
+
+        return await self.connection.run(self.namespace, on, writes=writes)
+
+    async def read(self, query: str, /, **parameters: object) -> list[Row]:
+        return await self.run(lambda rows: fetch(rows.run, query, **parameters))
+
+
 class Drawing(NamedTuple):
     """The drawing of one memory or playbook, and what that was when it began.
 
     `due`: something is not drawn yet. `people` is the fingerprint of the people that are drawn.
     """
 
-    connection: Neo4jConnection
+    place: _Place
     key: str
     epoch: str
     changes: int
@@ -252,16 +275,12 @@ class Drawing(NamedTuple):
     owner: str
     people: str | None
 
-    async def write(self, query: LiteralString, /, **parameters: object) -> None:
+    async def write(self, query: str, /, **parameters: object) -> None:
         """Run one statement that begins with UNCHANGED. Raises _MemoryChangedError."""
 
-        async def attempt(link: Neo4jLink) -> None:
-            async with self.connection.session(link) as run:
-                await self.write_in(run, query, **parameters)
+        await self.place.run(lambda rows: self.write_in(rows.run, query, **parameters), writes=True)
 
-        await self.connection.work(attempt, seconds=self.connection.timeouts.write)
-
-    async def write_in(self, run: Runner, query: LiteralString, /, **parameters: object) -> None:
+    async def write_in(self, run: Runner, query: str, /, **parameters: object) -> None:
         """Run it in a transaction."""
         known = {"uid": self.key, "epoch": self.epoch, "changes": self.changes}
         (row,) = await fetch(run, query, **known, **parameters)
@@ -271,6 +290,7 @@ class Drawing(NamedTuple):
 
 async def draw(
     connection: Neo4jConnection,
+    namespace: Namespace,
     key: str,
     load: Callable[[], Awaitable[Snapshot]],
     rates: DecayRates,
@@ -283,17 +303,18 @@ async def draw(
     Where nothing has changed, or nothing is stored, that is 0. Raises CommitContention, and what `load`
     raises.
     """
+    place = _Place(connection, namespace)
     for _ in range(_ATTEMPTS):
-        begun = await connection.work(lambda link: connection.rows(link, BEGIN, uid=key))
+        begun = await place.read(BEGIN, uid=key)
         if not begun:
             return 0
-        drawing = Drawing(connection, key, **cast("Properties", begun[0]))
+        drawing = Drawing(place, key, **cast("Properties", begun[0]))
         if not (drawing.due or afresh):
             return 0
         nodes = await in_slices(graph_of(await load(), rates, hides), key)
         try:
             gone = await _draw_bullets(drawing, nodes, afresh=afresh)
-            if connection.namespace == "playbooks":
+            if namespace == "playbooks":
                 await _draw_people(drawing, afresh=afresh)
             await drawing.write(FINISH, gone=gone)
         except _MemoryChangedError:
@@ -304,8 +325,7 @@ async def draw(
 
 async def _draw_bullets(drawing: Drawing, nodes: Sequence[BulletNode], *, afresh: bool) -> list[str]:
     """Write what differs; return the ids of bullets that are no longer part of the picture."""
-    connection, key = drawing.connection, drawing.key
-    rows = await connection.work(lambda link: connection.rows(link, DRAWN, uid=key))
+    key, rows = drawing.key, await drawing.place.read(DRAWN, uid=drawing.key)
     found = {str(row["id"]): cast("tuple[str, float]", (row["fingerprint"], row["strength"])) for row in rows}
     todo = changes_of(nodes, dict.fromkeys(found, (None, None)) if afresh else found)
     for part in _batches(todo.put):
@@ -321,15 +341,15 @@ def _batches(nodes: Sequence[BulletNode]) -> Iterator[Sequence[BulletNode]]:
 
 async def _draw_people(drawing: Drawing, *, afresh: bool) -> None:
     """Connect a playbook with its owner and with those it is shared with, in one transaction."""
-    connection, key = drawing.connection, drawing.key
-    grants = await connection.work(lambda link: connection.rows(link, GRANTS, uid=key))
+    grants = await drawing.place.read(GRANTS, uid=drawing.key)
     people = people_of(drawing.owner, grants)
     if people.fingerprint == drawing.people and not afresh:
         return
 
-    async def attempt(link: Neo4jLink) -> None:
-        async with connection.transaction(link) as transaction:
-            before = await linked_people(transaction, key)
+    async def attempt(rows: Neo4jRows) -> None:
+        async with rows.writing():
+            transaction = rows.run
+            before = await linked_people(transaction, drawing.key)
             # The locks of people before that of the playbook, as when a learner is forgotten.
             nodes = {
                 name: await _person(transaction.of("learners"), name)
@@ -347,7 +367,7 @@ async def _draw_people(drawing: Drawing, *, afresh: bool) -> None:
                 transaction, {name: node for name, node in before.items() if name not in people.names}
             )
 
-    await connection.work(attempt, seconds=connection.timeouts.write)
+    await drawing.place.run(attempt, writes=True)
 
 
 async def _person(run: Runner, name: str) -> object:

@@ -1,12 +1,12 @@
 // The statements for a learner's state and history; input is always a parameter, never in the text. Each begins with a
 // comment of its name alone; a name between /* and */ stands for that text.
 
+
 // STATE
-m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor,
-m.access_clock AS access_clock, m.access_mark AS access_mark, m.access_json AS access_json,
-m.history_base AS history_base, m.history_next AS history_next, m.content_base AS content_base,
-m.base_bytes AS base_bytes, m.effects_bytes AS effects_bytes,
-m.stamps_bytes AS stamps_bytes, m.touches_bytes AS touches_bytes, m.keys_from AS keys_from
+// The columns of `HEAD_COLUMNS`.
+[m.epoch, m.version, m.etag, m.major, m.minor, m.access_clock, m.access_mark, m.history_base, m.history_next,
+  m.content_base, m.base_bytes, m.effects_bytes, m.stamps_bytes, m.touches_bytes, m.keys_from] AS head,
+m.access_json AS access_json
 
 // CONTENT_PARTS
 base: head(COLLECT {
@@ -53,6 +53,43 @@ CALL (m) {
 // Read the state in one round trip.
 MATCH (m:AceMemoryState {user_id: $uid}) /* PARTS */ RETURN /* STATE */, parts
 
+// ATTACHED_PARTS
+{
+  base: head(COLLECT {
+    MATCH (p)-[:HAS_BASE]->(b:AcePlaybookBase) WHERE b.version = p.content_base
+    RETURN [b.version, b.etag, b.checksum, b.memory_json]
+  }),
+  effects: COLLECT {
+    MATCH (d:AcePlaybookDelta) WHERE d.user_id = p.user_id AND d.content_version > p.content_base
+    RETURN [d.content_version, d.parent, d.etag, d.effect_json] ORDER BY d.content_version
+  }
+}
+
+// LOAD_ATTACHED
+// Read a learner's state and named playbooks in one round trip; runs in the namespace of learners.
+CALL () {
+  UNWIND $wanted AS wanted
+  MATCH (p:AcePlaybook {owner_name: wanted.owner_name})
+  RETURN collect(p {
+    .name, .epoch, .version, .etag, .major, .minor, .content_base, playbook_id: p.user_id,
+    place: wanted.place, owner: p.owner,
+    grants: COLLECT {
+      UNWIND wanted.subjects AS subject
+      MATCH (g:AcePlaybookGrant {playbook_id: p.user_id, subject: subject})
+      RETURN [g.playbook_id, g.subject, g.relation, g.granted_by, g.at]
+    },
+    parts: CASE WHEN p.epoch = wanted.epoch AND p.etag = wanted.etag THEN null
+      ELSE /* ATTACHED_PARTS */ END
+  }) AS attached
+}
+OPTIONAL MATCH (m:AceMemoryState {user_id: $uid})
+CALL (m) {
+  WITH m WHERE m IS NOT NULL
+  /* PARTS */
+  RETURN collect(parts) AS found
+}
+RETURN attached, /* STATE */, head(found) AS parts
+
 // REPEATED
 OPTIONAL MATCH (d:AceDelta {key: $key})
 OPTIONAL MATCH (t:AceTurn {key: $key})
@@ -68,85 +105,81 @@ FOREACH (item IN CASE WHEN fresh THEN $pending ELSE [] END |
   MERGE (m)-[:HAS_PENDING]->(new))
 FOREACH (touch IN CASE WHEN fresh THEN $touches ELSE [] END |
   CREATE (m)-[:HAS_TOUCH]->(new:AceTouch) SET new = touch)
-FOREACH (stamps IN CASE WHEN fresh THEN $stamps ELSE [] END |
-  CREATE (m)-[:HAS_STAMPS]->(new:AceStamps) SET new = stamps)
 FOREACH (base IN CASE WHEN fresh THEN $bases ELSE [] END |
   CREATE (m)-[:HAS_BASE]->(new:AceBase) SET new = base)
 
-// OUTDATED_USE
-// Stamps and touches from before the access part started anew.
-COLLECT {
-  MATCH (m)-[:HAS_TOUCH|HAS_STAMPS]->(old) WHERE size($stamps) > 0 RETURN old
-} AS outdated
-
 // SET_STATE
-FOREACH (old IN CASE WHEN fresh THEN outdated ELSE [] END | DETACH DELETE old)
 FOREACH (state IN CASE WHEN fresh THEN [$state] ELSE [] END |
   SET m += state, m.effects_bytes = m.effects_bytes + $effect_bytes,
     m.touches_bytes = m.touches_bytes + $touches_bytes)
 FOREACH (changed IN CASE WHEN fresh AND $state.etag IS NOT NULL THEN [1] ELSE [] END | /* graph.CHANGED */)
 
+// FOLDS_NOTHING
+// The rule of `snapshot_and_log.folding`: nothing is due to be written whole.
+m.touches_bytes + $touches_bytes <
+    CASE WHEN m.stamps_bytes / 4 > $least_touches THEN m.stamps_bytes / 4 ELSE $least_touches END
+  AND (NOT $content_changed OR (
+    $state.version - coalesce(m.history_next, m.history_base) < $kept
+    AND m.effects_bytes + $effect_bytes <
+      CASE WHEN m.base_bytes / 4 > $least_tail THEN m.base_bytes / 4 ELSE $least_tail END))
+
 // UPDATE
-// Lock, compare, write in one round trip. On a conflict nothing is written, and the reply holds the newer
-// state. A commit that is older than the stored keys is not written either. No row: there is no such learner.
+// Lock, compare, write in one round trip. Nothing is written on a conflict, where something is due to be
+// written whole, or by a commit that is older than the stored keys.
 MATCH (l:AceLock {user_id: $uid})
 SET l.seq = l.seq + 1
 WITH l
 MATCH (m:AceMemoryState {user_id: $uid})
 /* REPEATED */
-WITH m, repeated, l.seq AS seq, l.seq IS NOT NULL AND repeated IS NULL
+WITH m, l.seq AS seq, l.seq IS NOT NULL AND repeated IS NULL
   AND coalesce(m.epoch = $known.epoch AND m.etag = $known.etag AND m.access_clock = $known.clock
     AND m.access_mark = $known.mark, false)
-  AND coalesce(m.keys_from <= $begun, true) AS fresh
-WITH m, repeated, seq, fresh, /* OUTDATED_USE */
+  AND coalesce(m.keys_from <= $begun, true) AND /* FOLDS_NOTHING */ AS fresh
 /* SET_STATE */
 /* WRITE_HISTORY */
-WITH m, repeated, seq, fresh
-CALL (m, fresh) {
-  WITH m WHERE NOT fresh
-  /* PARTS */
-  RETURN collect(parts) AS found
-}
-RETURN fresh, repeated, seq, /* STATE */, head(found) AS parts
-
-// OWNED_BY_USER
-  MERGE (u:User {id: $uid}) ON CREATE SET u.ace_created = true
-  WITH l, u LIMIT 1
-  CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
-  /* graph.CHANGED */
-
-// AFTERSTATE
-  WITH m, l.seq AS seq, true AS fresh
-  /* WRITE_HISTORY */
-  RETURN count(m) > 0 AS fresh
-}
-WITH l, old AS m, repeated, fresh
-RETURN fresh, repeated, l.seq AS seq, /* STATE */, null AS parts
+RETURN fresh
 
 // IF_ABSENT
 MERGE (l:AceLock {user_id: $uid}) ON CREATE SET l.seq = 0
 SET l.seq = l.seq + 1
 WITH l
 OPTIONAL MATCH (old:AceMemoryState {user_id: $uid})
-WITH l, old AS m
-/* REPEATED */
-WITH l, m AS old, repeated
-CALL (l, old, repeated) {
-  WITH l WHERE old IS NULL AND repeated IS NULL AND l.seq IS NOT NULL
+WITH l, old WHERE old IS NULL AND l.seq IS NOT NULL
+
+// OWNED_BY_USER
+// An existing User node is used as it is; one that is created here is marked, because only such a node may be
+// deleted again.
+MERGE (u:User {id: $uid}) ON CREATE SET u.ace_created = true
+WITH l, u LIMIT 1
+CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
+/* graph.CHANGED */
 
 // CREATE
-// The first commit of a learner. An existing User node is used as it is; one that is created here is marked,
-// because only such a node may be deleted again.
-/* IF_ABSENT */ /* OWNED_BY_USER */ /* AFTERSTATE */
+// The first commit of a learner, where no other one was faster.
+/* IF_ABSENT */
+/* OWNED_BY_USER */
+WITH m, l.seq AS seq, true AS fresh
+/* WRITE_HISTORY */
+RETURN fresh
 
-// WITH_GRANTS
+// BEGIN_OWNED
+// The state of a learner alone.
+CALL () {
+  /* IF_ABSENT */
+  /* OWNED_BY_USER */
+  RETURN m
+}
+RETURN count(m) AS begun
+
+// BEGIN_NAMED
+// The state of a named playbook, which belongs to no User node.
+CALL () {
+  /* IF_ABSENT */
   CREATE (m:AceMemoryState) SET m = $state
   /* graph.CHANGED */
-  FOREACH (grant IN $grants | CREATE (g:AceGrant) SET g = grant)
-
-// CREATE_PLAYBOOK
-// The first commit of a named playbook. It names its owner and belongs to no User node.
-/* IF_ABSENT */ /* WITH_GRANTS */ /* AFTERSTATE */
+  RETURN m
+}
+RETURN count(m) AS begun
 
 // LOCK
 // Take the lock until the transaction ends, and read the state under it.
@@ -166,50 +199,18 @@ RETURN l.seq AS seq, repeated, /* STATE */, head(found) AS parts
 // Write under the lock that the transaction holds. It does not match the lock node again: that would look it
 // up in its unique index, whose entry the waiting transactions hold, and deadlock with them.
 MATCH (m:AceMemoryState {user_id: $uid})
-WITH m, $seq AS seq, true AS fresh, /* OUTDATED_USE */
+WITH m, $seq AS seq, true AS fresh
 /* SET_STATE */
 /* WRITE_HISTORY */
-RETURN fresh, seq, /* STATE */, null AS parts
+RETURN fresh
 
-// DELTA
-d.version AS n, d.op_id AS op_id, d.at AS at, d.author AS author, d.reason AS reason, d.source AS source,
-d.report_json AS report_json, d.effect_json AS effect_json, d.major AS major, d.minor AS minor
-
-// DELTAS
-// The content changes whose effects are kept, in order.
-MATCH (:AceMemoryState {user_id: $uid})-[:HAS_DELTA]->(d:AceDelta)
-WHERE d.content AND d.effect_json IS NOT NULL
-RETURN /* DELTA */ ORDER BY d.version
-
-// EXPORT_DELTAS
-// All deltas, also those that changed no content and those whose effect was dropped.
-MATCH (:AceMemoryState {user_id: $uid})-[:HAS_DELTA]->(d:AceDelta)
-RETURN /* DELTA */ ORDER BY d.seq
-
-// BASE
-// The content at the version from which effects are kept; version 0 is empty and has no node.
-MATCH (m:AceMemoryState {user_id: $uid})
-OPTIONAL MATCH (m)-[:HAS_BASE]->(b:AceBase) WHERE b.version = m.history_base
-RETURN m.history_base AS n, [b.version, b.etag, b.checksum, b.memory_json] AS base
-
-// TURNS
-// Turn records, the newest first, in the order of the index on (user_id, seq).
-MATCH (t:AceTurn {user_id: $uid}) WHERE t.seq > 0 AND coalesce(t.deleted, false) = false
-RETURN t.record_json AS record_json ORDER BY t.seq DESC LIMIT $limit
-
-// KNOWN_TURNS
-// Which of these trajectories the learner has a record of, deleted ones too.
-UNWIND $ids AS id
-MATCH (t:AceTurn {user_id: $uid, turn_id: id})
-RETURN DISTINCT id AS turn_id
-
-// OWNERS_TURNS
-// The same for the owner of a playbook; runs in the namespace of learners. `owner` is given for a new one.
-OPTIONAL MATCH (p:AcePlaybook {user_id: $uid})
-WITH coalesce($owner, p.owner) AS owner
-UNWIND $ids AS id
-MATCH (t:AceTurn {user_id: owner, turn_id: id})
-RETURN DISTINCT id AS turn_id
+// LAST_TURNS
+UNWIND $keys AS key
+CALL (key) {
+  MATCH (t:AceTurn {user_id: key}) WHERE t.seq > 0 AND coalesce(t.deleted, false) = false
+  RETURN coalesce(t.completed_at, t.started_at) AS at ORDER BY t.seq DESC LIMIT 1
+}
+RETURN key, at
 
 // PARTS_OF
 // What belongs to a memory, and is deleted with it.
@@ -255,10 +256,15 @@ CALL (users) {
 }
 RETURN found
 
+// UNSTAGE
+MATCH (n:AceStaged {user_id: $uid}) WITH n LIMIT 500 DELETE n RETURN count(*) AS gone
+
+// STAGED
+MATCH (m:AceMemoryState {user_id: $uid})
+MATCH (n:AceStaged {user_id: $uid, part: $part})
+REMOVE n:AceStaged, n.part
+
 // DESCRIBE
-// The server's version and edition, the schema, and the number of learners.
 CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'
-OPTIONAL MATCH (m:AceMemoryState)
-WITH versions[0] AS version, edition, count(m) AS learners
 OPTIONAL MATCH (s:AceSchema)
-RETURN version, edition, learners, max(s.name) AS schema
+RETURN versions[0] AS version, edition, max(s.name) AS schema

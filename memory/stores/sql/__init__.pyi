@@ -1,11 +1,4 @@
-from .database import (
-    Namespace as Namespace,
-    Row as Row,
-    Tables as Tables,
-    Values as Values,
-    of_playbooks as of_playbooks,
-)
-from .history import turns_query as turns_query
+from .database import Tables as Tables, Values as Values, insertion as insertion, selection as selection
 from .postgres import (
     PostgresDatabase as PostgresDatabase,
     PostgresStore as PostgresStore,
@@ -20,7 +13,5 @@ from .sqlite import (
     SQLiteStore as SQLiteStore,
     SQLiteTables as SQLiteTables,
     SQLiteThread as SQLiteThread,
-    result_of as result_of,
 )
-from .state import HEAD_COLUMNS as HEAD_COLUMNS
-from .store import SQLNamespace as SQLNamespace, SQLPlaybooks as SQLPlaybooks
+from .state import of_playbooks as of_playbooks

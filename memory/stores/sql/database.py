@@ -1,48 +1,87 @@
-"""What the SQL store needs of a database: a connection with its transactions, and a place for its jobs.
+"""Rows in an SQL database: the statements, of which a driver runs each on its connection.
 
 A statement is written once, as PostgreSQL spells it, with `?` or `:name` for a value; `spelled` replaces what
-a driver spells otherwise. A job is a coroutine that awaits its statements and nothing else, so that SQLite
-can run it to its end inside a thread, without a change of threads per statement.
-
-One database holds two namespaces, the learners and the named playbooks, in tables of their own with the same
-columns. Statements name the tables of learners; in the namespace of playbooks, where `user_id` holds a
-playbook's id, the names are replaced.
+a driver spells otherwise. Statements name the tables of learners; in the namespace of playbooks, where
+`user_id` holds a playbook's id, the names are replaced.
 """
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from types import MappingProxyType
+from typing import ClassVar
 
-from ace_graph.base.off_loop import Steps
-from ace_graph.memory.stores.commit_queue import CommitQueue, CommitRequest, SerializedPlan
+from ace_graph.memory.catalogue import Loaded, WantedPlaybook
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.backend import KEYS, Namespace, Row, Rows, Where
+from ace_graph.memory.stores.sql.state import load_attached, of_playbooks
 
-T = TypeVar("T")
-Namespace = Literal["learners", "playbooks"]
-Row = tuple[Any, ...]  # Any: whatever the statement selects
 Values = Sequence[object] | Mapping[str, object]
 
-ALL = 2**31
-"""A LIMIT that nothing reaches."""
-
-_OF_BOTH = re.compile(r"\bace_(bases|stamps|touches|deltas|turns|pending|vectors|memory_duties)")
-
-
-@cache
-def of_playbooks(statement: str) -> str:
-    """Return a statement on the tables of learners as one on those of playbooks."""
-    return _OF_BOTH.sub(r"ace_named_\1", statement.replace("ace_learners", "ace_named_states"))
+_NAMES = MappingProxyType(
+    {
+        "states": "ace_learners",
+        "duties": "ace_memory_duties",
+        "catalogue": "ace_named_catalogue",
+        "members": "ace_team_members",
+    }
+)
 
 
-class Tables(ABC):
+def table_name(table: str) -> str:
+    """Return the name of a table in the database."""
+    return _NAMES.get(table, f"ace_{table}")
+
+
+def selection(
+    table: str,
+    columns: str,
+    where: Iterable[Where],
+    order: str = "",
+    limit: int | None = None,
+    skip: int = 0,
+    *,
+    distinct: bool = False,
+) -> tuple[str, list[object]]:
+    """Return the statement that selects rows, made of names of ours, and its values."""
+    conditions, values = _conditions(where)
+    statement = f"SELECT {'DISTINCT ' if distinct else ''}{columns} FROM {table_name(table)}{conditions}"  # noqa: S608
+    if order:
+        statement += f" ORDER BY {order}"
+    if limit is not None:
+        statement += " LIMIT ?"
+        values.append(limit)
+    if skip:
+        statement += " OFFSET ?"
+        values.append(skip)
+    return statement, values
+
+
+def _conditions(where: Iterable[Where]) -> tuple[str, list[object]]:
+    texts, values = list[str](), list[object]()
+    for column, sign, value in where:
+        if isinstance(value, bool):  # as a partial index has it
+            texts.append(column if value else f"NOT {column}")
+            continue
+        texts.append(
+            column + {"in": " = ANY(?)", "not in": " <> ALL(?)", "!=": " <> ?"}.get(sign, f" {sign} ?")
+        )
+        values.append(value)
+    return (f" WHERE {' AND '.join(texts)}" if texts else ""), values
+
+
+def insertion(table: str, columns: Iterable[str]) -> str:
+    """Return the statement that inserts a row with these columns, unless its key is there."""
+    names = tuple(columns)
+    places = ", ".join("?" for _ in names)
+    return f"INSERT INTO {table_name(table)} ({', '.join(names)}) VALUES ({places}) ON CONFLICT DO NOTHING"  # noqa: S608
+
+
+class Tables(Rows):
     """A connection whose statements run on the tables of one namespace."""
-
-    locks_rows: ClassVar[bool]
-    """Whether a writer locks rows; else it locks the whole database, which must not wait for a plan."""
 
     spelling: ClassVar[Sequence[tuple[re.Pattern[str], str]]]
     """What this driver spells otherwise than the statements do."""
@@ -50,27 +89,15 @@ class Tables(ABC):
     version: ClassVar[str]
     """An expression for the version of the database."""
 
-    size: ClassVar[str]
+    bytes_of_tables: ClassVar[str]
     """An expression for the bytes of the database."""
 
     named_tables: ClassVar[str]
     """A statement for those of a list of tables that the database has."""
 
-    def __init__(self, namespace: Namespace) -> None:
-        self.namespace: Namespace = namespace
-
     @abstractmethod
-    def of(self, namespace: Namespace) -> Self:
-        """Return the same connection, for the tables of a namespace."""
-
-    @abstractmethod
-    async def rows(self, statement: str, values: Values = ()) -> list[Row]:
+    async def fetch(self, statement: str, values: Values = ()) -> list[Row]:
         """Run a statement and return its rows."""
-
-    async def row(self, statement: str, values: Values = ()) -> Row | None:
-        """Run a statement and return its first row."""
-        rows = await self.rows(statement, values)
-        return rows[0] if rows else None
 
     @abstractmethod
     async def change(self, statement: str, values: Values = ()) -> int:
@@ -80,32 +107,8 @@ class Tables(ABC):
     async def change_each(self, statement: str, values: Iterable[Sequence[object]]) -> int:
         """Run a statement once for each of the values; return how many rows they changed."""
 
-    async def insert(self, table: str, columns: Mapping[str, object], after: str = "") -> int:
-        """Insert a row, with `ON CONFLICT ...` in `after`; return how many were inserted."""
-        return await self.change(insertion(table, columns, after), tuple(columns.values()))
-
-    async def insert_all(self, table: str, rows: Sequence[Mapping[str, object]]) -> None:
-        """Insert rows that all have the same columns."""
-        if rows:
-            await self.change_each(insertion(table, rows[0]), (tuple(row.values()) for row in rows))
-
-    @abstractmethod
-    def reading(self) -> AbstractAsyncContextManager[None]:
-        """A transaction in which all statements read the same state."""
-
-    @abstractmethod
-    def writing(self) -> AbstractAsyncContextManager[None]:
-        """A transaction that is committed at the end, and rolled back on an error."""
-
-    @abstractmethod
-    async def carry_out(self, steps: Steps[T], whose: str) -> T:
-        """Return the result of a learner's work that takes time."""
-
-    async def begin_schema(self) -> None:  # noqa: B027  few have to
+    async def begin_schema(self) -> None:
         """Wait for others who make the tables. Raises StoreError where the database can't hold them."""
-
-    async def scrub(self) -> None:  # noqa: B027  few can
-        """Make deleted rows unreadable, if the database can do that on request."""
 
     @classmethod
     @cache
@@ -120,49 +123,67 @@ class Tables(ABC):
         """Return a statement for this namespace, as the driver spells it."""
         return self.spell(statement, self.namespace)
 
-
-def insertion(table: str, columns: Iterable[str], after: str = "") -> str:
-    """Return the statement that inserts a row with these columns."""
-    names = tuple(columns)
-    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' for _ in names)}) {after}"  # noqa: S608  names of ours
-
-
-Job = Callable[[Tables], Coroutine[Any, Any, T]]  # Any: asyncio's own
-"""Work on a connection, outside of a transaction. It may be repeated."""
-
-
-class Database(ABC):
-    """An open database. Its coroutines run on the portal."""
-
-    name: ClassVar[str]
-    locks_rows: ClassVar[bool]
-    """As in `Tables`."""
-
-    @abstractmethod
-    def queue(self, namespace: Namespace) -> CommitQueue:
-        """Return the queue of the commits of this process."""
-
-    @abstractmethod
-    async def run(
+    async def select(
         self,
-        namespace: Namespace,
-        job: Job[T],
-        *,
-        writes: bool = False,
-        seconds: float | None = None,
-        began: float | None = None,
-    ) -> T:
-        """Return the result of a job, which takes at most so many `seconds`, or a read's or write's time.
+        table: str,
+        columns: str,
+        *where: Where,
+        order: str = "",
+        limit: int | None = None,
+        skip: int = 0,
+        distinct: bool = False,
+    ) -> list[Row]:
+        """Return rows; see `Rows.select`."""
+        return await self.fetch(*selection(table, columns, where, order, limit, skip, distinct=distinct))
 
-        The time may count from when the caller `began`, on the monotonic clock.
-        """
+    async def count(self, table: str, *where: Where) -> int:
+        """Return how many rows match."""
+        ((number,),) = await self.fetch(*selection(table, "count(*)", where))
+        return int(number)
 
-    async def written_at_once(
-        self, namespace: Namespace, request: CommitRequest, planned: SerializedPlan
-    ) -> bool:
-        """Write a commit in a single statement, where that saves time and is possible; whether it was."""
-        return False
+    async def add(self, table: str, *rows: Mapping[str, object]) -> int:
+        """Store rows with keys that are not there yet; return how many were."""
+        return await self._insert(table, rows, "") if rows else 0
 
-    @abstractmethod
-    async def close(self) -> None:
-        """Close the connections when the current calls have ended; the next call opens them again."""
+    async def put(self, table: str, *rows: Mapping[str, object]) -> None:
+        """Store rows, in the place of those with the same keys."""
+        if rows:
+            key = KEYS[table]
+            assigned = ", ".join(f"{name} = excluded.{name}" for name in rows[0] if name not in key)
+            await self._insert(table, rows, f" ({', '.join(key)}) DO UPDATE SET {assigned}")
+
+    async def _insert(self, table: str, rows: Sequence[Mapping[str, object]], or_else: str) -> int:
+        statement = insertion(table, rows[0])
+        if or_else:
+            statement = statement.replace(" DO NOTHING", or_else)
+        if len(rows) == 1:
+            return await self.change(statement, tuple(rows[0].values()))
+        return await self.change_each(statement, (tuple(row.values()) for row in rows))
+
+    async def update(self, table: str, values: Mapping[str, object], *where: Where) -> int:
+        """Change columns of the rows that match; return how many there were."""
+        conditions, compared = _conditions(where)
+        assigned = ", ".join(f"{name} = ?" for name in values)
+        statement = f"UPDATE {table_name(table)} SET {assigned}{conditions}"  # noqa: S608  names of ours
+        return await self.change(statement, (*values.values(), *compared))
+
+    async def delete(self, table: str, *where: Where) -> int:
+        """Delete the rows that match; return how many there were."""
+        conditions, compared = _conditions(where)
+        return await self.change(f"DELETE FROM {table_name(table)}{conditions}", compared)  # noqa: S608
+
+    async def load_at_once(self, key: str, known: Snapshot, wanted: Sequence[WantedPlaybook]) -> Loaded:
+        """Return the newest snapshot and named playbooks, read in one statement."""
+        return await load_attached(self.fetch, key, known, wanted)
+
+    async def describe(self, name: str) -> str:
+        """Return the versions of the database and of the schema."""
+        ((version, schema),) = await self.fetch(
+            f"SELECT {self.version}, (SELECT max(name) FROM ace_memory_schema)"  # noqa: S608  constants
+        )
+        return f"{name} {version}, schema {schema}"
+
+    async def size(self) -> int:
+        """Return the bytes that the tables of both namespaces take."""
+        ((size,),) = await self.fetch(f"SELECT {self.bytes_of_tables}")
+        return int(size)

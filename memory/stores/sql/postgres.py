@@ -17,7 +17,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 import psycopg
@@ -39,12 +39,15 @@ from ace_graph.base.off_loop import Steps, in_slices
 from ace_graph.base.portal import Portal, portal
 from ace_graph.memory.commit import NewToken, begun_at
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.backend import Backend, Job, Locked, Namespace, Row, Rows
 from ace_graph.memory.stores.base import TIMEOUT, Timeouts, random_token
-from ace_graph.memory.stores.commit_queue import CommitQueue, CommitRequest, SerializedPlan
-from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Row, Tables, Values
+from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
+from ace_graph.memory.stores.sql.database import Tables, Values
 from ace_graph.memory.stores.sql.postgres_commit import write_at_once
 from ace_graph.memory.stores.sql.schema import TABLES, make_schema
-from ace_graph.memory.stores.sql.store import SQLStore
+from ace_graph.memory.stores.states import HEAD_COLUMNS, head_of, read_report
+from ace_graph.memory.stores.store import Store
 
 _SCHEMES = ("postgresql", "postgres")
 _FORM = "is like postgresql://user:password@host:5432/database"
@@ -206,7 +209,7 @@ class PostgresTables(Tables):
         (re.compile(r"(?<![:\w]):([a-z]\w*)"), r"%(\1)s"),
     )
     version = "split_part(current_setting('server_version'), ' ', 1)"
-    size = (
+    bytes_of_tables = (
         "(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "  # noqa: S608  ours
         f"WHERE c.oid = ANY(ARRAY[{_NAMES}]::regclass[]) "
         f"OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = ANY(ARRAY[{_NAMES}]::regclass[])))"
@@ -222,7 +225,31 @@ class PostgresTables(Tables):
         """Return the same connection, for the tables of a namespace."""
         return PostgresTables(self.connection, namespace)
 
-    async def rows(self, statement: str, values: Values = ()) -> list[Row]:
+    async def lock(self, key: str, *, wait: bool = True) -> bool:
+        """Lock the row of a state; one that is absent locks nothing."""
+        how = "" if wait else " SKIP LOCKED"
+        statement = f"SELECT 1 FROM ace_learners WHERE user_id = ? FOR UPDATE{how}"  # noqa: S608  constants
+        return bool(await self.fetch(statement, (key,)))
+
+    async def lock_at_once(self, key: str, op_id: str, known: Snapshot) -> Locked:
+        """Lock the row of a state and read it, in one statement; and what was stored for an operation."""
+        statement = f"SELECT {HEAD_COLUMNS}, seq FROM ace_learners WHERE user_id = ? FOR UPDATE"  # noqa: S608  constants
+        found = await self.fetch(statement, (key,))
+        if not found:
+            return Locked()
+        (row,) = found
+        return Locked(head_of(row[:-1]), row[-1], await read_report(self, key, op_id))
+
+    async def last_turns_at_once(self, keys: Sequence[str]) -> Mapping[str, str | None]:
+        """Return when the newest turn of each of these learners ended, or else began."""
+        statement = (
+            "SELECT k.key, t.at FROM unnest(?::text[]) AS k (key) CROSS JOIN LATERAL ("
+            "SELECT coalesce(completed_at, started_at) AS at FROM ace_turns "
+            "WHERE user_id = k.key AND NOT deleted ORDER BY seq DESC LIMIT 1) AS t"
+        )
+        return dict(await self.fetch(statement, (list(keys),)))
+
+    async def fetch(self, statement: str, values: Values = ()) -> list[Row]:
         """Run a statement and return its rows."""
         return await (await self.connection.execute(self.spelled(statement).encode(), values)).fetchall()
 
@@ -239,17 +266,8 @@ class PostgresTables(Tables):
             await cursor.executemany(self.spelled(statement).encode(), given)
             return cursor.rowcount
 
-    async def insert_all(self, table: str, rows: Sequence[Mapping[str, object]]) -> None:
-        """Insert rows that all have the same columns, in one statement."""
-        if not rows:
-            return
-        statement = self.spelled(f"COPY {table} ({', '.join(rows[0])}) FROM STDIN")
-        async with self.connection.cursor().copy(statement.encode()) as copy:
-            for row in rows:
-                await copy.write_row(tuple(row.values()))
-
     @asynccontextmanager
-    async def reading(self) -> AsyncGenerator[None]:
+    async def reading(self, key: str | None = None) -> AsyncGenerator[None]:
         """A transaction in which all statements read the same state."""
         async with self._transaction(b"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"):
             yield
@@ -278,12 +296,12 @@ class PostgresTables(Tables):
     async def begin_schema(self) -> None:
         """Take an advisory lock, which ends with the transaction. Raises StoreError for another encoding."""
         await self.connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
-        encoding = await self.row(
+        ((encoding,),) = await self.fetch(
             "SELECT pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()"
         )
-        if encoding != ("UTF8",):
+        if encoding != "UTF8":
             raise StoreError(
-                f"the database is in the encoding {encoding and encoding[0]}, which can't hold every text: "
+                f"the database is in the encoding {encoding}, which can't hold every text: "
                 "create one WITH ENCODING 'UTF8' TEMPLATE template0, and name it in ACE_STORE"
             )
 
@@ -347,34 +365,28 @@ def connection_options(timeouts: Timeouts) -> dict[str, object]:
 
 @dataclass
 class Link:
-    """What belongs to one portal: the pool, the queues of commits, and what is known about the server."""
+    """What belongs to one portal: the pool, and what is known about the server."""
 
     portal: Portal
     pool: Pool
-    queues: Mapping[Namespace, CommitQueue] = field(
-        default_factory=lambda: {"learners": CommitQueue(), "playbooks": CommitQueue()}
-    )
     opening: asyncio.Future[None] | None = None
     opened: bool = False
     abandoned: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # of any result
 
 
-class PostgresDatabase(Database):
+class PostgresDatabase(Backend):
     """A database with a pool of connections that is made on first use."""
 
     name = "PostgreSQL"
     locks_rows = True
 
     def __init__(self, address: Address, connections: int, partitions: int, timeouts: Timeouts) -> None:
+        super().__init__()
         self.timeouts = timeouts
         self.address = address
         self._connections = connections
         self._partitions = partitions
         self._links: list[Link] = []
-
-    def queue(self, namespace: Namespace) -> CommitQueue:
-        """Return the queue of the commits of this process."""
-        return self.link.queues[namespace]
 
     async def run(
         self,
@@ -393,16 +405,15 @@ class PostgresDatabase(Database):
 
         return await self.work(attempt, seconds=seconds or (self.timeouts.write if writes else None))
 
-    async def written_at_once(
+    async def commit_at_once(
         self, namespace: Namespace, request: CommitRequest, planned: SerializedPlan
     ) -> bool:
         """Whether the plan is written, in one statement; where it can't be, the lock is needed."""
-        if request.must_read or request.entry is not None:
-            return False
         works = (request.pending, planned.plan.scheduled)
         begun = begun_at(request.delta, request.new_turn)
 
-        async def write(tables: Tables) -> bool:
+        async def write(rows: Rows) -> bool:
+            tables = cast("PostgresTables", rows)
             return await write_at_once(tables, request.learner, planned, works, begun)
 
         return await self.run(namespace, write, writes=True)
@@ -542,7 +553,7 @@ def _seen(task: asyncio.Future[Any]) -> None:  # Any: as above
         task.exception()
 
 
-class PostgresStore(SQLStore):
+class PostgresStore(Store):
     """A `Store` (see `ace_graph.memory.stores.base`) on PostgreSQL 14 or newer."""
 
     def __init__(
@@ -563,4 +574,4 @@ class PostgresStore(SQLStore):
         Raises StoreUrlError.
         """
         database = PostgresDatabase(checked_address(url), connections, partitions, Timeouts(timeout))
-        super().__init__(database, "learners", policy or Policy(), new_token)
+        super().__init__(database, policy, new_token=new_token)

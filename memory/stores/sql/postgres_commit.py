@@ -10,7 +10,7 @@ from ace_graph.memory.stores.commit_queue import SerializedPlan
 from ace_graph.memory.stores.records import new_item
 from ace_graph.memory.stores.snapshot_and_log import LEAST_TAIL, LEAST_TOUCHES
 from ace_graph.memory.stores.sql.database import Tables
-from ace_graph.memory.stores.sql.state import delta_row, moved_columns, touches_row, turn_row
+from ace_graph.memory.stores.states import delta_row, moved_columns, touches_row, turn_row
 
 Columns = Mapping[str, object]
 
@@ -69,7 +69,7 @@ async def write_at_once(
     assigned = ", ".join(f"{name} = %({name})s" for name in moved)
     update = f"{_IF_CURRENT.format(assigned=assigned)}{_FOLDS_NOTHING} RETURNING ace_learners.seq"
     statement = f"WITH state AS ({update}), {', '.join(inserts)} SELECT seq FROM state"  # noqa: S608  names of ours
-    return await tables.row(statement, values) is not None
+    return bool(await tables.fetch(statement, values))
 
 
 def _inserted(table: str, columns: Columns, place: int, *, numbered: bool) -> str:

@@ -16,7 +16,8 @@ from importlib.resources import files
 
 from ace_graph.base.errors import OtherSchema
 from ace_graph.memory.stores.base import other_schema
-from ace_graph.memory.stores.sql.database import Tables, of_playbooks
+from ace_graph.memory.stores.sql.database import Tables
+from ace_graph.memory.stores.sql.state import of_playbooks
 
 SCHEMA = "2"
 
@@ -29,8 +30,6 @@ _OLDER = "ace_migrations"
 """The table in which schemas of before this one named their steps."""
 
 _FOUND = tuple(match for each in _STATEMENTS if (match := _TABLE.match(each)) and match[1] != _MADE)
-OF_LEARNERS = tuple(match[1] for match in _FOUND if match[2])
-"""The tables with a row, or rows, for each learner."""
 TABLES = tuple(dict.fromkeys(name for match in _FOUND for name in (match[1], of_playbooks(match[1]))))
 """The names of all tables, but for that of the schema."""
 
@@ -56,12 +55,14 @@ async def make_schema(tables: Tables, partitions: int = 0) -> None:
 
 async def _is_made(tables: Tables) -> bool:
     """Whether the tables are there. Raises OtherSchema."""
-    held = {name for (name,) in await tables.rows(tables.named_tables, (["ace_memory_schema", _OLDER],))}
+    held = {name for (name,) in await tables.fetch(tables.named_tables, (["ace_memory_schema", _OLDER],))}
     if not held:
         return False
-    made = await tables.row("SELECT max(name) FROM ace_memory_schema") if _OLDER not in held else None
-    if made is None or made[0] != SCHEMA:
-        raise OtherSchema(other_schema("older" if made is None else made[0], SCHEMA))
+    made = (
+        "older" if _OLDER in held else (await tables.fetch("SELECT max(name) FROM ace_memory_schema"))[0][0]
+    )
+    if made != SCHEMA:
+        raise OtherSchema(other_schema(made, SCHEMA))
     return True
 
 

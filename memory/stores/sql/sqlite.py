@@ -18,20 +18,19 @@ import sqlite3
 import tempfile
 import time
 import weakref
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ace_graph.base.errors import CorruptPayload, OtherSchema, StoreError, StoreUnavailable
-from ace_graph.base.off_loop import Steps, finish
 from ace_graph.memory.commit import NewToken
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.stores.backend import Backend, Job, Namespace, Row, Rows, result_of
 from ace_graph.memory.stores.base import TIMEOUT, random_token
-from ace_graph.memory.stores.commit_queue import CommitQueue
-from ace_graph.memory.stores.sql.database import Database, Job, Namespace, Row, Tables, Values
+from ace_graph.memory.stores.sql.database import Tables, Values
 from ace_graph.memory.stores.sql.schema import make_schema
-from ace_graph.memory.stores.sql.store import SQLStore
+from ace_graph.memory.stores.store import Store
 
 T = TypeVar("T")
 
@@ -54,7 +53,6 @@ _BROKEN = {
 class SQLiteTables(Tables):
     """A connection of a thread, whose statements run within the call."""
 
-    locks_rows = False
     spelling = (
         (re.compile(r" = ANY\((\S+)\)"), r" IN (SELECT value FROM json_each(\1))"),
         (re.compile(r" <> ALL\((\S+)\)"), r" NOT IN (SELECT value FROM json_each(\1))"),
@@ -65,7 +63,7 @@ class SQLiteTables(Tables):
         (re.compile(r"(CREATE TABLE ace_\w*(?:touches|grants|members) .*)", re.DOTALL), r"\1 WITHOUT ROWID"),
     )
     version = "sqlite_version()"
-    size = "(SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)"
+    bytes_of_tables = "(SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)"
     named_tables = "SELECT name FROM sqlite_master WHERE name = ANY(?)"
 
     def __init__(self, connection: sqlite3.Connection, namespace: Namespace) -> None:
@@ -84,7 +82,11 @@ class SQLiteTables(Tables):
             )
         return self.connection.execute(self.spelled(statement), tuple(map(_stored, values)))
 
-    async def rows(self, statement: str, values: Values = ()) -> list[Row]:
+    async def lock(self, key: str, *, wait: bool = True) -> bool:
+        """Do nothing: a transaction that writes has the lock of the whole file."""
+        return True
+
+    async def fetch(self, statement: str, values: Values = ()) -> list[Row]:
         """Run a statement and return its rows."""
         return self.execute(statement, values).fetchall()
 
@@ -100,7 +102,7 @@ class SQLiteTables(Tables):
         return self.connection.total_changes - before
 
     @contextlib.asynccontextmanager
-    async def reading(self) -> AsyncGenerator[None]:
+    async def reading(self, key: str | None = None) -> AsyncGenerator[None]:
         """A transaction in which all statements read the same state."""
         with _transaction(self.connection, "BEGIN"):
             yield
@@ -110,10 +112,6 @@ class SQLiteTables(Tables):
         """A transaction that holds the write lock from its start."""
         with _transaction(self.connection, "BEGIN IMMEDIATE"):
             yield
-
-    async def carry_out(self, steps: Steps[T], whose: str) -> T:
-        """Do the work here, in the connection's thread."""
-        return finish(steps)
 
     async def scrub(self) -> None:
         """Empty the write-ahead log, which still holds older states."""
@@ -135,16 +133,6 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> Generator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-
-
-def result_of(work: Coroutine[Any, Any, T]) -> T:  # Any: asyncio's own
-    """Return what a coroutine returns that waits for nothing: its statements run within the call."""
-    try:
-        work.send(None)
-    except StopIteration as end:
-        return cast("T", end.value)
-    work.close()
-    raise TypeError("a job awaits its statements and nothing else")
 
 
 class SQLiteThread:
@@ -310,7 +298,6 @@ class _Connections:
         self.reader = self.writer
         if path is not None:
             self.reader = SQLiteThread(path, make_folder=make_folder, lock_timeout=lock_timeout)
-        self.queues: Mapping[Namespace, CommitQueue] = {"learners": CommitQueue(), "playbooks": CommitQueue()}
 
     def close_now(self) -> None:
         """Close what a store that was never closed has left open, in the process that opened it."""
@@ -319,28 +306,24 @@ class _Connections:
             self.writer.close_now()
 
 
-class SQLiteDatabase(Database):
+class SQLiteDatabase(Backend):
     """One SQLite file as a process uses it, or a database in memory; the first call opens it.
 
     A database in memory lasts as long as this object, however often its stores are closed.
     """
 
     name = "SQLite"
-    locks_rows = False
 
     def __init__(
         self, path: Path | None = None, *, make_folder: bool = False, lock_timeout: float = TIMEOUT
     ) -> None:
+        super().__init__()
         self.path = path
         self._make_folder = make_folder
         self._lock_timeout = lock_timeout
         self._open: _Connections | None = None
         self._finalizer: weakref.finalize[[], SQLiteDatabase] | None = None
         self._inherited: list[_Connections] = []
-
-    def queue(self, namespace: Namespace) -> CommitQueue:
-        """Return the queue of the commits of this process."""
-        return self._connections().queues[namespace]
 
     async def run(
         self,
@@ -380,7 +363,7 @@ class SQLiteDatabase(Database):
         return self._open
 
 
-class SQLiteStore(SQLStore):
+class SQLiteStore(Store):
     """A `Store` (see `ace_graph.memory.stores.base`) in the file at `path`; without one, in memory.
 
     The constructor does no I/O. The first call creates the file, readable by its owner only, and with
@@ -402,11 +385,15 @@ class SQLiteStore(SQLStore):
             file = None if path is None else Path(path).absolute()
             path = SQLiteDatabase(file, make_folder=make_folder, lock_timeout=lock_timeout)
         self.path = path.path
-        super().__init__(path, "learners", policy or Policy(), new_token)
+        super().__init__(path, policy, new_token=new_token)
 
     async def integrity(self) -> tuple[str, ...]:
         """Return what SQLite itself finds damaged in the file: pages, indexes, rows that should be unique."""
-        found = await self._statement(lambda tables: tables.rows("PRAGMA integrity_check(20)"))
+
+        async def check(rows: Rows) -> list[Row]:
+            return await cast("SQLiteTables", rows).fetch("PRAGMA integrity_check(20)")
+
+        found = await self._statement(check)
         return tuple(
             f"SQLite finds damage: {why}; restore it from a backup" for (why,) in found if why != "ok"
         )

@@ -12,16 +12,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from ace_graph.memory import Policy
-from ace_graph.memory.stores import base_checksum
-from ace_graph.memory.stores.sql import (
-    Namespace,
-    SQLiteDatabase,
-    SQLiteStore,
-    SQLiteTables,
-    SQLNamespace,
-    SQLPlaybooks,
-    Values,
-)
+from ace_graph.memory.stores import KeyedStore, Namespace, PlaybookStore, base_checksum
+from ace_graph.memory.stores.sql import SQLiteDatabase, SQLiteStore, SQLiteTables, Values
 from ace_graph.testing.conformance import Traffic
 from tests.plugins.sizes import PATIENT
 
@@ -44,8 +36,8 @@ class MemoryPlaybooks:
     def __init__(self) -> None:
         self._database = SQLiteDatabase()
 
-    def open(self, policy: Policy | None = None) -> SQLPlaybooks:
-        return SQLPlaybooks(self._database, "playbooks", policy or Policy())
+    def open(self, policy: Policy | None = None) -> PlaybookStore:
+        return PlaybookStore(self._database, policy)
 
 
 class SQLiteSubject:
@@ -56,7 +48,7 @@ class SQLiteSubject:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def open(self, policy: Policy | None = None) -> SQLNamespace:
+    def open(self, policy: Policy | None = None) -> KeyedStore:
         return SQLiteStore(self.path, policy)
 
     async def measured(self, job: Callable[[], Awaitable[None]]) -> Traffic:
@@ -70,17 +62,17 @@ class SQLiteSubject:
 
     async def read_content(self, learner_id: str) -> str | None:
         with closing(sqlite3.connect(self.path)) as connection:
-            row = await SQLiteTables(connection, self.tables).row(
+            rows = await SQLiteTables(connection, self.tables).fetch(
                 "SELECT b.memory_json FROM ace_learners l JOIN ace_bases b "
                 "ON b.user_id = l.user_id AND b.version = l.content_base WHERE l.user_id = ?",
                 (learner_id,),
             )
-        return None if row is None else row[0]
+        return rows[0][0] if rows else None
 
     async def write_content(self, learner_id: str, text: str) -> None:
         with closing(sqlite3.connect(self.path)) as connection, connection:
             tables = SQLiteTables(connection, self.tables)
-            ((n, etag),) = await tables.rows(
+            ((n, etag),) = await tables.fetch(
                 "UPDATE ace_learners SET content_base = version, effects_bytes = 0 WHERE user_id = ? "
                 "RETURNING version, etag",
                 (learner_id,),
@@ -119,5 +111,5 @@ class SQLitePlaybooksSubject(SQLiteSubject):
 
     tables: Namespace = "playbooks"
 
-    def open(self, policy: Policy | None = None) -> SQLPlaybooks:
-        return SQLPlaybooks(SQLiteDatabase(self.path, lock_timeout=PATIENT), "playbooks", policy or Policy())
+    def open(self, policy: Policy | None = None) -> PlaybookStore:
+        return PlaybookStore(SQLiteDatabase(self.path, lock_timeout=PATIENT), policy)

@@ -28,8 +28,8 @@ from ace_graph.memory import (
     TurnRecord,
 )
 from ace_graph.memory.delta import Delta
-from ace_graph.memory.stores import CommitRequest, WholeMemory
-from ace_graph.memory.stores.sql import SQLiteDatabase, SQLiteStore
+from ace_graph.memory.stores import CommitRequest, Rows, WholeMemory
+from ace_graph.memory.stores.sql import SQLiteDatabase, SQLiteStore, SQLiteTables
 from ace_graph.testing import conformance
 from ace_graph.testing.conformance import VERBS, cases
 from tests.memory.stores.stores_under_test import MemorySubject
@@ -43,7 +43,11 @@ class Changed(SQLiteStore):
     """A store that changes its own rows."""
 
     async def change(self, statement: str, *values: object) -> int:
-        return await self._run(lambda tables: tables.change(statement, values), writes=True)
+        async def change(rows: Rows) -> int:
+            assert isinstance(rows, SQLiteTables)
+            return await rows.change(statement, values)
+
+        return await self._run(change, writes=True)
 
 
 class LastWriterWins(SQLiteStore):

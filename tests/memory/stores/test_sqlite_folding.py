@@ -20,8 +20,8 @@ from ace_graph.base import IncompleteState, NewerFormat, StoreUnavailable
 from ace_graph.base.portal import portal
 from ace_graph.memory import Policy, Snapshot, dump_access, dump_playbook
 from ace_graph.memory.delta import rollback_to
-from ace_graph.memory.stores import Store
-from ace_graph.memory.stores.sql import SQLiteDatabase, SQLiteStore, SQLNamespace, Tables
+from ace_graph.memory.stores import Rows, Store
+from ace_graph.memory.stores.sql import SQLiteDatabase, SQLiteStore, SQLiteTables
 from ace_graph.testing import check
 from ace_graph.testing.conformance import NOON, adding, contents, record, rewriting, touching, write
 from tests.plugins.sizes import PATIENT
@@ -132,15 +132,15 @@ async def test_a_process_killed_half_way_through_a_fold_changes_nothing(path: Pa
     before = _dump(path)
     code = (
         "import asyncio, os\n"
-        "from ace_graph.memory.stores.sql import state\n"
+        "from ace_graph.memory.stores import states\n"
         "from ace_graph.memory.stores.sql.sqlite import SQLiteStore\n"
         "from ace_graph.testing.conformance.writing import write\n"
         "from tests.memory.stores.test_sqlite_folding import _large, adding\n"
-        "put_base = state.put_base\n"
+        "put_base = states.put_base\n"
         "async def put_and_die(*given):\n"  # after head and base were written, before anything else
         "    await put_base(*given)\n"
         "    os._exit(9)\n"
-        "state.put_base = put_and_die\n"
+        "states.put_base = put_and_die\n"
         f"asyncio.run(write(SQLiteStore({str(path)!r}), 'alice', adding(*_large(1))))\n"
     )
     root = Path(__file__).parents[3]
@@ -226,15 +226,16 @@ async def test_a_part_of_a_newer_format_is_named_as_such(path: Path, statement: 
 
 
 @asynccontextmanager
-async def _on_a_disk_of(path: Path, pages: int) -> AsyncGenerator[SQLNamespace]:
+async def _on_a_disk_of(path: Path, pages: int) -> AsyncGenerator[Store]:
     """Open a store whose file can grow by so many pages."""
     database = SQLiteDatabase(path, lock_timeout=5)
-    async with SQLNamespace(database, "learners", Policy(), iter("abcdefgh").__next__) as store:
+    async with Store(database, new_token=iter("abcdefgh").__next__) as store:
         await store.load("alice")
 
-        async def limit(tables: Tables) -> None:
-            ((used,),) = await tables.rows("PRAGMA page_count")
-            await tables.rows(f"PRAGMA max_page_count = {used + pages}")
+        async def limit(rows: Rows) -> None:
+            assert isinstance(rows, SQLiteTables)
+            ((used,),) = await rows.fetch("PRAGMA page_count")
+            await rows.fetch(f"PRAGMA max_page_count = {used + pages}")
 
         await portal().run(database.run("learners", limit, writes=True))
         yield store

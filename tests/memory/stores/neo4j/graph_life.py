@@ -142,7 +142,7 @@ class DrawsSome(Neo4jStore):
 
     @property
     def playbooks(self) -> Neo4jPlaybooks:
-        return _NonePlaybooks(self.connection.of_playbooks(), self.policy.of_playbooks())
+        return _NonePlaybooks(self.backend, self.policy.of_playbooks())
 
 
 async def picture(subject: Neo4jSubject, life: Life) -> list[str]:

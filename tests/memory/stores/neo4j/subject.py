@@ -12,7 +12,7 @@ from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncResult, AsyncSession, As
 
 from ace_graph.memory import Policy
 from ace_graph.memory.stores import StoredBase, Timeouts, base_checksum
-from ace_graph.memory.stores.neo4j import Login, Neo4jConnection, Neo4jPlaybooks, Neo4jStore, base_properties
+from ace_graph.memory.stores.neo4j import Login, Neo4jConnection, Neo4jPlaybooks, Neo4jStore
 from ace_graph.testing.conformance import Traffic
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.sizes import PATIENT
@@ -75,11 +75,12 @@ class Neo4jSubject:
             uid=learner_id,
         )
         base = StoredBase(row["n"], row["etag"], base_checksum(row["n"], row["etag"], text), text)
+        names = ("user_id", "version", "etag", "checksum", "memory_json")
         await self.cypher(
             "MATCH (m:AceMemoryState {user_id: $uid}) "
             "MERGE (m)-[:HAS_BASE]->(b:AceBase {user_id: $uid, version: $base.version}) SET b = $base",
             uid=learner_id,
-            base=base_properties(learner_id, base),
+            base=dict(zip(names, (learner_id, *base), strict=True)),
         )
 
 
@@ -122,4 +123,4 @@ class Neo4jPlaybooksSubject:
         """Return one more store on the server; the test closes it."""
         server = self.server
         login = Login(server.uri, server.username, server.password, server.database)
-        return Neo4jPlaybooks(Neo4jConnection(login, Timeouts(PATIENT)).of_playbooks(), policy or Policy())
+        return Neo4jPlaybooks(Neo4jConnection(login, Timeouts(PATIENT)), policy)

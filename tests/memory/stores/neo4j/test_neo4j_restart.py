@@ -100,7 +100,7 @@ async def test_a_wrong_login_is_reported_and_a_right_one_works(
     for uri in (server.uri, server.uri.replace("bolt", "neo4j")):
         async with _store(uri, "neo4j", _PASSWORD) as store:
             await write(store, learner, adding("Draw a bar"))
-            assert _PASSWORD not in repr(vars(store.connection))
+            assert _PASSWORD not in repr(vars(store.backend))
     await _nothing_is_printed(server, learner)
 
 

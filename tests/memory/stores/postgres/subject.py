@@ -11,15 +11,11 @@ import pytest
 from psycopg import AsyncConnection
 
 from ace_graph.memory import Policy
-from ace_graph.memory.stores import Timeouts, base_checksum, random_token
+from ace_graph.memory.stores import KeyedStore, Namespace, PlaybookStore, Row, Timeouts, base_checksum
 from ace_graph.memory.stores.sql import (
-    Namespace,
     PostgresDatabase,
     PostgresStore,
     PostgresTables,
-    Row,
-    SQLNamespace,
-    SQLPlaybooks,
     Values,
     checked_address,
     of_playbooks,
@@ -41,7 +37,7 @@ class PostgresSubject:
         self.url = url
         self.partitions = partitions
 
-    def open(self, policy: Policy | None = None) -> SQLNamespace:
+    def open(self, policy: Policy | None = None) -> KeyedStore:
         """Return one more store on the database; the test closes it."""
         return PostgresStore(self.url, policy, connections=4, partitions=self.partitions, timeout=PATIENT)
 
@@ -78,7 +74,7 @@ class PostgresSubject:
 
         The server's own log can't be measured: other tests write to it at the same time.
         """
-        traffic, rows, change = Traffic(), PostgresTables.rows, PostgresTables.change
+        traffic, rows, change = Traffic(), PostgresTables.fetch, PostgresTables.change
 
         def count(statement: str, values: Values) -> None:
             traffic.statements += 1
@@ -97,7 +93,7 @@ class PostgresSubject:
             return await change(tables, statement, values)
 
         with (
-            patch.object(PostgresTables, "rows", counted_rows),
+            patch.object(PostgresTables, "fetch", counted_rows),
             patch.object(PostgresTables, "change", counted_change),
         ):
             await job()
@@ -113,10 +109,10 @@ class PostgresPlaybooksSubject(PostgresSubject):
 
     namespace: Namespace = "playbooks"
 
-    def open(self, policy: Policy | None = None) -> SQLPlaybooks:
+    def open(self, policy: Policy | None = None) -> PlaybookStore:
         """Return one more store on the database; the test closes it."""
         database = PostgresDatabase(checked_address(self.url), 4, self.partitions, Timeouts(PATIENT))
-        return SQLPlaybooks(database, "playbooks", policy or Policy(), random_token)
+        return PlaybookStore(database, policy)
 
 
 @contextmanager

@@ -10,7 +10,8 @@ import pytest
 
 from ace_graph.memory import Pending, Policy, Snapshot
 from ace_graph.memory.delta import Add
-from ace_graph.memory.stores.sql import HEAD_COLUMNS, PostgresStore, SQLiteStore
+from ace_graph.memory.stores import HEAD_COLUMNS
+from ace_graph.memory.stores.sql import PostgresStore, SQLiteStore
 from ace_graph.testing.conformance import adding, new_learner, record, rewriting, write
 from tests.memory.stores.postgres.subject import PostgresSubject, sent_statements
 from tests.plugins.sizes import PATIENT

@@ -103,7 +103,7 @@ async def test_a_wrong_password_is_told_and_a_right_one_works(own_postgres: OwnP
         assert "wrong-one" not in said
     async with PostgresStore(_as(server.url, "ace", _SECRET), timeout=PATIENT) as store:
         await write(store, "ada", adding("Draw a bar"))
-        assert _SECRET not in repr(vars(store.database))
+        assert _SECRET not in repr(vars(store.backend))
 
 
 async def test_a_database_that_can_not_hold_every_text_is_refused(postgres: str) -> None:

@@ -62,8 +62,8 @@ async def _unavailable(store: PostgresStore) -> None:
 
 
 def _database(store: PostgresStore) -> PostgresDatabase:
-    assert isinstance(store.database, PostgresDatabase)
-    return store.database
+    assert isinstance(store.backend, PostgresDatabase)
+    return store.backend
 
 
 def _signal(server: LocalPostgres, number: signal.Signals) -> None:

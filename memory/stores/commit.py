@@ -1,4 +1,4 @@
-"""The commit of the SQL stores: planned on a snapshot, written where that is current, else tried again."""
+"""The commit: planned on a snapshot, written where that is current, else tried again."""
 
 from __future__ import annotations
 
@@ -7,44 +7,23 @@ from collections.abc import Collection
 from functools import partial
 
 from ace_graph.base.errors import CommitContention
-from ace_graph.memory.commit import (
-    Amend,
-    Commit,
-    PendingItem,
-    begun_at,
-    check_age,
-    check_not_forgotten,
-)
+from ace_graph.memory.commit import Amend, Commit, PendingItem, begun_at, check_age, check_not_forgotten
 from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.backend import Backend, Namespace, Rows
+from ace_graph.memory.stores.catalogue import add_entry, check_right, put_grants, read_entry
 from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
+from ace_graph.memory.stores.history import amend_turn, unknown_turns
+from ace_graph.memory.stores.pending import complete_item, write_pending
 from ace_graph.memory.stores.snapshot_and_log import StateHead
-from ace_graph.memory.stores.sql.catalogue import (
-    add_entry,
-    add_grants,
-    check_right,
-    read_entry,
-)
-from ace_graph.memory.stores.sql.database import Database, Namespace, Tables
-from ace_graph.memory.stores.sql.history import (
-    amend_turn,
-    read_report,
-    unknown_turns,
-)
-from ace_graph.memory.stores.sql.pending import complete_item, write_pending
-from ace_graph.memory.stores.sql.state import (
-    lock,
-    read_head,
-    read_snapshot,
-    write,
-)
+from ace_graph.memory.stores.states import load, lock_state, read_head, read_report, write
 
 _ATTEMPTS = 5
 """How often a commit is tried; where the lock is the whole database's, only the last may plan under it."""
 
 
 async def commit_once(
-    database: Database, namespace: Namespace, start: Snapshot, request: CommitRequest, began: float
+    backend: Backend, namespace: Namespace, start: Snapshot, request: CommitRequest, began: float
 ) -> Commit:
     """Plan a commit before the lock is taken, from the newest snapshot that is known here, and write it.
 
@@ -64,44 +43,46 @@ async def commit_once(
 
     if not looks_up:
         planned = await plan()
-        if await database.written_at_once(namespace, request, planned):
+        if not (request.must_read or request.entry) and await backend.commit_at_once(
+            namespace, request, planned
+        ):
             return planned.plan.commit()
     for attempt in range(_ATTEMPTS):
-        if not database.locks_rows and (attempt or looks_up):
-            found = await database.run(namespace, partial(read_start, request=request, known=start))
+        if not backend.locks_rows and (attempt or looks_up):
+            found = await backend.run(namespace, partial(_read_start, request=request, known=start))
             if isinstance(found, Commit):
                 return found
             start, unknown = found
             planned = await plan(unknown)
-        plans = database.locks_rows or attempt == _ATTEMPTS - 1
-        write = partial(write_commit, request=request, start=start, planned=planned, plans=plans)
+        plans = backend.locks_rows or attempt == _ATTEMPTS - 1
+        written = partial(_write_commit, request=request, start=start, planned=planned, plans=plans)
         # Time counts from when it began, so that all commits queued for a locked file fail together.
-        commit = await database.run(namespace, write, writes=True, began=began)
+        commit = await backend.run(namespace, written, writes=True, began=began)
         if commit is not None:
             return commit
     raise CommitContention("each attempt met another writer: make the same commit again")
 
 
-async def read_start(
-    tables: Tables, request: CommitRequest, known: Snapshot
+async def _read_start(
+    rows: Rows, request: CommitRequest, known: Snapshot
 ) -> Commit | tuple[Snapshot, frozenset[str]]:
     """Return the stored state and the trajectories that are not stored, to plan a commit from.
 
     The commit itself where it was made before. Raises LearnerForgotten, PlaybookNotFound, PlaybookForbidden.
     """
-    async with tables.reading():
+    async with rows.reading(request.learner):
         if request.asked is not None:
-            await check_right(tables, request.asked, Right.WRITE)
-        newest = await read_snapshot(tables, request.learner, known)
-        report = await read_report(tables, request.learner, request.delta.op_id)
+            await check_right(rows, request.asked, Right.WRITE)
+        newest = (await load(rows, request.learner, known)).snapshot
+        report = await read_report(rows, request.learner, request.delta.op_id)
         if report is not None:
             return Commit("repeated", newest.version, report, newest)
         check_not_forgotten(request.base.version, newest.version)
-        return newest, await _unknown(tables, request, newest)
+        return newest, await _unknown(rows, request, newest)
 
 
-async def write_commit(
-    tables: Tables, request: CommitRequest, start: Snapshot, planned: SerializedPlan | None, *, plans: bool
+async def _write_commit(
+    rows: Rows, request: CommitRequest, start: Snapshot, planned: SerializedPlan | None, *, plans: bool
 ) -> Commit | None:
     """Lock, compare, and write what was planned from `start`.
 
@@ -111,49 +92,47 @@ async def write_commit(
     and what an Amend raises.
     """
     learner = request.learner
-    if planned is not None and not tables.locks_rows:
-        planned.prepare(await read_head(tables, learner))
-    async with tables.writing():
-        locked = await lock(tables, learner)
+    if planned is not None and not rows.locks_rows:
+        planned.prepare(await read_head(rows, learner))
+    async with rows.writing():
+        locked = await lock_state(rows, learner, request.delta.op_id, start)
         head = locked.head
         if request.asked is not None:
-            await check_right(tables, request.asked, Right.WRITE)
-        if head.version.epoch is not None:
-            report = await read_report(tables, learner, request.delta.op_id)
-            if report is not None:
-                now = await read_snapshot(tables, learner, start)
-                return Commit("repeated", now.version, report, now)
+            await check_right(rows, request.asked, Right.WRITE)
+        if locked.repeated is not None:
+            now = locked.snapshot or (await load(rows, learner, start)).snapshot
+            return Commit("repeated", now.version, locked.repeated, now)
         if planned is None or not _is_current(request.base, start, head):
             if not plans:
                 return None
             check_not_forgotten(request.base.version, head.version)
-            newest = await read_snapshot(tables, learner, start)
-            steps = SerializedPlan.making(request, newest, await _unknown(tables, request, newest))
-            planned = await tables.carry_out(steps, learner)
+            newest = locked.snapshot or (await load(rows, learner, start)).snapshot
+            steps = SerializedPlan.making(request, newest, await _unknown(rows, request, newest))
+            planned = await rows.carry_out(steps, learner)
         if isinstance(request.pending, PendingItem):
-            await complete_item(tables, learner, request.pending)  # a stored item was never applied
+            await complete_item(rows, learner, request.pending)  # a stored item was never applied
         else:
             check_age(begun_at(request.delta, request.new_turn), head.keys_from)
         if isinstance(request.record, Amend):
-            await amend_turn(tables, learner, request.record)
-        if not await write(tables, learner, planned, locked):
+            await amend_turn(rows, learner, request.record)
+        if not await write(rows, learner, planned, locked):
             return None
         for work in (request.pending, planned.plan.scheduled):
             if not isinstance(work, PendingItem):
-                await write_pending(tables, learner, work, request.delta.now, locked.seq + 1)
+                await write_pending(rows, learner, work, request.delta.now, locked.seq + 1)
         if request.entry is not None:
-            await add_entry(tables, request.entry)
-            await add_grants(tables, request.grants)
+            await add_entry(rows, request.entry)
+            await put_grants(rows, request.grants)
     return planned.plan.commit()
 
 
-async def _unknown(tables: Tables, request: CommitRequest, current: Snapshot) -> frozenset[str]:
+async def _unknown(rows: Rows, request: CommitRequest, current: Snapshot) -> frozenset[str]:
     """Return the trajectories that the commit names and the learner, or the playbook's owner, has not."""
     named = request.references(current)
-    if not named or tables.namespace == "learners":
-        return await unknown_turns(tables, request.learner, named)
-    entry = request.entry or await read_entry(tables, request.learner)
-    return await unknown_turns(tables.of("learners"), (entry and entry.owner) or "", named)
+    if not named or rows.namespace == "learners":
+        return await unknown_turns(rows, request.learner, named)
+    entry = request.entry or await read_entry(rows, request.learner)
+    return await unknown_turns(rows.of("learners"), (entry and entry.owner) or "", named)
 
 
 def _is_current(base: Snapshot, start: Snapshot, head: StateHead) -> bool:
