@@ -25,3 +25,9 @@ from .skill import (
     as_skill_name as as_skill_name,
     checked_skill_folder as checked_skill_folder,
 )
+from .transcripts import (
+    Exchange as Exchange,
+    TRANSCRIPT_FORMATS as TRANSCRIPT_FORMATS,
+    TranscriptFile as TranscriptFile,
+    Unread as Unread,
+)
