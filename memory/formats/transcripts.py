@@ -171,7 +171,7 @@ class _Speech:
     def read(self, item: Fields, about: TranscriptMessage) -> Iterator[Entry]:
         """Yield what a message, a call or a result says; `about` has what they have in common."""
         type_ = _text(item.get("type"))
-        if type_ in _CALLS or type_.endswith(("_call_output", "_tool_result")) or type_ == "tool_result":
+        if type_ in _CALLS or type_.endswith(("_call", "_call_output", "tool_result")):
             yield from self._part(item, about)
             return
         if type_ in _SILENT:
@@ -207,14 +207,14 @@ class _Speech:
         if type_ in _TEXTS:
             text = part if isinstance(part, str) else fields.get("text") or fields.get("refusal")
             yield about._replace(text=_text(text))
-        elif type_ in _CALLS or "function" in fields:
+        elif type_ in _CALLS or type_.endswith("_call") or "function" in fields:
             function = _object(fields.get("function")) or fields
             name = _text(function.get("name")) or type_.removesuffix("_call")
             given = ("arguments", "args", "input", "action")
             asked = next((function[key] for key in given if function.get(key) is not None), "")
             self.tools |= dict.fromkeys(_named(fields.get("id"), fields.get("call_id")), name)
             yield about._replace(kind="call", tool=name, text=_as_json(asked))
-        elif type_ == "tool_result" or type_.endswith(("_tool_result", "_call_output")):
+        elif type_.endswith(("tool_result", "_call_output")):
             called = _text(fields.get("tool_use_id")) or _text(fields.get("call_id"))
             tool = _text(fields.get("name")) or self.tools.pop(called, "")
             content = fields.get("content", fields.get("output"))
@@ -408,7 +408,9 @@ class CodexFormat:
             self._names = _named(payload.get("cwd"), self._session)
         elif record.get("type") == "turn_context":
             self._model = _text(payload.get("model")) or self._model
-        if record.get("type") != "response_item":
+        kind = _text(payload.get("type"))
+        is_said = kind == "message" or kind.endswith(("_call", "_call_output"))
+        if record.get("type") != "response_item" or not is_said:
             return
         about = TranscriptMessage(
             self._session,
@@ -482,7 +484,7 @@ class OpenAIAgentsFormat:
     @staticmethod
     def recognises(record: Fields) -> bool:
         """Whether it is a row of the messages."""
-        return "session_id" in record
+        return record.keys() >= {"session_id", "record", "size"}
 
     def entries(self, record: Fields) -> Iterator[Entry]:
         """Yield what an item of a session says."""
@@ -515,7 +517,7 @@ class LangGraphFormat:
     @staticmethod
     def recognises(record: Fields) -> bool:
         """Whether it is a checkpoint."""
-        return "thread_id" in record
+        return record.keys() >= {"thread_id", "record", "size"}
 
     def entries(self, record: Fields) -> Iterator[Entry]:
         """Yield the messages of a thread."""

@@ -6,6 +6,8 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.commands import Commands
 from tests.learning.transcript_samples import MESSAGES, lines, write_sample
 
@@ -33,12 +35,13 @@ def test_files_are_imported_and_what_is_wrong_is_said(ace: Commands) -> None:
     assert done.code == 1
     assert done.out.splitlines()[0] == "rollout.jsonl: 1 exchange, 1 imported, 0 known before"
     assert "read as codex: session files of Codex CLI" in done.out
-    assert "rollout.jsonl, line 13: it is cut off" in done.out
+    assert "rollout.jsonl, line 14: it is cut off" in done.out
     assert "other.txt: no conversation was found" in done.err
     (listed,) = json.loads(ace.ok("trajectory", "list", "--agent", "codex", "-l", "ada", "--json").out)
     assert (listed["learning"], len(listed["steps"])) == ("pending", 2)
 
 
+@pytest.mark.slow
 def test_an_import_that_was_killed_goes_on(ace: Commands) -> None:
     texts = [f"What is {n} + 1?" for n in range(150)]
     asked = ({"messages": [{"role": "user", "content": text}, MESSAGES[-1]]} for text in texts)

@@ -87,7 +87,7 @@ async def test_who_it_is_of_is_mapped(tmp_path: Path) -> None:
     path = tmp_path / "all.jsonl"
     path.write_text(
         lines(
-            {**each, "user_id": user} | {"conversation_id": user}
+            {**each, "user_id": user} | {"session_id": user}
             for user in ("u1", "u2", "u3")
             for each in MESSAGES[1:5]
         )
@@ -96,6 +96,22 @@ async def test_who_it_is_of_is_mapped(tmp_path: Path) -> None:
         done = await import_transcript(store, path, learner_by(["u1=ada", "u2=ben"], "local"))
         assert (done.read, done.imported, done.unmapped) == (3, 2, 1)
         assert [each.learner_id for each in await store.learners(10, "")] == ["ada", "ben"]
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_only_so_many_conversations_may_be_mixed(
+    mixed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ace_graph.memory.formats.transcripts.MAX_OPEN", 3)
+    path, both = tmp_path / "all.jsonl", [MESSAGES[1], MESSAGES[4]] * 2
+    talks = [[{**each, "thread_id": f"t{n}"} for each in both] for n in range(10)]
+    ordered = zip(*talks, strict=True) if mixed else talks
+    path.write_text(lines(each for talk in ordered for each in talk))
+    if mixed:
+        with pytest.raises(FormatError, match="sort the file"):
+            read(path)
+    else:
+        assert len(read(path)[0]) == 20
 
 
 def test_what_is_wrong_is_said_with_its_place_and_the_rest_is_read(tmp_path: Path) -> None:

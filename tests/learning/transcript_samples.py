@@ -134,6 +134,7 @@ def _codex(path: Path) -> None:
                 message("user", QUESTION),
                 entry("event_msg", type="user_message", message=QUESTION),
                 entry("response_item", type="reasoning", summary=[], encrypted_content="x"),
+                entry("response_item", type="ghost_snapshot", ghost_commit={}),
                 entry("response_item", type="function_call", name="shell", arguments=COMMAND, call_id="c1"),
                 entry("response_item", type="function_call_output", call_id="c1", output=RESULT),
                 message("assistant", ANSWER),
@@ -162,7 +163,7 @@ MESSAGES: list[dict[str, object]] = [
 
 
 def _messages(path: Path) -> None:
-    path.write_text(lines({**each, "conversation_id": "talk", "user_id": "ada"} for each in MESSAGES))
+    path.write_text(lines({**each, "thread_id": "talk", "user_id": "ada"} for each in MESSAGES))
 
 
 async def _openai_agents(path: Path) -> None:
