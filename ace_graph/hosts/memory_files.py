@@ -143,7 +143,10 @@ class MemoryFiles:
     async def rename(self, names: Mapping[str, str]) -> Saved:
         """Give files other names, by their old ones. Raises as `write` does."""
         renamed = ", ".join(f"{old} to {new}" for old, new in names.items())
-        saved, _ = await self._change(lambda playbook: renaming_of(names, playbook), f"renamed {renamed}")
+        saved, done = await self._change(lambda playbook: renaming_of(names, playbook), f"renamed {renamed}")
+        for old, new in names.items():
+            if (seen := self._seen.pop(old, None)) is not None:
+                self._note(MemoryFile(new, seen.lines), done)
         return saved
 
     def _note(self, base: MemoryFile, done: Commit | None) -> None:

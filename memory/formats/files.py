@@ -185,6 +185,9 @@ def edit_of(read: MemoryFile, text: str, present: Playbook) -> FileEdit:
             conflicts.append(
                 f"{_short(old.text)} was changed meanwhile to {_short(bullet.advice)}: it was not removed"
             )
+        elif bullet is not None and bullet.section != old.section:
+            where = file_name(bullet.section)
+            conflicts.append(f"{_short(old.text)} was moved meanwhile to {where}: it was not removed")
         elif bullet is not None:
             operations.append(Remove(bullet_id=bullet.id))
     operations += (_add(line, place) for place, line in enumerate(adds))

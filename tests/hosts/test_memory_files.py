@@ -85,3 +85,18 @@ async def test_shared_files_are_read_only_unless_the_user_may_write(role: str, w
                     await change
             with pytest.raises(PlaybookForbidden):
                 await files.rename({name: "x.md"})
+
+
+async def test_what_was_moved_is_no_line_of_the_old_file() -> None:
+    async with SQLiteStore() as store:
+        files = MemoryFiles(store, "ada")
+        await files.write("notes.md", "- Use tabs\n- Ship on Friday\n")
+        tabs, _ = (await store.load("ada")).playbook.bullets()
+        await write(store, "ada", rewriting(Update(bullet_id=tabs.id, section="style")))
+        saved = await files.write("notes.md", "- Ship on Friday\n")
+        assert "moved meanwhile to style.md" in saved.told
+        await files.rename({"notes.md": "plans.md"})
+        await files.write("notes.md", "- Name every unit\n")
+        assert contents(await store.load("ada")) == ["Name every unit", "Ship on Friday", "Use tabs"]
+        await files.write("plans.md", "- Ship on Monday\n")
+        assert contents(await store.load("ada")) == ["Name every unit", "Ship on Monday", "Use tabs"]

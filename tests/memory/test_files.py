@@ -82,14 +82,16 @@ def edits(draw: st.DrawFn) -> tuple[Playbook, dict[int, str], list[str], dict[in
     """A playbook; what the agent does to its lines by place, and adds; and what another process does."""
     words = draw(st.permutations(WORDS))
     count = draw(st.integers(1, 8))
-    acts = st.dictionaries(st.integers(0, count - 1), st.sampled_from(["change", "remove"]), max_size=count)
+    places, acts = st.integers(0, count - 1), ["change", "remove", "move"]
+    own_acts = st.dictionaries(places, st.sampled_from(acts[:2]), max_size=count)
+    other_acts = st.dictionaries(places, st.sampled_from(acts), max_size=count)
     sections = [draw(st.sampled_from(SECTIONS)) for _ in range(count)]
     playbook = Playbook.of(
         bullet(n, sections[n], f"Keep the {words[n]} beside every {words[n + 8]}") for n in range(count)
     )
     mine = [f"Paint one {word} today" for word in words[16 : 16 + draw(st.integers(0, 2))]]
     theirs = [f"Order more of {word} soon" for word in words[20 : 20 + draw(st.integers(0, 2))]]
-    return playbook, draw(acts), mine, draw(acts), theirs
+    return playbook, draw(own_acts), mine, draw(other_acts), theirs
 
 
 @settings(max_examples=40)
@@ -99,12 +101,15 @@ def test_edits_beside_those_of_others_are_merged_or_reported(
 ) -> None:
     playbook, mine, added, theirs, others = drawn
     held = list(playbook.bullets())
-    there = [
-        Remove(bullet_id=held[n].id)
-        if act == "remove"
-        else Update(bullet_id=held[n].id, content=f"{held[n].content} on Monday")
-        for n, act in theirs.items()
-    ]
+    there = list[Operation]()
+    for n, act in theirs.items():
+        name, changed = held[n].id, f"{held[n].content} on Monday"
+        update = {"section": "elsewhere"} if act == "move" else {"content": changed}
+        there.append(
+            Remove(bullet_id=name)
+            if act == "remove"
+            else Update.model_validate({"bullet_id": name, **update})
+        )
     present = after(playbook, [*there, *(Add(content=text, section="general") for text in others)], "theirs")
     section = held[0].section
     file = files_of(playbook)["AGENTS.md" if whole else file_name(section)]
@@ -122,7 +127,7 @@ def test_edits_beside_those_of_others_are_merged_or_reported(
             assert final.get_bullet(old.id) == now, "what the agent did not edit is as it was"
         elif edited[n] == "change":
             assert f"{old.content} at home" in said or any(old.content in each for each in edit.conflicts)
-        elif now is not None and now.content != old.content:
+        elif now is not None and (now.content, now.section) != (old.content, old.section):
             assert final.get_bullet(old.id) == now
             assert any(old.content in each for each in edit.conflicts)
         else:
