@@ -197,6 +197,8 @@ def _name(path: str) -> str:
     parts = [part for part in path.removeprefix(ROOT).split("/") if part not in ("", ".")]
     if ".." in parts:
         raise MemoryToolError(f"Path {path} would escape /memories directory")
+    if parts == [WHOLE]:
+        raise MemoryToolError(f"{path} stands for the whole memory: name another file")
     return "/".join(parts)
 
 

@@ -79,7 +79,10 @@ class MemoryFiles:
     async def files(self) -> Mapping[str, MemoryFile]:
         """Return all files by their names. Raises PlaybookNotFound, and what the store raises."""
         handle = await open_playbook(self._store, self._name, self._learner, self._user)
-        return await off_loop(files_of, (await handle.load()).playbook)
+        return await off_loop(self._files_of, (await handle.load()).playbook)
+
+    def _files_of(self, playbook: Playbook) -> dict[str, MemoryFile]:
+        return files_of(playbook, self._clock())
 
     async def read(self, name: str) -> MemoryFile | None:
         """Return a file for the agent to see, None where there is none. Raises as `files` does."""
@@ -98,7 +101,7 @@ class MemoryFiles:
 
         def edit(playbook: Playbook) -> FileEdit:
             nonlocal base
-            base = seen or known_lines(files_of(playbook).get(name, MemoryFile(name)), text)
+            base = seen or known_lines(self._files_of(playbook).get(name, MemoryFile(name)), text)
             return edit_of(base, text, playbook)
 
         saved, done = await self._change(edit, f"wrote {name}")
@@ -112,7 +115,7 @@ class MemoryFiles:
         """
 
         def edit(playbook: Playbook) -> FileEdit:
-            present = files_of(playbook).get(name, MemoryFile(name))
+            present = self._files_of(playbook).get(name, MemoryFile(name))
             return edit_of(present, change(present.text), playbook)
 
         saved, done = await self._change(edit, f"edited {name}")
@@ -128,7 +131,7 @@ class MemoryFiles:
         gone = list(names)
 
         def removal(playbook: Playbook) -> FileEdit:
-            present = files_of(playbook)
+            present = self._files_of(playbook)
             there = (self._seen.get(name) or present[name] for name in gone if name in present)
             return removal_of(there, playbook)
 
@@ -154,7 +157,7 @@ class MemoryFiles:
         if done is None:
             return
         ids = {line.bullet_id for line in base.lines} | set(done.report.refs.values())
-        after = files_of(done.snapshot.playbook).get(base.name, MemoryFile(base.name))
+        after = self._files_of(done.snapshot.playbook).get(base.name, MemoryFile(base.name))
         known = tuple(line for line in after.lines if line.bullet_id in ids)
         self._seen[base.name] = MemoryFile(base.name, known)
 

@@ -15,6 +15,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -24,7 +25,7 @@ from ace_graph.base.errors import FormatError
 from ace_graph.base.text import clean_line
 from ace_graph.memory.bullet import MAX_CONTEXT_CHARS, Bullet, BulletSource, content_hash
 from ace_graph.memory.delta.operations import Add, Operation, Remove, Update
-from ace_graph.memory.formats.lines import active, active_by_section
+from ace_graph.memory.formats.lines import active
 from ace_graph.memory.formats.reading import split_advice
 from ace_graph.memory.playbook import Playbook
 
@@ -94,11 +95,16 @@ def section_of(name: str) -> str:
     return section
 
 
-def files_of(playbook: Playbook) -> dict[str, MemoryFile]:
-    """Return the files by their names: all sections in one, and each of them."""
-    sections = {
-        section: tuple(_lines_of(bullets)) for section, bullets in active_by_section(playbook).items()
-    }
+def files_of(playbook: Playbook, now: datetime | None = None) -> dict[str, MemoryFile]:
+    """Return the files by their names: all sections in one, and each of them.
+
+    Bullets that no prompt may show at `now` are in none, and neither are those in quarantine.
+    """
+    by_section = defaultdict[str, list[Bullet]](list)
+    for bullet in active(playbook):
+        if now is None or bullet.injectable(now):
+            by_section[bullet.section].append(bullet)
+    sections = {section: tuple(_lines_of(bullets)) for section, bullets in by_section.items()}
     whole = tuple(line for lines in sections.values() for line in lines)
     files = {WHOLE: MemoryFile(WHOLE, whole)}
     for section, lines in sorted(sections.items()):

@@ -100,3 +100,14 @@ async def test_what_was_moved_is_no_line_of_the_old_file() -> None:
         assert contents(await store.load("ada")) == ["Name every unit", "Ship on Friday", "Use tabs"]
         await files.write("plans.md", "- Ship on Monday\n")
         assert contents(await store.load("ada")) == ["Name every unit", "Ship on Monday", "Use tabs"]
+
+
+async def test_what_no_prompt_may_show_is_in_no_file_and_stays() -> None:
+    async with SQLiteStore() as store:
+        harmful = Add(content="Guess the result", section="notes", harmful=2, sources=("cli",))
+        await write(store, "ada", rewriting(harmful, Add(content="Use tabs", section="notes")))
+        held = contents(await store.load("ada"))
+        files = MemoryFiles(store, "ada")
+        assert await text_of(files, "notes.md") == "- Use tabs\n"
+        await files.write("notes.md", "- Use tabs\n- Name every unit\n")
+        assert contents(await store.load("ada")) == sorted([*held, "Name every unit"])
