@@ -575,11 +575,20 @@ class TranscriptFile:
         )
 
     def exchanges(self) -> Iterator[Exchange | Unread]:
-        """Yield the exchanges in the order in which they end, and what could not be read. Raises FormatError.
+        """Yield the exchanges in the order in which they end, and what could not be read.
 
         A question without an answer is left out, and so is the last exchange of a file that is cut off.
+        Raises FormatError where nothing can be read.
         """
-        yield from _exchanges(self._entries())
+        any_read = False
+        try:
+            for found in _exchanges(self._entries()):
+                any_read = True
+                yield found
+        except FormatError as error:
+            if not any_read:
+                raise
+            yield Unread("what follows", f"it is left out: {error}")
 
     def _entries(self) -> Iterator[Entry]:
         try:
@@ -595,9 +604,12 @@ class TranscriptFile:
                         f"{self.path}: it is an archive: unpack it, name the conversations.json"
                     )
                 else:
-                    stream.seek(3 if start.startswith(b"\xef\xbb\xbf") else 0)
-                    is_array = start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
-                    records = (_array if is_array else _lines)(self, stream)
+                    stream.seek(begin := 3 if start.startswith(b"\xef\xbb\xbf") else 0)
+                    first = start[begin:].lstrip()
+                    if first.startswith(b"[") or first[1:].lstrip(b" \r").startswith(b"\n"):
+                        records = _array(self, stream, "item" if first.startswith(b"[") else "")
+                    else:
+                        records = _lines(self, stream)
                 yield from self._read(records)
                 self.done = self.size
         except OSError as error:
@@ -706,13 +718,13 @@ class _Bounded:
         return got
 
 
-def _array(file: TranscriptFile, stream: BinaryIO) -> Generator[tuple[str, Fields] | Unread]:
-    """Yield the objects of a JSON array."""
+def _array(file: TranscriptFile, stream: BinaryIO, prefix: str) -> Generator[tuple[str, Fields] | Unread]:
+    """Yield the objects of a JSON array (the prefix `item`), or the one object that the file is."""
     import ijson  # type: ignore[import-untyped]  # it has no types
 
     bounded, number = _Bounded(stream), 0
     try:
-        values = cast("Iterator[object]", ijson.items(bounded, "item", use_float=True))
+        values = cast("Iterator[object]", ijson.items(bounded, prefix, use_float=True))
         for value in values:
             number, bounded.left, file.done = number + 1, MAX_RECORD, stream.tell()
             where, fields = f"conversation {number}", as_fields(value)

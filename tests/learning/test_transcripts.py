@@ -103,15 +103,13 @@ def test_only_so_many_conversations_may_be_mixed(
     mixed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ace_graph.memory.formats.transcripts.MAX_OPEN", 3)
-    path, both = tmp_path / "all.jsonl", [MESSAGES[1], MESSAGES[4]] * 2
-    talks = [[{**each, "thread_id": f"t{n}"} for each in both] for n in range(10)]
-    ordered = zip(*talks, strict=True) if mixed else talks
-    path.write_text(lines(each for talk in ordered for each in talk))
-    if mixed:
-        with pytest.raises(FormatError, match="sort the file"):
-            read(path)
-    else:
-        assert len(read(path)[0]) == 20
+    path, both = tmp_path / "all.jsonl", (MESSAGES[1], MESSAGES[4])
+    order = [*range(10), *range(10)] if mixed else [n for n in range(10) for _ in range(2)]
+    path.write_text(lines({**each, "thread_id": f"t{n}"} for n in order for each in both))
+    exchanges, unread = read(path)
+    assert [each.where for each in unread] == (["what follows"] if mixed else [])
+    assert mixed == ("sort the file" in str(unread))
+    assert mixed or len(exchanges) == 20
 
 
 def test_what_is_wrong_is_said_with_its_place_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -145,6 +143,12 @@ async def test_an_array_that_is_cut_off_gives_what_is_whole(name: str, tmp_path:
     assert len(exchanges) == 2
     assert (seven.where, cut.where) == ("conversation 2", "conversation 4")
     assert "cut off" in cut.why
+
+
+def test_one_conversation_may_be_written_over_many_lines(tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps({"messages": MESSAGES}, indent=2))
+    (first, _), unread = read(tmp_path / "talk.json")
+    assert (first.question, first.answer, unread) == (QUESTION, ANSWER, [])
 
 
 @pytest.mark.parametrize(
