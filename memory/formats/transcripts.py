@@ -652,7 +652,9 @@ class TranscriptFile:
             with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as database:
                 database.row_factory = sqlite3.Row
                 database.text_factory = _decoded
-                tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
+                tables = {
+                    row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+                }
                 kind = next((each for each in _DATABASES if each.table in tables), None)
                 if kind is None:
                     raise FormatError(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import tracemalloc
+from contextlib import closing
 from pathlib import Path
 
+import ormsgpack
 import pytest
 
 from ace_graph.base import FormatError
@@ -171,6 +174,25 @@ def test_a_file_without_a_conversation_is_an_error_that_says_why(
         read(path)
     with pytest.raises(FormatError, match="regular"):
         read(tmp_path)
+
+
+def test_what_a_checkpoint_names_is_not_called(tmp_path: Path) -> None:
+    path, made = tmp_path / "checkpoints.db", tmp_path / "made"
+    call = ormsgpack.Ext(0, ormsgpack.packb(["os", "mkdir", str(made)]))
+    said = [{"type": "human", "content": QUESTION}, call, {"type": "ai", "content": ANSWER}]
+    state = ormsgpack.packb({"channel_values": {"messages": said}})
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(
+            "CREATE TABLE checkpoints (thread_id, checkpoint_ns, checkpoint_id, type, checkpoint)"
+        )
+        for thread, blob in (("t1", state), ("t2", state[:-5]), ("t3", b"\xdd\xff\xff\xff\xff"), ("t4", 7)):
+            row = (thread, "", "1", "msgpack", blob)
+            database.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?)", row)
+        database.commit()
+    (exchange,), unread = read(path)
+    assert (exchange.question, exchange.answer) == (QUESTION, ANSWER)
+    assert [each.where for each in unread] == [f"checkpoints row {n}" for n in (1, 2, 3, 4)]
+    assert not made.exists()
 
 
 @pytest.mark.parametrize("array", [False, True])
