@@ -615,6 +615,7 @@ def create(
     description: Annotated[str, "What it is about."] = "",
     scope: Annotated[Scope, "Whom it is meant for."] = "agent",
     visibility: Annotated[Visibility, "shared, with scope tenant: your teams read it."] = ("private"),
+    lessons: Annotated[Lessons, "What becomes of lessons of runs: see `playbook edit`."] = "written",
 ) -> None:
     """Create a named playbook: empty, from a file, or from a template.
 
@@ -642,6 +643,7 @@ def create(
             description=description,
             scope=scope,
             visibility=visibility,
+            lessons=lessons,
             change=Change(author=AUTHOR, reason=f"playbook create{source}"),
         )
         return await playbooks.get_playbook(store, name, call.learner)

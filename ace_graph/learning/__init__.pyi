@@ -86,7 +86,7 @@ from .tasks import (
     read_work as read_work,
     task_of as task_of,
 )
-from .tool_call_patterns import (
+from .patterns import (
     ExecutionReflector as ExecutionReflector,
     PATTERN_RULES as PATTERN_RULES,
     PatternRule as PatternRule,

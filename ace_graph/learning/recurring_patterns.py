@@ -6,7 +6,7 @@ of bullets calls them the same, or when their vectors are close and no guard fin
 negation, opposite, direction or order. Strategies, anti-patterns and observations are never mixed.
 Document 004, 3.1.
 
-`tool_call_patterns` finds advice in the order of one run's tool calls; this module counts what runs have in
+`patterns` finds advice in the order of one run's tool calls; this module counts what runs have in
 common.
 """
 

@@ -26,10 +26,10 @@ from ace_graph.learning.feedback import (
     check_objection,
     corrects_form,
 )
+from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.reflector import FinishedTurn, Revision, worth_reflecting
 from ace_graph.learning.statements.reading import reading_of
-from ace_graph.learning.tool_call_patterns import ExecutionReflector
 from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Add, Operation, Reset, Touch
 from ace_graph.memory.evidence import Evidence

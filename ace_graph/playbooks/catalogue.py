@@ -42,6 +42,7 @@ async def create(
     description: str = "",
     scope: str = "agent",
     visibility: str = "private",
+    lessons: str = "written",
     user: User = None,
     change: Change | None = None,
     new_id: Callable[[], str] = lambda: str(uuid4()),
@@ -50,13 +51,13 @@ async def create(
 
     Only the owner can read it, unless `visibility` is shared and `scope` is tenant: then the teams that the
     owner is in now can, each by a grant as viewer. Their names are those of `user`, else of the store's
-    table. Raises PlaybookExists for a name that the owner has, InvalidPlaybook for a field
-    that can't be used, ChangeRefused for a name or a description that the screen refuses, and when all of
-    the content is refused; then nothing is written.
+    table. `lessons` says what becomes of lessons of runs; see `edit_fields`. Raises PlaybookExists for a
+    name that the owner has, InvalidPlaybook for a field that can't be used, ChangeRefused for a name or a
+    description that the screen refuses, and when all of the content is refused; then nothing is written.
     """
     change = change or Change(reason="created")
     ref = PlaybookRef(None if owner is None else checked_learner_id(owner), name)
-    fields = {"description": description, "scope": scope, "visibility": visibility}
+    fields = {"description": description, "scope": scope, "visibility": visibility, "lessons": lessons}
     entry = checked_entry(new_id(), ref, change.now or utc_now(), **fields)
     await off_loop(check_shown, entry.name, description)
     playbooks = complete(store).playbooks

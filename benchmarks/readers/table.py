@@ -38,6 +38,7 @@ from ace_graph.cli.terminal import printable
 from ace_graph.learning.calculations import calculation_in, correction_of_sum
 from ace_graph.learning.feedback import Feedback, JudgedTurn, check_objection, read_feedback
 from ace_graph.learning.learn_into import stays_own
+from ace_graph.learning.patterns import kinds_of
 from ace_graph.learning.reflection import LearnerFact, Reflection, copies, says_nothing
 from ace_graph.learning.reflector import worth_reflecting
 from ace_graph.learning.statements.explicit import read_statements
@@ -46,7 +47,6 @@ from ace_graph.learning.statements.reading import asks_to_clear
 from ace_graph.learning.statements.turn_source import source_text
 from ace_graph.learning.statements.validity import validity_of
 from ace_graph.learning.tasks import read_work
-from ace_graph.learning.tool_call_patterns import kinds_of
 from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type, infer_topic
 from ace_graph.memory.delta.operations import Add, Delta
@@ -357,7 +357,7 @@ READERS: tuple[Reader, ...] = (
     Reader("stays_own", refused(_lesson), ("ace_graph.learning.learn_into",), most=_BULLET_CHARS),
     Reader("a reflection", refused(_reflection)),
     Reader("read_work", refused(read_work), ("ace_graph.learning.tasks",)),
-    Reader("kinds_of", _kinds_of, ("ace_graph.learning.tool_call_patterns",)),
+    Reader("kinds_of", _kinds_of, ("ace_graph.learning.patterns",)),
     _reader(parse_answer),
     Reader("a reply as it comes", _reply_as_it_comes),
     Reader("an answer as it comes", _answer_as_it_comes),

@@ -288,6 +288,13 @@ def test_forgetting_a_learner_deletes_the_playbooks_too(ace: Commands, advice: P
     assert ace.ok("playbook", "list", "--learner", "ada", "--json").json == {"playbooks": []}
 
 
+def test_a_new_playbook_says_what_becomes_of_lessons(ace: Commands) -> None:
+    ace.ok("playbook", "create", "orders", "--lessons", "proposed")
+    ace.ok("playbook", "create", "notes")
+    listed = ace.ok("playbook", "list", "--json").json["playbooks"]
+    assert {each["name"]: each["lessons"] for each in listed} == {"orders": "proposed", "notes": "written"}
+
+
 def test_a_playbook_begins_with_a_template(ace: Commands, advice: Path) -> None:
     made = ace.ok("playbook", "create", "shop", "--template", "api_client")
     assert made.out.startswith("shop: created, version 1.0, 23 bullets; id ")

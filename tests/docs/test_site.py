@@ -132,6 +132,35 @@ def test_a_search_finds_a_page(site: Site, browser: Browser) -> None:
     assert search(browser) > 0
 
 
+QUESTIONS = {
+    "How do I share a playbook?": "sharing",
+    "how do I forget a learner": "deploy/operations",
+    "restore a backup": "deploy/backup",
+    "run it for 30 people": "deploy/people",
+    "How does it compare with mem0?": "evaluation/compared",
+}
+"""What people ask the search, and the page that is among its first three answers."""
+
+
+def test_the_search_answers_questions(site: Site, browser: Browser) -> None:
+    def ask(real: Browser) -> dict[str, list[str]]:
+        page = real.new_page()
+        page.goto(site.url, wait_until="networkidle")
+        page.keyboard.press("Control+k")
+        answers: dict[str, list[str]] = {}
+        for question, wanted in QUESTIONS.items():
+            page.keyboard.press("Control+a")
+            page.keyboard.type(question)
+            links = page.locator("dialog ol a")
+            page.locator(f"dialog ol a[href*='/{wanted}/']").first.wait_for()
+            answers[question] = [links.nth(n).get_attribute("href") or "" for n in range(3)]
+        page.close()
+        return answers
+
+    for question, hrefs in ask(browser).items():
+        assert any(f"/{QUESTIONS[question]}/" in href for href in hrefs), question
+
+
 def test_the_reading_lists_name_every_page(site: Site) -> None:
     listed = (site.html / "llms.txt").read_text(encoding="utf-8")
     whole = (site.html / "llms-full.txt").read_text(encoding="utf-8")

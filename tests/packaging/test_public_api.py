@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pkgutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -47,3 +48,26 @@ def test_a_star_import_brings_the_public_names_without_a_warning() -> None:
 
 def test_the_version_is_the_one_of_the_package() -> None:
     assert version("ace-graph") == pyproject()["project"]["version"]
+
+
+STAYS = (
+    "ace_graph.agent.offline_tutor",
+    "ace_graph.hosts.build_memory",
+    "ace_graph.hosts.learn",
+    "ace_graph.hosts.recall",
+    "ace_graph.learning.patterns.ExecutionReflector",
+    "ace_graph.memory.window.select_window",
+    "ace_graph.middleware.ACEMemory",
+    "ace_graph.nodes.router",
+    "ace_graph.playbooks.update_playbook",
+    "ace_graph.testing.ScriptedModel",
+    "ace_graph.training.OfflineAdapter",
+    "ace_graph.training.OnlineAdapter",
+    "ace_graph.training.Sample",
+)
+"""Where programs import from. A name that moves inside a room stays at its address."""
+
+
+@pytest.mark.parametrize("address", STAYS)
+def test_an_address_that_programs_import_stays(address: str) -> None:
+    assert pkgutil.resolve_name(address) is not None

@@ -166,6 +166,13 @@ async def test_a_stale_change_is_refused_and_changes_nothing(method: str) -> Non
     assert good.status_code in (200, 204)
 
 
+async def test_a_playbook_may_take_no_lessons_from_its_beginning() -> None:
+    async with served_store() as (served, _):
+        made = await create(served, "api_client", "Use /v1", lessons="off")
+        held = (await served.client.get(f"{PATH}/{made.json()['playbookId']}")).json()
+    assert (made.json()["lessons"], held["lessons"]) == ("off", "off")
+
+
 async def test_the_fields_of_an_entry_are_changed_later() -> None:
     async with served_store() as (served, _):
         made = await create(served, "api_client", "Use /v1", description="old")

@@ -1297,6 +1297,7 @@ class CreateBody(ContentBody):
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] = ""
     scope: Scope = "agent"
     visibility: Visibility = "private"
+    lessons: Annotated[Lessons, Field(description="What becomes of lessons of runs.")] = "written"
     template: TemplateName | None = None
 
 
@@ -1361,6 +1362,7 @@ async def create(
         description=body.description or (given.description if given else ""),
         scope=body.scope,
         visibility=body.visibility,
+        lessons=body.lessons,
         user=sender.user,
         change=Change(author=sender.author, reason="created over HTTP", now=now, op_id=op_id),
         new_id=lambda: new_id,

@@ -2,7 +2,7 @@
 
 Rules are tried in order, the first that matches gives the lesson. A user adds a rule as one small
 `PatternRule`, and names tools of their own in another table of kinds. The rules of the package, and the words
-that tell what a command is for, are in data/tool_call_patterns.toml.
+that tell what a command is for, are in data/patterns.toml.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Table(BaseModel):
     rule: tuple[_Rule, ...]
 
 
-_TABLE = _Table.model_validate(read_toml("ace_graph.learning", "tool_call_patterns.toml"))
+_TABLE = _Table.model_validate(read_toml("ace_graph.learning", "patterns.toml"))
 _SEPARATORS = re.compile(r"&&|\|\||[;|\n]")
 _SETTING = re.compile(r"\w+=\S*")
 _TEST_WORD = re.compile(
