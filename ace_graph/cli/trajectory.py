@@ -8,14 +8,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import UsageError
+from ace_graph.base.errors import FormatError, UsageError
 from ace_graph.cli.command import LEARNER, Bounds, Call, CommandGroup, as_utc, command, to_its_end
-from ace_graph.cli.terminal import counted, into_text, print_aside, print_json, print_line, printable
+from ace_graph.cli.terminal import (
+    counted,
+    into_text,
+    picked,
+    print_aside,
+    print_json,
+    print_line,
+    printable,
+    progress_bar,
+)
 from ace_graph.learning.trajectories import (
     Completion,
     ListedTrajectory,
@@ -26,12 +37,14 @@ from ace_graph.learning.trajectories import (
     log_step,
     start_trajectory,
 )
+from ace_graph.learning.transcripts import ImportedTranscript, import_transcript, learner_by
 from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
 from ace_graph.memory.turn import TurnStatus
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ace_graph.memory.stores.base import Store
     from ace_graph.memory.turn import StepKind
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
@@ -261,6 +274,84 @@ def _json_object(text: str | None, option: str) -> dict[str, JsonValue]:
     if not isinstance(value, dict):
         raise UsageError(f'{option} is a JSON object, like {{"pages": 3}}')
     return cast("dict[str, JsonValue]", value)
+
+
+@command(commands, *LEARNER, panel=_RECORD, name="import")
+def import_(
+    call: Call,
+    files: Annotated[list[Path], "FILE", "Exports, session files, databases."],
+    format_: Annotated[
+        str, "--format NAME", "chatgpt, claude, claude-code, codex, messages; else it is recognised."
+    ] = "auto",
+    maps: Annotated[
+        list[str] | None,
+        "--map NAME=LEARNER",
+        "Whose it is: a user, folder or conversation of the file, * for all others; else all is --learner's.",
+    ] = None,
+    learn: Annotated[bool, "--learn/--no-learn", "Leave work for a worker."] = True,
+) -> int:
+    """Import conversations that other programs keep, a trajectory for each question with its answer.
+
+    Read are conversations.json of ChatGPT's and Claude's exports, session files of Claude Code and of
+    Codex, databases of the OpenAI Agents SDK and of LangGraph's SQLite checkpointer, and JSON lines of
+    messages. What was imported before is known by its content: call it again after it was stopped.
+
+    \b
+    ace-graph trajectory import conversations.json --learner ada
+    ace-graph trajectory import ~/.claude/projects/*/*.jsonl --map /srv/shop=ada
+    ace-graph worker --once && ace-graph reflect --batch && ace-graph playbook dream
+    """
+    whose, settings = learner_by(maps or (), call.learner), call.settings()
+    done, failed = list[tuple[Path, ImportedTranscript]](), list[str]()
+
+    async def run(store: Store) -> None:
+        with progress_bar() as bar:
+            for path in files:
+                try:
+                    one = await import_transcript(
+                        *(store, path, whose),
+                        format_name=format_,
+                        learns=learn,
+                        tracing=settings.tracing,
+                        progress=partial(bar, path.name),
+                    )
+                except FormatError as error:
+                    failed.append(str(error))
+                else:
+                    done.append((path, one))
+
+    call.on_store(run, settings)
+    call.answer(
+        {
+            "imported": sum(one.imported for _, one in done),
+            "known": sum(one.known for _, one in done),
+            "pending": sum(one.pending for _, one in done),
+            "files": [
+                {
+                    "file": str(path),
+                    **vars(one),
+                    "unread": [picked(each, "where", "why") for each in one.unread],
+                }
+                for path, one in done
+            ],
+            "failed": failed,
+        },
+        (line for path, one in done for line in _imported_lines(path, one)),
+        *failed,
+    )
+    return int(bool(failed))
+
+
+def _imported_lines(path: Path, done: ImportedTranscript) -> Iterator[str]:
+    yield (
+        f"{path}: {counted(done.read, 'exchange')}, {done.imported} imported, {done.known} known before"
+        + (f", {done.unmapped} of nobody who is named by --map" if done.unmapped else "")
+    )
+    yield f"  read as {done.format}: {done.reads}"
+    for each in done.unread:
+        yield f"  {path}, {each.where}: {each.why}"
+    if done.unread_count > len(done.unread):
+        yield f"  ... and {done.unread_count - len(done.unread)} more"
 
 
 @command(commands, *LEARNER, panel=_RECORD)

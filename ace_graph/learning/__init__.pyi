@@ -104,6 +104,11 @@ from .trajectories import (
     start_trajectory as start_trajectory,
 )
 from .trajectory_feedback import give_feedback as give_feedback, reflect_on as reflect_on
+from .transcripts import (
+    ImportedTranscript as ImportedTranscript,
+    import_transcript as import_transcript,
+    learner_by as learner_by,
+)
 from .turn_record import describe_attachments as describe_attachments, stored_reflection as stored_reflection
 from .worker import (
     ExpectedWork as ExpectedWork,

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator
 from functools import partial
 
+from ace_graph.memory.formats.files import WHOLE, MemoryFile, edit_of, section_of
 from ace_graph.memory.formats.registry import FORMATS, read_playbook
+from ace_graph.memory.playbook import Playbook
 from benchmarks.readers.reader import Reader, refused
 
 __all__ = ["readers_of_files"]
@@ -31,4 +33,6 @@ def readers_of_files() -> Iterator[Reader]:
     for name, around in _DOCUMENTS.items():
         read = refused(lambda text, around=around: read_playbook(around.replace("{}", text)))
         yield Reader(f"inside {name}", read, ("ace_graph.memory.formats.markdown",))
+    edit = refused(lambda text: (edit_of(MemoryFile(WHOLE), text, Playbook()), section_of(text)))
+    yield Reader("an edited file of the memory", edit, ("ace_graph.memory.formats.files",))
     yield Reader("a bullet in a file", refused(bullets), ("ace_graph.memory.formats.reading",))

@@ -1,3 +1,12 @@
+from .files import (
+    FileEdit as FileEdit,
+    MemoryFile as MemoryFile,
+    WHOLE as WHOLE,
+    edit_of as edit_of,
+    file_name as file_name,
+    files_of as files_of,
+    section_of as section_of,
+)
 from .lines import AceFormat as AceFormat
 from .markdown import (
     AgentsFormat as AgentsFormat,
@@ -24,4 +33,10 @@ from .skill import (
     SkillFormat as SkillFormat,
     as_skill_name as as_skill_name,
     checked_skill_folder as checked_skill_folder,
+)
+from .transcripts import (
+    Exchange as Exchange,
+    TRANSCRIPT_FORMATS as TRANSCRIPT_FORMATS,
+    TranscriptFile as TranscriptFile,
+    Unread as Unread,
 )
