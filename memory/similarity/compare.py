@@ -60,7 +60,7 @@ def compare(a: Bullet, b: Bullet, threshold: float) -> ClaimComparison:
     return _compare_texts(a.content, b.content, threshold, slotted=slotted, compatible_topics=topics)
 
 
-@lru_cache(maxsize=4_096)  # the lines of a prompt meet again in the next one
+@lru_cache(maxsize=8_192)  # the lines of a prompt meet again in the next one
 def _compare_texts(
     a: str, b: str, threshold: float, *, slotted: bool, compatible_topics: bool
 ) -> ClaimComparison:

@@ -49,9 +49,12 @@ def from_trajectory(
     adds: Iterable[Add], turn: TurnRecord | FinishedTurn, sensitive: SensitiveFacts
 ) -> list[Add]:
     """Return the operations with a stored turn, or trajectory, as the turn, and its task as the text."""
+    found = list(adds)
+    if not found:
+        return found
     message = turn.question if isinstance(turn, FinishedTurn) else turn.task
     origin = _origin(source_text(message, sensitive), turn.turn_id, turn.conversation_id)
-    return [add.model_copy(update=origin) for add in adds]
+    return [add.model_copy(update=origin) for add in found]
 
 
 def _origin(text: str, turn_id: str, conversation_id: str | None) -> dict[str, str | None]:
