@@ -48,7 +48,7 @@ def _line(variant: Variant, row: Row, everything: Row) -> str:
     bills = [life.bill for life in row.lives]
     tokens = mean(bill.tokens_in + bill.tokens_out for bill in bills) / turns
     seconds = mean(bill.seconds for bill in bills) / turns
-    waited = "none" if variant.schedule.waits(600, "unknown") else f"{seconds:.2f}"
+    waited = "none" if variant.schedule.late else f"{seconds:.2f}"
     lost, half = everything.gain_over(row)
     return (
         f"| {variant.name} | {mean(bill.calls for bill in bills) / turns:.2f} | {tokens:,.0f} "
