@@ -133,7 +133,7 @@ async def learn_now(
     retry = answer_again if may_retry(current.evidence, run) else None
     learned = await learn_from(current, snapshot, how, first_ref=first_ref, answer_again=retry)
     stated = await _sourced(tasks.operations, current.subject, run, learned.withheld)
-    return LearningResult(stated) + result + learned
+    return LearningResult(stated, read=tasks.dropped) + result + learned
 
 
 async def defer(
@@ -164,7 +164,9 @@ async def immediate_votes(tasks: TurnTasks, run: Run) -> LearningResult:
     votes = (vote for task in tasks.all for vote in _votes(task, None))
     judged = _checked_feedback(*tasks.previous) if tasks.previous else None
     stated = await _sourced(tasks.operations, tasks.current.subject, run)
-    return LearningResult((*stated, *votes), judged=judged, cleared=tasks.cleared)
+    # Turns that are handed over wait no more, however long the worker takes
+    read = (*tasks.dropped, *tasks.current.together)
+    return LearningResult((*stated, *votes), judged=judged, cleared=tasks.cleared, read=read)
 
 
 def _checked_feedback(judged: JudgedTurn, task: LearningTask) -> JudgedTurn:

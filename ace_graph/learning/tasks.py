@@ -46,13 +46,15 @@ class TurnTasks:
 
     `operations` are certain without reflection: uses of bullets, and the learner's own statements. `current`
     is the task of this turn, `previous` the turn that the message judged with its task. `cleared` are the
-    bullets that go because the learner had everything forgotten.
+    bullets that go because the learner had everything forgotten. `dropped` are turns that waited for a
+    reflection and get none, because the learner had something forgotten since.
     """
 
     operations: tuple[Operation, ...]
     current: LearningTask
     previous: tuple[JudgedTurn, LearningTask] | None = None
     cleared: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[LearningTask, ...]:
@@ -86,13 +88,14 @@ def tasks_of(state: ACEState, attempt: Attempt, memory: Memory, run: Run) -> Tur
     failed_call = any(call["error"] is not None for call in attempt["tool_calls"])
     has_problem = reading.doubted is not None or attempt["problem"] is not None or failed_call
     doubted = has_problem and run.context.reflect_when == "auto"
-    waiting = _waiting(snapshot.access) if run.context.reflect_when == "auto" else ()
+    waiting, forgets = _waiting(snapshot.access), any(each.kind != "keep" for each in said)
     # A message that is about the answer before it says nothing of the answer that follows.
     new_subject = judged is None or bool(evidence) or run.context.reflect_when == "always"
     clock = snapshot.access.access_clock
     worth = doubted or worth_reflecting(run, turn["question"], evidence, clock, len(waiting))
     reflects = new_subject and worth
-    full = len(waiting) + 1 >= TOGETHER and not (doubted or failed(evidence))
+    alone = doubted or failed(evidence) or forgets or run.context.reflect_when != "auto"
+    full = len(waiting) + 1 >= TOGETHER and not alone
     current = LearningTask(
         subject=finished,
         evidence=tuple(evidence),
@@ -109,6 +112,7 @@ def tasks_of(state: ACEState, attempt: Attempt, memory: Memory, run: Run) -> Tur
         (*((Touch(bullet_ids=used),) if used else ()), *stated),
         current,
         (judged, _previous_task(judged, state, snapshot, run)) if judged is not None else None,
+        dropped=waiting if forgets else (),
     )
 
 

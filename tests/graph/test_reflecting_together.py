@@ -63,6 +63,33 @@ async def test_turns_that_nothing_speaks_against_are_read_in_one_call(
     assert all(turn.analyzed for turn in (await store.now("alice")).access.recent_turns)
 
 
+async def test_what_was_said_before_something_is_forgotten_is_read_no_more(
+    build: Build, store: CountingStore
+) -> None:
+    """A later reflection must not bring back what the learner asked to forget."""
+    await _beyond_the_first(store, build)
+    model = ScriptedModel(solver=["<final>so</final>"] * (TOGETHER + 2), reflector=[NOTHING])
+    graph = build(model)
+    for question in ("My chess club meets on Sundays, what do I bring?", "Forget that I play chess."):
+        await graph.ainvoke(ask(question), context=ALICE)
+    for n in range(TOGETHER):
+        await graph.ainvoke(ask(QUESTION.format(n)), context=ALICE)
+    model.assert_done()
+    (call,) = model.calls_of("reflector")
+    assert "Sundays" not in call.messages[0].text
+
+
+async def test_turns_that_a_worker_will_read_wait_no_more(build: Build, store: CountingStore) -> None:
+    await _beyond_the_first(store, build)
+    graph = build(ScriptedModel(solver=["<final>so</final>"] * (TOGETHER + 3)))
+    context = ALICE.model_copy(update={"learning": "background"})
+    left = [
+        (await graph.ainvoke(ask(QUESTION.format(n)), context=context))["learning"]["pending"]
+        for n in range(TOGETHER + 3)
+    ]
+    assert [n for n, item in enumerate(left) if item is not None] == [TOGETHER - 1]
+
+
 async def test_a_failure_is_reflected_on_at_once_and_alone(build: Build, store: CountingStore) -> None:
     await _beyond_the_first(store, build)
     model = ScriptedModel(solver=["<final>so</final>", "<final>1/5</final>"], reflector=[NOTHING])

@@ -128,7 +128,7 @@ class Usage:
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
-            round(self.seconds + other.seconds, 3),
+            round(self.seconds + other.seconds, 6),
         )
 
 
