@@ -24,7 +24,7 @@ from langgraph.graph.state import CompiledStateGraph
 from ace_graph.agent.context import ACEContext, LearningMode, check_names
 from ace_graph.agent.models.factory import offline_fallback
 from ace_graph.agent.resources import Evaluator, ModelRouter, Resources, build_resources
-from ace_graph.agent.runtime import bind
+from ace_graph.agent.runtime import BoundEdge, bind
 from ace_graph.agent.state import ACEInput, ACEOutput, ACEState
 from ace_graph.base.settings import Settings, export_others
 from ace_graph.memory.playbook import Playbook
@@ -61,7 +61,9 @@ def draw(resources: Resources) -> StateGraph[ACEState, ACEContext, ACEInput, ACE
     graph.add_edge("router", "planner")
     graph.add_edge("planner", "solver")
     graph.add_edge("solver", "critic")
-    graph.add_conditional_edges("critic", after_critic, {"solver": "solver", "ace_learning": "ace_learning"})
+    graph.add_conditional_edges(
+        "critic", BoundEdge(after_critic), {"solver": "solver", "ace_learning": "ace_learning"}
+    )
     graph.add_edge("ace_learning", END)
     return graph
 

@@ -26,11 +26,13 @@ from benchmarks.plan import FULL, QUICK, Findings, Plan
 from benchmarks.report import write_report
 from benchmarks.stores import measure_stores
 from benchmarks.turns import measure_turns
+from benchmarks.unit import measure_unit
 from benchmarks.windows import measure_windows
 from benchmarks.writers import measure_writers
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 PARTS = (
+    "unit",
     "core",
     "windows",
     "turns",
@@ -83,6 +85,8 @@ def _measure(parts: list[str], plan: Plan, found: Places, findings: Findings, co
             measure_windows(plan, findings)
         elif part == "footprint":
             measure_footprint(plan, findings)
+        elif part == "unit":
+            asyncio.run(measure_unit(plan, findings))
         else:
             measure = {
                 "turns": measure_turns,

@@ -22,10 +22,22 @@ class Plan:
     writer_rounds: int = 5
     processes: tuple[int, ...] = (1, 4)
     starts: int = 7
+    unit_turns: int = 300
+    unit_runs: int = 5
 
 
 FULL = Plan(sizes=(200, 1_000, 10_000), turns=60, questions=300, repeats=30)
-QUICK = Plan(sizes=(200, 1_000), turns=5, questions=50, repeats=5, writer_rounds=2, processes=(1,), starts=1)
+QUICK = Plan(
+    sizes=(200, 1_000),
+    turns=5,
+    questions=50,
+    repeats=5,
+    writer_rounds=2,
+    processes=(1,),
+    starts=1,
+    unit_turns=20,
+    unit_runs=1,
+)
 
 
 @dataclass

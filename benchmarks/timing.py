@@ -35,6 +35,11 @@ class Times:
     def cpu_p50(self) -> float:
         return median(self.cpu)
 
+    @property
+    def cpu_p10(self) -> float:
+        """The tenth percentile, which other programs disturb least."""
+        return sorted(self.cpu)[len(self.cpu) // 10]
+
     def over(self, base: Times) -> Times:
         """Return run by run what this took longer than `base`, which was timed in turns with it."""
         return Times(

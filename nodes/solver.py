@@ -13,7 +13,7 @@ from ace_graph.agent.reasoning.recall import Injection, ensure_memory, inject
 from ace_graph.agent.reasoning.streaming import ModelSession
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Attempt, FirstAnswer, Result, SolverUpdate
-from ace_graph.base.off_loop import off_loop, run_off_loop
+from ace_graph.base.off_loop import run_off_loop
 from ace_graph.base.prompts import data_block
 from ace_graph.learning.statements.reading import notice_of
 
@@ -27,7 +27,7 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     """
     memory, plan, turn = await ensure_memory(state, run), state["plan"], state["turn"]
     earlier = state.get("attempt")
-    notice = await off_loop(notice_of, state, memory, run)
+    notice = await notice_of(state, memory, run)
     own, asked = notice.answer, f"\n\n{notice.question}" if notice.question else ""
     injection = await inject(turn, plan, memory, run) if own is None else Injection()
     answer_id = earlier["answer_id"] if earlier else answer_id_of(turn["turn_id"])

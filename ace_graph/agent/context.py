@@ -75,7 +75,8 @@ class ACEContext(BaseModel):
     )
     reflect_when: ReflectWhen = Field(
         default="auto",
-        description="auto: on evidence, or when the turn is more than a greeting or a thank-you.",
+        description="auto: at once where an answer failed or is doubted and in a learner's first 10 turns, "
+        "else for 10 turns in one call. evidence: when the answer was judged.",
     )
     ground_truth: Annotated[str, Field(max_length=10_000)] | None = Field(
         default=None, description="The right answer, if known. The solver never sees it."

@@ -220,7 +220,7 @@ def build_resources(**given: Unpack[ResourceOptions]) -> Resources:
         count_tokens=given.get("count_tokens") or estimate_tokens,
         clock=given.get("clock") or utc_now,
         new_id=given.get("new_id"),
-        cache=given.get("snapshots") or SnapshotCache(),
+        cache=given.get("snapshots") or SnapshotCache(settings.held_mb * 1_000_000),
     )
     # The resources. Raises ConfigurationError where the store can't do what they are to do
     check_learning(resources.learning, resources)

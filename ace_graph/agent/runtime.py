@@ -175,6 +175,23 @@ class BoundNode(Runnable[ACEState, Update], Generic[Update]):
             return await self._node(input, current_run(self._resources))
 
 
+class BoundEdge(Runnable[ACEState, str]):
+    """A conditional edge, chosen where the graph runs: for a plain function LangGraph changes the thread."""
+
+    def __init__(self, choose: Callable[[ACEState], str]) -> None:
+        self.name = getattr(choose, "__name__", "edge")
+        self._choose = choose
+
+    # Any: the signature of Runnable
+    def invoke(self, input: ACEState, config: RunnableConfig | None = None, **kwargs: Any) -> str:
+        """Choose."""
+        return self._choose(input)
+
+    async def ainvoke(self, input: ACEState, config: RunnableConfig | None = None, **kwargs: Any) -> str:
+        """Choose."""
+        return self._choose(input)
+
+
 def bind(node: Node[Update], resources: Resources) -> BoundNode[Update]:
     """Return `node` as LangGraph takes it."""
     return BoundNode(node, resources)

@@ -259,11 +259,12 @@ class Learning(TypedDict):
 
 
 class UsageJSON(TypedDict):
-    """Calls and tokens of one role."""
+    """Calls, tokens and seconds of one role."""
 
     calls: int
     input_tokens: int
     output_tokens: int
+    seconds: float
 
 
 class ACEInput(MessagesState):
@@ -286,7 +287,7 @@ class ACEOutput(MessagesState):
     plan       the parameters that the mode was run with
     result     answer, reasoning, ids injected and cited, verdict and evidence; the first answer, which counts
     learning   what changed in the memory, in ids; or the error, and what could not be saved
-    usage      calls and tokens per role
+    usage      calls, tokens and seconds per role; learning costs what reflector, curator and retry do
     """
 
     mode: NotRequired[str]

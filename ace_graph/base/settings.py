@@ -161,6 +161,7 @@ class Settings(BaseSettings):
     decay_semantic: Rate = 0.01
     decay_episodic: Rate = 0.05
     decay_procedural: Rate = 0.002
+    held_mb: int = Field(default=256, ge=1)
     prompts_dir: Folder | None = None
     mcp_config: Folder | None = None
 

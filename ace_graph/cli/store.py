@@ -339,8 +339,6 @@ def clean(
     something refers to. Conversations with the web backend go once ACE_CONVERSATION_DAYS or
     ACE_CONVERSATIONS_KEPT is set. docs/background.md tells the rest.
     """
-    from ace_graph.server.conversations.open import clean_conversations_of
-
     settings, now = call.settings(), utc_now()
 
     async def work(store: Store) -> CleaningResult:
@@ -354,7 +352,11 @@ def clean(
             )
 
     result = call.on_store(work, settings)
-    gone = 0 if learner is not None else asyncio.run(clean_conversations_of(settings, now, dry_run=dry_run))
+    gone = 0
+    if learner is None and (settings.conversation_days or settings.conversations_kept):
+        from ace_graph.server.conversations.open import clean_conversations_of
+
+        gone = asyncio.run(clean_conversations_of(settings, now, dry_run=dry_run))
     cleaned = result.cleaned
     looked = f"{counted(result.learners, 'learner')} looked at"
     lines = [

@@ -31,7 +31,7 @@ from ace_graph.agent.reasoning.recall import Injection, inject
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Learning, Memory, Plan, Result, Turn, UsageJSON
 from ace_graph.base.errors import AceError
-from ace_graph.base.off_loop import off_loop, run_off_loop
+from ace_graph.base.off_loop import run_off_loop
 from ace_graph.base.text import truncate
 from ace_graph.learning.statements.reading import Notice, notice_of
 from ace_graph.memory.turn import Arm, PlaybookRead
@@ -104,7 +104,7 @@ async def recall_turn(
     size = len(turn["question"])
     plan = await run_off_loop(size, plan_turn, turn, run.context, run.resources.settings, ())
     state = _state(messages, turn, plan)
-    notice = await off_loop(notice_of, state, loaded, run) if own else Notice()
+    notice = await notice_of(state, loaded, run) if own else Notice()
     silent = notice.answer is not None
     injection = Injection() if silent else await inject(turn, plan, loaded, run, announced=False)
     parts = [*memory_parts(injection.text, injection.insights), *([notice.prompt] if notice.prompt else [])]

@@ -29,11 +29,11 @@ from ace_graph.learning.feedback import JudgedTurn
 from ace_graph.learning.learn_into import teams_for_worker
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import BulletVerdict, Lesson
-from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, reflect
+from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, is_small_talk, reflect
 from ace_graph.learning.statements.forms import SENSITIVE
 from ace_graph.learning.statements.model_facts import WantedFacts, learner_facts, stated_later
-from ace_graph.learning.statements.turn_source import from_turn
-from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks
+from ace_graph.learning.statements.turn_source import from_trajectory, from_turn
+from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks, task_of
 from ace_graph.learning.turn_record import stored_reflection
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.commit import Commit, Pending
@@ -41,9 +41,10 @@ from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.operations import Add, Analyze, Delta, Judge, Operation, Reflect
 from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.memories import Unsaved
-from ace_graph.memory.turn import LearnedInto, TurnRecord, TurnReflection
+from ace_graph.memory.turn import GRAPH_AGENT, LearnedInto, TurnRecord, TurnReflection
 from ace_graph.memory.vocabulary import NO_LABELS, Vocabulary, vocabulary_of
 
 MAX_REASON_CHARS = 450
@@ -73,6 +74,7 @@ class LearningResult:
     replay: ReplayOutcome | None = None
     lessons: tuple[str, ...] = ()
     curator_replies: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
 
     def __add__(self, other: LearningResult) -> LearningResult:
         return LearningResult(
@@ -91,12 +93,13 @@ class LearningResult:
             self.replay or other.replay,
             self.lessons + other.lessons,
             self.curator_replies + other.curator_replies,
+            self.read + other.read,
         )
 
     @property
     def analyzed(self) -> tuple[Operation, ...]:
         """The operation that counts the turns that a reflector has read, if it has read any."""
-        turns = dict.fromkeys(each.turn_id for each in self.reflections if not each.fallback)
+        turns = dict.fromkeys([*self.read, *(each.turn_id for each in self.reflections if not each.fallback)])
         return (Analyze(turn_ids=tuple(turns)),) if turns else ()
 
     @property
@@ -130,7 +133,7 @@ async def learn_now(
     retry = answer_again if may_retry(current.evidence, run) else None
     learned = await learn_from(current, snapshot, how, first_ref=first_ref, answer_again=retry)
     stated = await _sourced(tasks.operations, current.subject, run, learned.withheld)
-    return LearningResult(stated) + result + learned
+    return LearningResult(stated, read=tasks.dropped) + result + learned
 
 
 async def defer(
@@ -161,7 +164,9 @@ async def immediate_votes(tasks: TurnTasks, run: Run) -> LearningResult:
     votes = (vote for task in tasks.all for vote in _votes(task, None))
     judged = _checked_feedback(*tasks.previous) if tasks.previous else None
     stated = await _sourced(tasks.operations, tasks.current.subject, run)
-    return LearningResult((*stated, *votes), judged=judged, cleared=tasks.cleared)
+    # Turns that are handed over wait no more, however long the worker takes
+    read = (*tasks.dropped, *tasks.current.together)
+    return LearningResult((*stated, *votes), judged=judged, cleared=tasks.cleared, read=read)
 
 
 def _checked_feedback(judged: JudgedTurn, task: LearningTask) -> JudgedTurn:
@@ -201,14 +206,26 @@ async def learn_from(
     def count(role: str, more: Usage) -> None:
         usage[role] = usage.get(role, Usage()) + more
 
-    reflected, error = None, None
+    reflected, error, together = None, None, await _read_together(task, run)
     if task.reflects:
-        reflected, error = await _try_to_reflect(task, snapshot, run, count, answer_again, late=late)
+        reflected, error = await _try_to_reflect(
+            task, snapshot, run, count, answer_again, together, late=late
+        )
     votes = _votes(task, reflected, late=late)
-    adds = list[Add]()
+    adds, sensitive = list[Add](), run.resources.settings.sensitive_facts
     if lessons := (*task.found, *(reflected.lessons if reflected else ())):
         labels = NO_LABELS if elsewhere else vocabulary_of(snapshot.playbook.entries.values())
-        adds = _adds(lessons, task, reflected, votes, first_ref, labels)
+        taught = _by_turn(lessons, task.subject, together)
+        adds = _adds(taught[task.subject.turn_id], task, reflected, votes, first_ref, labels)
+        for turn in together:
+            told = lessons_to_operations(
+                taught[turn.turn_id],
+                topic=turn.topic or infer_topic(turn.question),
+                source=turn.turn_id,
+                start=first_ref + len(adds),
+                vocabulary=labels,
+            )
+            adds += from_trajectory(told, turn, sensitive)
     curated = Curated(Decided(tuple(adds)), Usage())
     reflection = reflected.reflection if reflected else None
     asks_model = run.resources.settings.curator_use_llm and not task.unattributed and not elsewhere
@@ -216,8 +233,11 @@ async def learn_from(
         curated = await curate_with_model(adds, task.subject.question, reflection, snapshot, run)
         count("curator", curated.usage)
         votes = _votes(task, reflected, curated.decided.tags, late=late)
-    facts, decided = await _facts(task, reflected, snapshot, run), curated.decided
-    votes = credit_lessons(votes, decided.lessons)
+    facts, decided = await _facts(task, reflected, snapshot, run, together), curated.decided
+    # The verdict is on this turn, and says nothing of what earlier ones taught
+    earlier = {turn.turn_id for turn in together}
+    own = [each for each in decided.lessons if not (isinstance(each, Add) and each.turn_id in earlier)]
+    votes = credit_lessons(votes, own)
     # The sensitive passages that the reflector found and that are not kept
     kept = " ".join(add.content for add in facts.operations)
     withheld = tuple(
@@ -249,7 +269,39 @@ async def learn_from(
         replay=reflected.replay if reflected else None,
         lessons=tuple(add.ref for add in adds if add.ref is not None),
         curator_replies=curated.raw,
+        read=tuple(turn.turn_id for turn in together) if reflected is not None else (),
     )
+
+
+async def _read_together(task: LearningTask, run: Run) -> tuple[FinishedTurn, ...]:
+    """Return the turns that are read with this one as they are stored, the oldest first; greetings aside."""
+    if not task.together:
+        return ()
+    try:
+        records = await run.resources.store.turns(run.learner_id or "", 2 * len(task.together))
+    except StoreError:
+        logger.exception("[ACE Reflector] the turns that wait can't be read, so they go on waiting")
+        return ()
+    wanted = {
+        record.turn_id: replace(task_of(record, ()).subject, day=record.started_at.date())
+        for record in reversed(records)
+        if record.turn_id in task.together and record.agent == GRAPH_AGENT and not record.unattributed
+    }
+    return tuple(turn for turn in wanted.values() if not is_small_talk(turn.question))
+
+
+def _by_turn(
+    lessons: Sequence[Lesson], subject: FinishedTurn, together: Sequence[FinishedTurn]
+) -> dict[str, list[Lesson]]:
+    """Return the lessons by the turn whose question they share most words with; of equals the latest."""
+    turns = (subject, *reversed(together))
+    found: dict[str, list[Lesson]] = {turn.turn_id: [] for turn in turns}
+    asked = [(turn.turn_id, frozenset(terms(turn.question))) for turn in turns] if together else []
+    for lesson in lessons:
+        own = frozenset(terms(lesson.content)) if asked else frozenset[str]()
+        best = max(asked, key=lambda turn: len(own & turn[1]), default=(subject.turn_id, own))
+        found[best[0]].append(lesson)
+    return found
 
 
 async def _sourced(
@@ -265,11 +317,13 @@ async def _try_to_reflect(
     run: Run,
     count: OnRoleUsage,
     answer_again: AnswerAgain | None,
+    together: Sequence[FinishedTurn],
     *,
     late: bool,
 ) -> tuple[ReflectionResult | None, str | None]:
     try:
-        return await reflect(task.subject, task.known, snapshot, run, count, answer_again), None
+        subject, known = task.subject, task.known
+        return await reflect(subject, known, snapshot, run, count, answer_again, together), None
     except AceError as failure:
         if late and not isinstance(failure, LearningError):
             raise
@@ -283,24 +337,39 @@ async def _try_to_reflect(
 
 
 async def _facts(
-    task: LearningTask, reflected: ReflectionResult | None, snapshot: Snapshot, run: Run
+    task: LearningTask,
+    reflected: ReflectionResult | None,
+    snapshot: Snapshot,
+    run: Run,
+    together: Sequence[FinishedTurn],
 ) -> WantedFacts:
-    """What the learner said of themselves in the message that the turn answered."""
-    subject = task.subject
+    """What the learner said of themselves in the message that the turn answered, and in those before it."""
+    wanted = WantedFacts()
     if reflected is None or not task.own_message:
-        return WantedFacts()
-    return await run_off_loop(
-        len(subject.question),
-        learner_facts,
-        subject.question,
-        reflected.reflection.learner_facts,
-        snapshot.playbook,
-        subject.turn_id,
-        run.resources.settings.sensitive_facts,
-        stated_later(subject.turn_id, snapshot),
-        subject.said,
-        subject.day,
-    )
+        return wanted
+    left, sensitive = list(reflected.reflection.learner_facts), run.resources.settings.sensitive_facts
+    for turn in (*together, task.subject):
+        facts = [fact for fact in left if turn is task.subject or fact.quote in turn.question]
+        left = [fact for fact in left if fact not in facts]
+        found = await run_off_loop(
+            len(turn.question),
+            learner_facts,
+            turn.question,
+            facts,
+            snapshot.playbook,
+            turn.turn_id,
+            sensitive,
+            stated_later(turn.turn_id, snapshot),
+            turn.said,
+            turn.day,
+        )
+        operations = found.operations
+        if turn is not task.subject:
+            operations = tuple(from_trajectory(operations, turn, sensitive))
+        wanted = WantedFacts(
+            wanted.operations + operations, wanted.asked + found.asked, wanted.problems + found.problems
+        )
+    return wanted
 
 
 def _votes(

@@ -34,6 +34,10 @@ _TRACE_CHARS = 6_000
 _FAILED, _ERRORS, _ERROR_CHARS = "tool: Error", 5, 300
 """How a failed call begins in a trace, and how many of them, how long, are shown beside its end."""
 
+FIRST_TURNS, TOGETHER = 10, 10
+"""Of turns that nothing speaks against, a learner's first have a reflection each, later ones one together."""
+_TURN_CHARS = 600
+"""Of the question and of the answer of a turn that is read together with others."""
 _SMALL_TALK = pattern("small_talk")
 _SMALL_TALK_CHARS = 500
 
@@ -90,20 +94,38 @@ OnRoleUsage = Callable[[str, Usage], None]
 """Called with a role and what its call cost, also where the reply could not be used."""
 
 
-def worth_reflecting(run: Run, question: str, evidence: Iterable[Evidence]) -> bool:
-    """Whether this turn is reflected on, by the context's `reflect_when`."""
-    judged = any(item.verdict != "unknown" for item in evidence)
+def worth_reflecting(
+    run: Run, question: str, evidence: Sequence[Evidence], turns: int = 0, waiting: int = TOGETHER
+) -> bool:
+    """Whether there is a reflection after this turn, by the context's `reflect_when`.
+
+    With `auto` a failure is reflected on at once, and so is each of a learner's first turns (`turns` is the
+    access clock before this one). Others wait until, with those `waiting`, there are enough for one call:
+    benchmarks/quality/RESULTS.md has what that saves, and that it costs next to nothing.
+    """
     match run.context.reflect_when:
         case "always":
             return True
         case "never":
             return False
         case "evidence":
-            return judged
+            return any(item.verdict != "unknown" for item in evidence)
         case "auto":
-            words = question.strip()
-            small_talk = len(words) <= _SMALL_TALK_CHARS and _SMALL_TALK.fullmatch(words) is not None
-            return judged or not (small_talk or not words)
+            if failed(evidence):
+                return True
+            due = turns < FIRST_TURNS or waiting + 1 >= TOGETHER
+            return due and not is_small_talk(question)
+
+
+def failed(evidence: Iterable[Evidence]) -> bool:
+    """Whether any evidence says that the answer was wrong, or partly so."""
+    return any(item.verdict in ("failure", "partial") for item in evidence)
+
+
+def is_small_talk(message: str) -> bool:
+    """Whether there is nothing to learn of a message: a greeting, thanks, or no text at all."""
+    words = message.strip()
+    return not words or (len(words) <= _SMALL_TALK_CHARS and _SMALL_TALK.fullmatch(words) is not None)
 
 
 async def reflect(
@@ -113,24 +135,27 @@ async def reflect(
     run: Run,
     count: OnRoleUsage,
     answer_again: AnswerAgain | None = None,
+    together: Sequence[FinishedTurn] = (),
 ) -> ReflectionResult:
-    """Ask for lessons, in at most `max_reflection_rounds` rounds.
+    """Ask for lessons of a turn, and of those that are read `together` with it.
 
-    A reply that can't be read takes a round. With `answer_again` the question is answered once more after
-    each round, with the lessons in the prompt, until the answer passes. The last round's lessons are kept;
-    with the setting `replay` only if the answer with them is better, so that round has its answer, too.
+    There are at most `max_reflection_rounds` rounds; a reply that can't be read takes one. With
+    `answer_again` the question is answered once more after each round, with the lessons in the prompt, until
+    the answer passes. The last round's lessons are kept; with the setting `replay` only if the answer with
+    them is better, so that round has its answer, too.
 
     Raises ModelError when the model can't be reached in the first round, LearningError when no round gave a
     usable reply.
     """
     messages: list[BaseMessage] = [
-        SystemMessage(_prompt(subject, evidence, snapshot, run)),
+        SystemMessage(_prompt(subject, evidence, snapshot, run, together)),
         HumanMessage("Reflect on the turn."),
     ]
     problem = ""
     found: ReflectionResult | None = None
     replay = run.resources.settings.replay
     texts = (subject.question, subject.additional_context, subject.answer, *subject.trace)
+    texts += tuple(text for turn in together for text in (turn.question, turn.answer))
     for left in reversed(range(run.context.max_reflection_rounds)):
         reply = await _ask(messages, run, partial(count, "reflector"), needed=found is None)
         if reply.value is None:
@@ -240,7 +265,13 @@ async def _retry(found: ReflectionResult, answer_again: AnswerAgain, run: Run) -
     return None
 
 
-def _prompt(subject: FinishedTurn, evidence: Sequence[Evidence], snapshot: Snapshot, run: Run) -> str:
+def _prompt(
+    subject: FinishedTurn,
+    evidence: Sequence[Evidence],
+    snapshot: Snapshot,
+    run: Run,
+    together: Sequence[FinishedTurn],
+) -> str:
     question, answer = subject.question, f"{subject.reasoning}\n\n{subject.answer}".strip()
     if given := subject.additional_context.strip():
         question += f"\n\nGiven with the question:\n{given}"
@@ -252,7 +283,7 @@ def _prompt(subject: FinishedTurn, evidence: Sequence[Evidence], snapshot: Snaps
     bullets = "\n".join(f"[{b.id}] (helpful={b.helpful}, harmful={b.harmful}) {b.advice}" for b in shown)
     reflections = [reflection.insight for reflection in snapshot.playbook.reflections]
     truth = subject.ground_truth
-    return run.resources.prompts.render(
+    prompt = run.resources.prompts.render(
         "reflector",
         question=data_block("question", question),
         answer=data_block("answer", answer),
@@ -262,6 +293,17 @@ def _prompt(subject: FinishedTurn, evidence: Sequence[Evidence], snapshot: Snaps
         evidence=data_block("evidence", judged or "(none)"),
         reflections=data_block("reflections", "\n".join(reflections) or "(none)"),
     )
+    if not together:
+        return prompt
+    lines = (
+        json.dumps(
+            {"question": preview(turn.question, _TURN_CHARS), "answer": preview(turn.answer, _TURN_CHARS)},
+            ensure_ascii=False,
+        )
+        for turn in together
+    )
+    block = data_block("turns", "\n".join(lines), limit=3 * TOGETHER * _TURN_CHARS)
+    return f"{prompt}\n\n{run.resources.prompts.render('reflect_together', turns=block)}"
 
 
 def _end(trace: Sequence[str]) -> str:

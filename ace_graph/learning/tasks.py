@@ -28,12 +28,12 @@ from ace_graph.learning.feedback import (
 )
 from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflection import Lesson
-from ace_graph.learning.reflector import FinishedTurn, Revision, worth_reflecting
+from ace_graph.learning.reflector import TOGETHER, FinishedTurn, Revision, failed, worth_reflecting
 from ace_graph.learning.statements.reading import reading_of
 from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Add, Operation, Reset, Touch
 from ace_graph.memory.evidence import Evidence
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.turn import TurnRecord
 
 PATTERN_CONFIDENCE = 0.7
@@ -46,13 +46,15 @@ class TurnTasks:
 
     `operations` are certain without reflection: uses of bullets, and the learner's own statements. `current`
     is the task of this turn, `previous` the turn that the message judged with its task. `cleared` are the
-    bullets that go because the learner had everything forgotten.
+    bullets that go because the learner had everything forgotten. `dropped` are turns that waited for a
+    reflection and get none, because the learner had something forgotten since.
     """
 
     operations: tuple[Operation, ...]
     current: LearningTask
     previous: tuple[JudgedTurn, LearningTask] | None = None
     cleared: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[LearningTask, ...]:
@@ -83,12 +85,22 @@ def tasks_of(state: ACEState, attempt: Attempt, memory: Memory, run: Run) -> Tur
     said = (*reading.statements, *reading.confirmed)
     stated = (statement.operation for statement in said if statement.operation is not None)
     judged = reading.judged
+    failed_call = any(call["error"] is not None for call in attempt["tool_calls"])
+    has_problem = reading.doubted is not None or attempt["problem"] is not None or failed_call
+    doubted = has_problem and run.context.reflect_when == "auto"
+    waiting, forgets = _waiting(snapshot.access), any(each.kind != "keep" for each in said)
     # A message that is about the answer before it says nothing of the answer that follows.
     new_subject = judged is None or bool(evidence) or run.context.reflect_when == "always"
+    clock = snapshot.access.access_clock
+    worth = doubted or worth_reflecting(run, turn["question"], evidence, clock, len(waiting))
+    reflects = new_subject and worth
+    alone = doubted or failed(evidence) or forgets or run.context.reflect_when != "auto"
+    full = len(waiting) + 1 >= TOGETHER and not alone
     current = LearningTask(
         subject=finished,
         evidence=tuple(evidence),
-        reflects=new_subject and worth_reflecting(run, turn["question"], evidence),
+        together=waiting if reflects and full else (),
+        reflects=reflects,
         found=_pattern(attempt, run),
         own_message=True,
     )
@@ -100,7 +112,17 @@ def tasks_of(state: ACEState, attempt: Attempt, memory: Memory, run: Run) -> Tur
         (*((Touch(bullet_ids=used),) if used else ()), *stated),
         current,
         (judged, _previous_task(judged, state, snapshot, run)) if judged is not None else None,
+        dropped=waiting if forgets else (),
     )
+
+
+def _waiting(access: Access) -> tuple[str, ...]:
+    """Return the latest turns that no reflection has read, fewer than are read together, the newest last.
+
+    Those that failed are read on their own.
+    """
+    turns = (turn for turn in access.recent_turns if not turn.analyzed)
+    return tuple(turn.turn_id for turn in turns if turn.verdict not in ("failure", "partial"))[1 - TOGETHER :]
 
 
 def _previous_task(judged: JudgedTurn, state: ACEState, snapshot: Snapshot, run: Run) -> LearningTask:
@@ -179,6 +201,7 @@ class LearningTask(BaseModel):
     is called. `found` are lessons from patterns, which need no reflector. `blames`: a failure counts against
     every bullet that the answer cites; where the form alone was wrong, those that the reflector tags.
     `own_message`: the question is the learner's new message, in which they may speak of themselves.
+    `together` are earlier turns that were not reflected on, which are read in the same call.
     `unattributed`: who said what is not sure, so its lessons are quarantined until a person releases them.
     """
 
@@ -191,6 +214,7 @@ class LearningTask(BaseModel):
     found: tuple[Lesson, ...] = ()
     blames: bool = True
     own_message: bool = False
+    together: Annotated[tuple[str, ...], Field(exclude_if=lambda value: not value)] = ()
     unattributed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
 
     @property

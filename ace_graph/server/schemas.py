@@ -347,11 +347,12 @@ class LearnedIntoReply(Body):
 
 
 class UsageReply(Body):
-    """Calls and tokens of one role."""
+    """Calls, tokens and seconds of one role."""
 
     calls: int
     input_tokens: int
     output_tokens: int
+    seconds: float = 0.0
 
 
 def _in_camel_case(reason: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -387,7 +388,7 @@ class Metadata(Body):
     memory: Annotated[MemoryUse, Field(description="off: the answer of a temporary chat.")] = "on"
     verdict: Verdict = "unknown"
     version: Annotated[int | None, Field(description="The playbook's version after the turn.")] = None
-    usage: Annotated[dict[str, UsageReply], Field(description="Calls and tokens per role.")] = {}
+    usage: Annotated[dict[str, UsageReply], Field(description="Calls, tokens and seconds per role.")] = {}
 
 
 class ChatReply(Body):

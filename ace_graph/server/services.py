@@ -112,7 +112,7 @@ async def open_services(
         if overrides.model is None:
             stack.push_async_callback(close_model, model)
         conversations = await stack.enter_async_context(open_conversations(settings, clock))
-        database, snapshots = conversations.database, SnapshotCache()
+        database, snapshots = conversations.database, SnapshotCache(settings.held_mb * 1_000_000)
         graph = build_ace_graph(
             settings=settings,
             model=model,

@@ -114,7 +114,7 @@ def report(
         "calls": total.calls,
         "tokens": {"input": total.input_tokens, "output": total.output_tokens},
         "usage": {
-            _name(key): {role: asdict(cost) for role, cost in sorted(each.usage.items())}
+            _name(key): {role: _counts(cost) for role, cost in sorted(each.usage.items())}
             for key, each in adapted.phases.items()
         },
         "playbook": {
@@ -191,6 +191,11 @@ def comparison_json(first: Accuracy, second: Accuracy) -> Json:
         "interval": list(found.interval),
         "p_value": found.p_value,
     }
+
+
+def _counts(cost: Usage) -> Json:
+    """Return what is the same in every run: all but the time."""
+    return {name: value for name, value in asdict(cost).items() if name != "seconds"}
 
 
 def _name(key: tuple[str, int]) -> str:

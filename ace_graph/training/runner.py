@@ -314,8 +314,14 @@ class Trainer:
         self._evaluator.begin(sample)
         self._ids.begin(position)
         self.memory.take_commit()
+        wanted = self._options.context.reflect_when  # a sample of the samples would teach less
         context = self._options.context.model_copy(
-            update={"learner_id": LEARNER, "learning": "inline", "ground_truth": sample.target}
+            update={
+                "learner_id": LEARNER,
+                "learning": "inline",
+                "ground_truth": sample.target,
+                "reflect_when": "always" if wanted == "auto" else wanted,
+            }
         )
         began = time.perf_counter()
         try:

@@ -25,7 +25,7 @@ from rich.console import Console
 
 from ace_graph.agent.embeddings.static_vectors import INSTALL, find_static_vectors
 from ace_graph.base.errors import ConfigurationError
-from benchmarks.quality import learning_simulation, rewriting, two_worlds
+from benchmarks.quality import bill_table, learning_simulation, rewriting, two_worlds
 from benchmarks.quality.conversations import run as conversations
 from benchmarks.quality.duplicates import run as duplicates
 from benchmarks.quality.duplicates.pairs import Part
@@ -46,7 +46,7 @@ SPLIT: dict[str, tuple[Report, Path, str]] = {
 }
 """For each set with halves: its report, the page, and the section of the half for tuning."""
 
-NAMES = ("learning", "duplicates", "retrieval", *SPLIT, REWRITING)
+NAMES = ("learning", "bill", "duplicates", "retrieval", *SPLIT, REWRITING)
 _ONLY_NAMED = (OTHERS, REWRITING)
 
 
@@ -82,6 +82,8 @@ def main() -> None:
         _tell(lambda: retrieval.report(model, options.data), retrieval.RESULTS, "Retrieval")
     if "learning" in chosen:
         learning_simulation.main()
+    if "bill" in chosen:
+        _tell(bill_table.report, learning_simulation.RESULTS, "The bill of learning")
     if REWRITING in chosen:
         rewriting.main()
     for name in (name for name in SPLIT if name in chosen):

@@ -16,8 +16,10 @@ from ace_graph.memory.commit import CommitPlan, plan
 from ace_graph.memory.delta.operations import Add, Delta, Touch
 from ace_graph.memory.evidence import Evidence, Verdict
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.search.tokenize import estimate_tokens
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import Arm, Replay, TurnRecord
+from benchmarks.quality.bill import Bill, Schedule
 from benchmarks.quality.solver import Outcome, solve
 from benchmarks.quality.transcript_log import TranscriptLog
 from benchmarks.quality.world import Lesson, Task, World
@@ -32,6 +34,7 @@ class LearnerMemory:
     """What is remembered, and (for counting only) which lesson each text was.
 
     Without `evidence` no verdict becomes a vote. `origin` is that of its commits; a turn's are limited.
+    `schedule` says when the reflector is called, `bill` what that cost.
     """
 
     world: World
@@ -40,6 +43,9 @@ class LearnerMemory:
     replays: bool = False
     evidence: bool = True
     origin: Literal["host", "turn"] = "host"
+    schedule: Schedule = Schedule()  # noqa: RUF009  a frozen value
+    bill: Bill = Bill()  # noqa: RUF009  a frozen value
+    waiting: list[list[Add]] = field(default_factory=list[list[Add]])
     snapshot: Snapshot = field(default_factory=Snapshot)
     written: list[Lesson] = field(default_factory=list[Lesson])
     lessons: dict[str, Lesson] = field(default_factory=dict[str, Lesson])
@@ -67,7 +73,8 @@ class LearnerMemory:
         if dice.told < setting.feedback:
             verdict = "success" if outcome.success else "failure"
         share = setting.reflect_on_success if outcome.success else setting.reflect_on_failure
-        reflected = task.lessons if dice.reflected < share else ()
+        asked = self.schedule.asks(task.number, verdict)
+        reflected = task.lessons if asked and dice.reflected < share else ()
         replay: Replay | None = None
         if self.replays and verdict == "failure" and reflected:
             uncited = [key for key in injected if key not in outcome.cited]
@@ -89,8 +96,12 @@ class LearnerMemory:
         )
         if replay == "kept":
             adds = [add.model_copy(update={"helpful": 1}) for add in adds]
+        waits = self.schedule.waits(task.number, verdict)
+        if asked:
+            adds = self._told(adds, sum(map(self._tokens, injected)), waits=waits)
         decided = self.curated(task, adds, reflected, injected)
-        votes = credit_lessons(votes, decided.lessons)
+        if not waits:
+            votes = credit_lessons(votes, decided.lessons)
         blame = [vote for vote in votes if vote.verdict != "success"]
         credit = [vote for vote in votes if vote.verdict == "success"]
         operations = (Touch(bullet_ids=injected), *blame, *decided.lessons, *credit, *decided.proposals)
@@ -108,6 +119,22 @@ class LearnerMemory:
         planned = plan(self.snapshot, delta, self.policy, record, lambda: "token")
         self.snapshot = planned.snapshot
         return planned
+
+    def _told(self, adds: list[Add], shown: int, *, waits: bool) -> list[Add]:
+        """Pay for a reflection, and return the lessons that are there now, of this or of earlier turns."""
+        if not waits:
+            self.bill = self.bill.with_call(1, len(adds), shown)
+            return adds
+        self.waiting.append(adds)
+        if len(self.waiting) < self.schedule.batch + bool(self.schedule.late):
+            return []
+        due, self.waiting = self.waiting[: self.schedule.batch], self.waiting[self.schedule.batch :]
+        told = [add for lessons in due for add in lessons]
+        self.bill = self.bill.with_call(len(due), len(told), shown * len(due))
+        return [add.model_copy(update={"ref": f"n{n}"}) for n, add in enumerate(told, 1)]
+
+    def _tokens(self, key: str) -> int:
+        return estimate_tokens(self.snapshot.playbook.entries[key].content)
 
     def _helps(self, task: Task, lessons: Sequence[Lesson], injected: Sequence[str]) -> bool:
         """Whether the solver is right when it answers again with the lessons; of the chance of its own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ace_graph.memory.policy import Policy
+from benchmarks.quality.bill import Bill, Schedule
 from benchmarks.quality.learner_memory import LearnerMemory
 from benchmarks.quality.lies import Lies
 from benchmarks.quality.policies import CHOOSERS, TEXTBOOK_CHOOSERS
@@ -21,6 +22,7 @@ class Variant:
 
     With `replays` the lessons of a failure with feedback are tried on its question before they are kept.
     `rewriter` is a model that writes lines of the memory anew. Without `evidence` no verdict is a vote.
+    `schedule` says when there is a reflection.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Variant:
     replays: bool = False
     rewriter: Rewriter | None = None
     evidence: bool = True
+    schedule: Schedule = Schedule()  # noqa: RUF009  a frozen value
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class Life:
     bullets: int
     rewritten: int = 0
     refused: int = 0
+    bill: Bill = Bill()  # noqa: RUF009  a frozen value
 
     def mean(self, start: int = 0, end: int | None = None) -> float:
         """Return the share of right answers in these turns."""
@@ -92,13 +96,14 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
         lies.lucky,
         len(memory.snapshot.playbook),
         *memory.texts_of_model,
+        bill=memory.bill,
     )
 
 
 def _memory(world: World, variant: Variant) -> LearnerMemory:
     options = (world, variant.policy, variant.contests, variant.replays, variant.evidence)
     if variant.rewriter is None:
-        return LearnerMemory(*options)
+        return LearnerMemory(*options, schedule=variant.schedule)
     return RewritingMemory(*options, rewriter=variant.rewriter)
 
 

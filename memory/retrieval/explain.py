@@ -7,7 +7,7 @@ functions that decided say by what.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
 from itertools import islice
@@ -214,14 +214,14 @@ def is_shown(reason: Reason) -> bool:
 def as_json(reason: Reason) -> dict[str, object]:
     """Return the reason as plain JSON: its kind, and the fields that hold something."""
     found: dict[str, object] = {"kind": reason.kind}
-    for each in fields(reason):
-        value: object = getattr(reason, each.name)
+    for name in reason.__slots__:
+        value: object = getattr(reason, name)
         if isinstance(value, Words):
             found |= _words_json(value)
         elif isinstance(value, float):
-            found |= {each.name: None if isinf(value) else round(value, 3)} if value else {}
+            found |= {name: None if isinf(value) else round(value, 3)} if value else {}
         elif value:
-            found[each.name] = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
+            found[name] = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
     return found
 
 

@@ -133,6 +133,7 @@ class Selection:
         self.rivals: dict[str, str] = {}
         self.missed: dict[str, Shortage] = {}
         self._settled: dict[str, Candidate] = {}
+        self._costs: dict[int, tuple[Scored, int]] = {}
         self._index = PrefixFilter(common)
 
     def fill(self, ranked: Iterable[Candidate], *, room: int, limit: int | None = None) -> list[Candidate]:
@@ -172,8 +173,11 @@ class Selection:
         return taken
 
     def tokens(self, scored: Scored) -> int:
-        """Return what a line costs."""
-        return line_tokens(scored, self._count_tokens)
+        """Return what a line costs, counted once."""
+        known = self._costs.get(id(scored))
+        if known is None:
+            known = self._costs[id(scored)] = (scored, line_tokens(scored, self._count_tokens))
+        return known[1]
 
     def _rivals(
         self, candidate: Candidate, similar: Iterable[str], chosen: Mapping[str, tuple[Candidate, int]]
@@ -195,13 +199,12 @@ class Selection:
 
     def _relation(self, a: Candidate, b: Candidate) -> Literal["same", "rival"] | None:
         """How two bullets exclude each other, None if not; two of one playbook that say the same don't."""
-        first, second = a.scored.bullet, b.scored.bullet
+        first, second, apart = a.scored.bullet, b.scored.bullet, a.base != b.base
+        others = about_others(first, second)
+        if others and not apart:
+            return None
         outcome = compare(first, second, self._similarity).outcome
-        if outcome == "rival" and about_others(first, second):
-            return None
-        if outcome == "different" or (outcome == "same" and a.base == b.base):
-            return None
-        return outcome
+        return outcome if (outcome == "rival" and not others) or (outcome == "same" and apart) else None
 
 
 # Eligibility: which bullets a prompt may hold at all, whatever the question, and why others may not.

@@ -9,6 +9,7 @@ missed merge costs a line of the prompt, a wrong one loses knowledge. The index 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from rapidfuzz import fuzz
@@ -55,21 +56,29 @@ def compare(a: Bullet, b: Bullet, threshold: float) -> ClaimComparison:
     slot are rivals whatever their words.
     """
     slotted = a.slot is not None and a.slot == b.slot
-    if not slotted and _hardly_overlap(a.content, b.content):
+    topics = _compatible_topics(a, b)
+    return _compare_texts(a.content, b.content, threshold, slotted=slotted, compatible_topics=topics)
+
+
+@lru_cache(maxsize=8_192)  # the lines of a prompt meet again in the next one
+def _compare_texts(
+    a: str, b: str, threshold: float, *, slotted: bool, compatible_topics: bool
+) -> ClaimComparison:
+    if not slotted and _hardly_overlap(a, b):
         return ClaimComparison("different", 0.0)
-    first, second = parse_claim(a.content), parse_claim(b.content)
+    first, second = parse_claim(a), parse_claim(b)
     # How similar two claims are, by letters or by words, whichever is more; 0 for unlike ones
     words = _words_in_common(first, second)
     letters = fuzz.ratio(first.key, second.key, score_cutoff=100 * _MIN_LETTER_SIMILARITY) / 100
     score = max(letters, words) if letters or words >= _MIN_WORD_SIMILARITY else 0.0
-    verdict = _check(a.content, b.content, score) if score else Verdict("slot" if slotted else None)
+    verdict = _check(a, b, score) if score else Verdict("slot" if slotted else None)
     if score and verdict.guard is None and verdict.typos:
         score = max(score, 1 - verdict.typos / min(len(first.key), len(second.key)))
     if score and verdict.guard is None and score >= threshold:
         return ClaimComparison("same", score)
-    if threshold <= _REWORDED and _is_rewording(a.content, b.content, verdict.guard):
+    if threshold <= _REWORDED and _is_rewording(a, b, verdict.guard):
         return ClaimComparison("same", _REWORDED, reworded=True)
-    rival = slotted or (verdict.guard is not None and verdict.rival and _compatible_topics(a, b))
+    rival = slotted or (verdict.guard is not None and verdict.rival and compatible_topics)
     return ClaimComparison("rival" if rival else "different", score, verdict.guard)
 
 

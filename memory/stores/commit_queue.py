@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ace_graph.base.off_loop import Steps, in_slices
+from ace_graph.base.off_loop import Steps, finish, in_slices
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import (
     Amend,
@@ -158,6 +158,10 @@ def _newer(base: Snapshot, held: Snapshot | None) -> Snapshot:
     return held
 
 
+_SHORT = frozenset({"touch", "judge", "analyze"})
+"""The operations of a turn that learned nothing new."""
+
+
 # A plan of a commit with its stored texts, most of which are made before a store takes its lock.
 
 
@@ -178,8 +182,15 @@ class SerializedPlan:
     async def of(
         cls, request: CommitRequest, current: Snapshot, unknown: Collection[str] = ()
     ) -> SerializedPlan:
-        """Plan a commit onto `current`, away from the event loop; `unknown` trajectories are not stored."""
-        return await in_slices(cls.making(request, current, unknown), request.learner)
+        """Plan a commit onto `current`; `unknown` trajectories are not stored.
+
+        Away from the event loop, unless nothing of the delta is a text to screen and to compare: then a
+        thread costs more than the plan.
+        """
+        steps = cls.making(request, current, unknown)
+        if all(operation.op in _SHORT for operation in request.delta.operations):
+            return finish(steps)
+        return await in_slices(steps, request.learner)
 
     @classmethod
     def making(

@@ -33,6 +33,7 @@ BLOCKS = {
     "tot_answer": ("path",),
     "reflector": ("question", "answer", "trace", "bullets", "ground_truth", "evidence"),
     "reflect_again": ("new_answer", "new_evidence"),
+    "reflect_together": ("turns",),
     "curator": ("question", "analysis", "lessons", "bullets"),
     "consolidator": ("items", "last_problem"),
 }

@@ -9,6 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
 from ace_graph import ACEContext, build_ace_graph
+from ace_graph.agent.models import Usage
 from ace_graph.base import ModelError, Settings
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.delta import Add
@@ -42,7 +43,7 @@ async def test_solver_and_reflector_use_the_configured_model(store: CountingStor
     assert all('"temperature": 0.4' in request.text for request in server.requests)
     assert out["messages"][-1].content == "5/6"
     assert [b.content for b in (await store.now("alice")).playbook.bullets()] == [RULE]
-    assert out["usage"]["solver"] == {"calls": 1, "input_tokens": 40, "output_tokens": 12}
+    assert Usage(**out["usage"]["solver"]) == Usage(calls=1, input_tokens=40, output_tokens=12)
     assert out["usage"]["reflector"]["calls"] == 1
 
 

@@ -12,13 +12,23 @@ from ace_graph import ACEContext, build_ace_graph
 from ace_graph.agent import Resources, build_resources
 from ace_graph.base import ConfigurationError, InvalidContext, ModelNotAllowed, ModelNotConfigured, Settings
 from ace_graph.graph import make_graph
-from ace_graph.memory import Playbook, dump_playbook
+from ace_graph.memory import Bullet, Playbook, Snapshot, Version, dump_playbook
 from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.embeddings.services import Raising, WordVectors
 from tests.graph.conftest import Build, CountingStore, ask, said, thread
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
+
+
+def test_a_setting_bounds_the_memories_that_a_process_keeps() -> None:
+    settings = Settings().model_copy(update={"held_mb": 1})
+    cache = build_resources(settings=settings, model=ScriptedModel([]), store=CountingStore()).cache
+    bullets = [Bullet(id=f"gen-{n:05}", section="s", content=f"text {n}") for n in range(100)]
+    for name in ("ada", "bob"):
+        cache.put(name, Snapshot(Playbook.of(bullets), version=Version("epoch", 1, "etag")))
+    assert cache.get("ada") is None
+    assert cache.get("bob") is not None
 
 
 @pytest.fixture

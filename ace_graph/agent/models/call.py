@@ -13,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TypeVar, cast
 
 from langchain_core.language_models import LanguageModelInput
@@ -107,11 +108,15 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Calls that were answered, and the tokens they took in and gave out. `Usage()` is neutral to `+`."""
+    """Calls that were answered, the tokens they took in and gave out, and how long they took.
+
+    `Usage()` is neutral to `+`. The seconds don't count when two are compared: they are never the same.
+    """
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def tokens(self) -> int:
@@ -123,15 +128,19 @@ class Usage:
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
+            round(self.seconds + other.seconds, 6),
         )
 
 
-def usage_of(message: AIMessage) -> Usage:
-    """Return the cost of the one call that gave `message`; no tokens where the provider reports none."""
-    counts = message.usage_metadata
+def usage_of(message: AIMessage, began: float | None = None) -> Usage:
+    """Return the cost of the one call that gave `message`; no tokens where the provider reports none.
+
+    `began` is when the call began, on the monotonic clock.
+    """
+    counts, seconds = message.usage_metadata, 0.0 if began is None else time.monotonic() - began
     if counts is None:
-        return Usage(calls=1)
-    return Usage(1, max(0, counts["input_tokens"]), max(0, counts["output_tokens"]))
+        return Usage(1, seconds=seconds)
+    return Usage(1, max(0, counts["input_tokens"]), max(0, counts["output_tokens"]), seconds)
 
 
 def add_usage(usage: Mapping[str, UsageJSON], role: str, more: Usage) -> dict[str, UsageJSON]:
@@ -171,6 +180,7 @@ async def call_model(
     `timeout` is in seconds per attempt. `on_usage` is called once, when a reply came. The reply may be cut
     or empty: ask `finish_problem`. Raises ModelError when the call failed for good.
     """
+    began = time.monotonic()
     reply = await guarded(
         lambda: model.ainvoke(list(messages), with_nostream(config)),
         timeout=timeout,
@@ -178,7 +188,7 @@ async def call_model(
         sleep=sleep,
     )
     if on_usage is not None:
-        on_usage(usage_of(reply))
+        on_usage(usage_of(reply, began))
     return reply
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
@@ -195,6 +196,7 @@ async def structured_call(
             model, [*messages, HumanMessage(asked)], timeout=timeout, config=config, on_usage=on_usage
         )
         return await run_off_loop(len(text.text), _read, text, None, schema)
+    began = time.monotonic()
     out = await guarded(
         lambda: bound.ainvoke(list(messages), with_nostream(config)),
         timeout=timeout,
@@ -204,7 +206,7 @@ async def structured_call(
     if not isinstance(raw, AIMessage):
         return Structured(None, "the model gave no message", "")
     if on_usage is not None:
-        on_usage(usage_of(raw))
+        on_usage(usage_of(raw, began))
     return await run_off_loop(len(raw.text), _read, raw, parsed, schema)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -102,7 +103,7 @@ class ModelSession:
         """
         parser = AnswerParser(plain=not may_call)
         pause = _Pause(0.0 if self._listener is None else _PAUSE_SECONDS)
-        chunks = list[AIMessageChunk]()
+        chunks, began = list[AIMessageChunk](), time.monotonic()
         stream = stream_model(
             model or self.model,
             messages,
@@ -117,7 +118,7 @@ class ModelSession:
                     await pause.take()
         total, message = joined(chunks), AIMessage(content="")
         if total is not None:
-            self._count(usage_of(total))
+            self._count(usage_of(total, began))
             whole = message_chunk_to_message(total)
             message = whole if isinstance(whole, AIMessage) else message
         answering = parser.answering

@@ -45,6 +45,7 @@ PROMPT_VARIABLES: Mapping[str, frozenset[str]] = {
         {"question", "answer", "trace", "bullets", "ground_truth", "evidence", "reflections"}
     ),
     "reflect_again": frozenset({"new_answer", "new_evidence"}),
+    "reflect_together": frozenset({"turns"}),
     "curator": frozenset({"question", "analysis", "lessons", "bullets", "progress"}),
     "consolidator": frozenset({"items", "problem"}),
 }

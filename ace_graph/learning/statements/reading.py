@@ -18,6 +18,7 @@ from langchain_core.messages import BaseMessage
 
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Memory
+from ace_graph.base.off_loop import off_loop, run_off_loop
 from ace_graph.base.prompts import Prompts, data_block, preview
 from ace_graph.learning.feedback import (
     JudgedExchange,
@@ -326,23 +327,32 @@ class Notice:
     question: str = ""
 
 
-def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
-    """Return what the answer to this turn's message has to know."""
-    reading, snapshot, resources = reading_of(state, memory, run), memory.snapshot, run.resources
+async def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
+    """Return what the answer to this turn's message has to know.
+
+    A message that states nothing is read where it is; what statements change is resolved in a thread.
+    """
+    size = sum(len(message.text) for message in state["messages"][-3:])  # the exchange before it is read, too
+    reading = await run_off_loop(size, reading_of, state, memory, run)
+    snapshot, resources = memory.snapshot, run.resources
     if reading.clearing is not None:
         return Notice(reading.clearing.answer)
-    question = reading.consent_question
-    changes = memory_changes(
-        (*reading.statements, *reading.confirmed),
-        snapshot,
-        resources.store.policy,
-        resources.clock(),
-        asking=bool(question),
-        closed=reading.closed,
-    )
+    question, said = reading.consent_question, (*reading.statements, *reading.confirmed)
+    changes = list[MemoryChange]()
+    if said:
+        changes = await off_loop(
+            memory_changes,
+            said,
+            snapshot,
+            resources.store.policy,
+            resources.clock(),
+            asking=bool(question),
+            closed=reading.closed,
+        )
     earlier = reading.judged or reading.doubted
     check = None
     if earlier is not None and snapshot is not None:
-        check = check_objection(earlier, snapshot.playbook.votes.get(earlier.turn.turn_id, {}))
+        votes = snapshot.playbook.votes.get(earlier.turn.turn_id, {})
+        check = await run_off_loop(size, check_objection, earlier, votes)
     parts = (render_changes(changes, resources.prompts), render_check(check, resources.prompts))
     return Notice(prompt="\n\n".join(part for part in parts if part), question=question)

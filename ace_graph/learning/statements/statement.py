@@ -198,11 +198,8 @@ class Own:
 
     def says(self, words: str) -> bool:
         """Whether the learner has said exactly this before, case and spacing aside."""
-        return content_hash(f"{ATTRIBUTION}{words}") in self._hashes
-
-    @cached_property
-    def _hashes(self) -> frozenset[str]:
-        return frozenset(bullet.content_hash for bullet, _ in self.bullets)
+        alike = self._playbook.hashes.get(content_hash(f"{ATTRIBUTION}{words}"), ())
+        return any(_is_own(self._playbook.entries[key]) for key in alike if key in self._playbook.index.core)
 
     def may_deny(self) -> bool:
         """Whether one more denial of this message is compared with the statements: the first 20 are."""
@@ -215,7 +212,7 @@ class Own:
 
     def said_in(self, turn_id: str) -> list[Bullet]:
         """Return the statements that a turn has stored, or that were said again in it."""
-        return [each for each, _ in self.bullets if turn_id in (each.turn_id, *each.examples[-1:])]
+        return [each for each in self._statements if turn_id in (each.turn_id, *each.examples[-1:])]
 
     def meant(self, words: str) -> list[tuple[str, Bullet | None]]:
         """Return the bullet that is meant, None for none, or one for each part ("my dog and my cat")."""
@@ -228,7 +225,7 @@ class Own:
 
     def in_slot(self, slot: str) -> Bullet | None:
         """Return the statement in a slot, None for none."""
-        return next((bullet for bullet, _ in self.bullets if bullet.slot == slot), None)
+        return next((bullet for bullet in self._statements if bullet.slot == slot), None)
 
     def _one(self, words: str) -> Bullet | None:
         """The statement in the slot that is named, or the one that holds most of the words."""
@@ -244,10 +241,16 @@ class Own:
     @cached_property
     def bullets(self) -> list[tuple[Bullet, set[str]]]:
         """The statements, each with its content terms."""
+        return [(bullet, set(terms(self.words(bullet)))) for bullet in self._statements]
+
+    @cached_property
+    def _statements(self) -> list[Bullet]:
         entries, core = self._playbook.entries, self._playbook.index.core
-        profile = compress(entries.values(), map(core.__contains__, entries))
-        own = (b for b in profile if b.content.startswith(ATTRIBUTION))
-        return [(b, set(terms(self.words(b)))) for b in own]
+        return list(filter(_is_own, compress(entries.values(), map(core.__contains__, entries))))
+
+
+def _is_own(bullet: Bullet) -> bool:
+    return bullet.content.startswith(ATTRIBUTION)
 
 
 # Which value of a slot a statement gives, and whether it says more than that.

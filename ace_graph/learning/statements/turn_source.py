@@ -31,7 +31,7 @@ def from_turn(
     sensitive: SensitiveFacts,
     withheld: Iterable[str] = (),
 ) -> tuple[Operation, ...]:
-    """Return the operations; those that add a bullet name the turn, and have the text for its words.
+    """Return the operations; those that add a bullet and name no turn yet name this one.
 
     `withheld` are passages of the message that give no words.
     """
@@ -39,13 +39,22 @@ def from_turn(
         return tuple(operations)
     text = source_text(turn.question, sensitive, withheld, turn.said)
     origin = _origin(text, turn.turn_id, turn.conversation_id)
-    return tuple(each.model_copy(update=origin) if isinstance(each, Add) else each for each in operations)
+    return tuple(
+        each.model_copy(update=origin) if isinstance(each, Add) and each.turn_id is None else each
+        for each in operations
+    )
 
 
-def from_trajectory(adds: Iterable[Add], turn: TurnRecord, sensitive: SensitiveFacts) -> list[Add]:
-    """Return the operations with a stored trajectory as the turn, and its task as the text."""
-    origin = _origin(source_text(turn.task, sensitive), turn.turn_id, turn.conversation_id)
-    return [add.model_copy(update=origin) for add in adds]
+def from_trajectory(
+    adds: Iterable[Add], turn: TurnRecord | FinishedTurn, sensitive: SensitiveFacts
+) -> list[Add]:
+    """Return the operations with a stored turn, or trajectory, as the turn, and its task as the text."""
+    found = list(adds)
+    if not found:
+        return found
+    message = turn.question if isinstance(turn, FinishedTurn) else turn.task
+    origin = _origin(source_text(message, sensitive), turn.turn_id, turn.conversation_id)
+    return [add.model_copy(update=origin) for add in found]
 
 
 def _origin(text: str, turn_id: str, conversation_id: str | None) -> dict[str, str | None]:
