@@ -44,7 +44,7 @@ from ace_graph.memory.turn import TurnStatus
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ace_graph.memory.stores.base import Store
+    from ace_graph.memory.stores.store import Store
     from ace_graph.memory.turn import StepKind
 
 commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)

@@ -31,7 +31,7 @@ from ace_graph.memory.formats.files import (
 )
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.rights import Right
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.content import Change
 from ace_graph.playbooks.handle import User, open_playbook
 

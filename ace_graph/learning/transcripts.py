@@ -24,7 +24,7 @@ from ace_graph.learning.trajectories import AUTHOR
 from ace_graph.memory.commit import Pending, operation_id
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.formats.transcripts import Exchange, TranscriptFile, Unread
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, sampled
 from ace_graph.memory.turn import TurnRecord
 
