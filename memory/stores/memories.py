@@ -103,4 +103,5 @@ async def commit_unsaved(store: Store, unsaved: str) -> Commit:
         raise UsageError("this is no unsaved turn: pass the text of learning['unsaved'] as it was") from error
     # Only the epoch of the base is known, so the store finds a conflict and resolves against its own state.
     base = Snapshot(version=Version(epoch=kept.epoch))
-    return await store.commit(kept.learner_id, kept.delta, base, kept.record, kept.pending)
+    more = () if kept.pending is None else (kept.pending,)  # what wraps a store may take none
+    return await store.commit(kept.learner_id, kept.delta, base, kept.record, *more)
