@@ -3,4 +3,5 @@ from .evidence import matches_ground_truth as matches_ground_truth, quotes_truth
 from .resources import Resources as Resources, build_resources as build_resources
 from .retriever import BulletFinder as BulletFinder
 from .runtime import Run as Run
-from .state import ACEInput as ACEInput, ACEOutput as ACEOutput, Learning as Learning, Memory as Memory
+from .state import ACEInput as ACEInput, ACEOutput as ACEOutput
+from .state import Learning as Learning, Memory as Memory
