@@ -74,7 +74,10 @@ def test_a_playbook_is_shared_and_taken_back(tmp_path: Path, warm_python: WarmPy
 
 @pytest.mark.parametrize(
     "name",
-    ["tool_agent.py", "retrieval_agent.py", "own_graph.py", "pydantic_ai_agent.py", "openai_agent.py"],
+    [
+        *("tool_agent.py", "retrieval_agent.py", "own_graph.py", "supervisor.py", "team_agent.py"),
+        *("pydantic_ai_agent.py", "openai_agent.py"),
+    ],
 )
 def test_an_agent_of_another_kind_remembers(name: str, tmp_path: Path, warm_python: WarmPython) -> None:
     assert _printed(name, tmp_path, warm_python) == _shown()[name]
