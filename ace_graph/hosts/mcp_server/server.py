@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from importlib.metadata import version
+from inspect import getdoc
 from typing import Any, TypeAlias
 
 from mcp import MCPError
@@ -79,7 +80,7 @@ class MemoryServer(MCPServer[MemoryAccess]):
 
     def offer(self, tool: Callable[..., object], act: Act, hints: ToolAnnotations) -> None:
         """Add a tool, and say what it does with a memory: who may not do that may not call it."""
-        self.add_tool(tool, annotations=hints)
+        self.add_tool(tool, description=getdoc(tool), annotations=hints)
         self._acts[tool.__name__] = act
 
     # Any: MCPServer's signature, here and below
