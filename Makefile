@@ -25,7 +25,7 @@ test docs studio demo: export LANGSMITH_TRACING = false
 test docs studio: export LANGGRAPH_CLI_NO_ANALYTICS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test coverage lint format type bench bench-server bench-quality red-team faults mutants docs site notebooks capabilities neo4j neo4j-stop postgres postgres-stop studio wheel release clean
+.PHONY: help setup constraints demo chat test coverage lint format type bench bench-server bench-quality red-team faults mutants docs site notebooks capabilities neo4j neo4j-stop postgres postgres-stop studio wheel release clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ help: ## print this list
 
 setup: ## make the environment with all development tools
 	@$(DEV)
+
+constraints: ## take the newest versions that pyproject.toml allows into dev/constraints.txt (with uv); setup installs those
+	@$(DEV)
+	@$(BIN)/python dev/constraints.py
 
 demo: ## two learners, two sessions, what was learned; no key, no server
 	@$(RUN)

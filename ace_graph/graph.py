@@ -26,6 +26,7 @@ from ace_graph.agent.models.factory import offline_fallback
 from ace_graph.agent.resources import Evaluator, ModelRouter, Resources, build_resources
 from ace_graph.agent.runtime import BoundEdge, bind
 from ace_graph.agent.state import ACEInput, ACEOutput, ACEState
+from ace_graph.agent.tracing import QuietGraph
 from ace_graph.base.settings import Settings, export_others
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.cache import SnapshotCache
@@ -118,7 +119,8 @@ def build_ace_graph(
         new_id=new_id,
         snapshots=snapshots,
     )
-    return draw(resources).compile(checkpointer=checkpointer, name="ace_graph")
+    compiled = draw(resources).compile(checkpointer=checkpointer, name="ace_graph")
+    return compiled if resources.settings.tracer_content else QuietGraph.of(compiled)
 
 
 @cache

@@ -31,6 +31,7 @@ from ace_graph.agent.reasoning.recall import load_memory
 from ace_graph.agent.resources import Resources
 from ace_graph.agent.runtime import Run, logger, run_for
 from ace_graph.agent.state import Learning, Memory, Turn, UsageJSON
+from ace_graph.agent.tracing import without_text
 from ace_graph.base.errors import InvalidContext, how_to_install
 from ace_graph.base.portal import portal
 from ace_graph.hosts.functions import build_memory, context_of
@@ -175,7 +176,10 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
         """Answer with what is remembered in the system prompt; the state does not keep it."""
         opened = portal().run_sync(self._opened(request.state, request.runtime))
         own = _answer_of(opened, request)
-        return _asking(handler(_told(request, opened)), opened) if own is None else own
+        if own is not None:
+            return own
+        with without_text(content=self.resources.settings.tracer_content):
+            return _asking(handler(_told(request, opened)), opened)
 
     async def awrap_model_call(
         self,
@@ -185,7 +189,10 @@ class ACEMemory(AgentMiddleware[AgentState[Any], Any]):  # Any: the host's own s
         """Answer with what is remembered in the system prompt; the state does not keep it."""
         opened = await self._opened(request.state, request.runtime)
         own = _answer_of(opened, request)
-        return _asking(await handler(_told(request, opened)), opened) if own is None else own
+        if own is not None:
+            return own
+        with without_text(content=self.resources.settings.tracer_content):
+            return _asking(await handler(_told(request, opened)), opened)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]

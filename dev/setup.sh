@@ -1,7 +1,7 @@
 #!/bin/sh
 # Usage: dev/setup.sh run|dev [VENV]
 # Makes VENV (default .venv) ready: "run" is the package alone, "dev" also the tools that test and check it.
-# Uses uv where it is installed, venv and pip where not. Does nothing when nothing changed since the last time.
+# Versions are those of dev/constraints.txt. Uses uv where it is installed, venv and pip where not. Does nothing when nothing changed since the last time.
 # Env: PYTHON (the interpreter to use), PIP_INDEX_URL, PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS, PIP_CERT and the proxy
 # variables, which uv is told about too.
 set -eu
@@ -19,7 +19,7 @@ case $purpose in run | dev) ;; *) fail "dev/setup.sh: '$purpose' is neither run 
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 
 wanted() { # what the stamp must say: this folder, and these requirements
-    printf '%s %s\n' "$root" "$(cat pyproject.toml dev/setup.sh | cksum)"
+    printf '%s %s\n' "$root" "$(cat pyproject.toml dev/constraints.txt dev/setup.sh | cksum)"
 }
 
 is_ready() { # a dev environment does for running too
@@ -41,7 +41,7 @@ requirements() { # what to install, as arguments for either installer
         "$venv/bin/python" dev/requirements.py dev >"$venv/requirements.txt" || return 1
         printf '%s ' --requirement "$venv/requirements.txt"
     fi
-    printf '%s ' --editable .
+    printf '%s ' --constraint dev/constraints.txt --editable .
 }
 
 with_uv() {

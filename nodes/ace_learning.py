@@ -39,10 +39,12 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trajectory import with_feedback
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.nodes.planner import with_plan
 
 
 async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
     """Learn from the turn and store it. Raises nothing that the model or the store may raise."""
+    state = await with_plan(state, run)
     attempt = state["attempt"]
     retry = None if attempt is None else partial(answer_again, state, attempt, run)
     update = await learn_from_turn(state, run, retry)

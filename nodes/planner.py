@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from ace_graph.agent.context import ACEContext
 from ace_graph.agent.runtime import Run
@@ -27,6 +28,14 @@ async def planner(state: ACEState, run: Run) -> PlannerUpdate:
             len(turn["question"]), plan_turn, turn, run.context, run.resources.settings, names
         )
     }
+
+
+async def with_plan(state: ACEState, run: Run) -> ACEState:
+    """Return the state with a plan, in a graph without this node, too."""
+    if "plan" in state:
+        return state
+    planned = await planner(state, run)
+    return cast("ACEState", {**state, **planned})
 
 
 def plan_turn(turn: Turn, context: ACEContext, settings: Settings, tool_names: Sequence[str]) -> Plan:

@@ -16,6 +16,7 @@ from ace_graph.agent.state import ACEState, Attempt, FirstAnswer, Result, Solver
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.base.prompts import data_block
 from ace_graph.learning.statements.reading import notice_of
+from ace_graph.nodes.planner import with_plan
 
 NOT_RIGHT = "The answer is not right."
 
@@ -25,6 +26,7 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
 
     Raises ModelError when the model can't be reached; then nothing is stored.
     """
+    state = await with_plan(state, run)
     memory, plan, turn = await ensure_memory(state, run), state["plan"], state["turn"]
     earlier = state.get("attempt")
     notice = await notice_of(state, memory, run)

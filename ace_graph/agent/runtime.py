@@ -23,6 +23,7 @@ from langgraph.runtime import Runtime, get_runtime
 from ace_graph.agent.context import ACEContext, LearningMode, ServedContext, TurnListener
 from ace_graph.agent.resources import Resources, check_learning, random_id
 from ace_graph.agent.state import ACEState, Turn
+from ace_graph.agent.tracing import quiet_config, without_text
 from ace_graph.base.errors import InvalidContext
 from ace_graph.base.portal import portal
 from ace_graph.base.prompts import preview
@@ -97,7 +98,8 @@ class Run:
 
     def call_config(self, role: str) -> RunnableConfig:
         """Return the config of a model call: its role in the metadata, its tokens kept from the user."""
-        return {"tags": ["nostream"], "metadata": {"ace_role": role}, "run_name": role}
+        told: RunnableConfig = {"tags": ["nostream"], "metadata": {"ace_role": role}, "run_name": role}
+        return quiet_config(told, content=self.resources.settings.tracer_content)
 
 
 def current_run(resources: Resources) -> Run:
@@ -171,7 +173,9 @@ class BoundNode(Runnable[ACEState, Update], Generic[Update]):
     async def ainvoke(self, input: ACEState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node on the caller's loop."""
         turn = input.get("turn")
-        with self._span(f"ace_graph.{self.name}", {"ace.turn_id": turn["turn_id"]} if turn else {}):
+        marked = {"ace.turn_id": turn["turn_id"]} if turn else {}
+        content = self._resources.settings.tracer_content
+        with self._span(f"ace_graph.{self.name}", marked), without_text(content=content):
             return await self._node(input, current_run(self._resources))
 
 

@@ -189,6 +189,7 @@ class Settings(BaseSettings):
     log_format: LogFormat = "text"
     log_level: Annotated[LogLevel, BeforeValidator(_upper)] = "INFO"
     log_content: bool | None = None
+    tracer_content: bool = False
 
     @field_validator("adaptive_window")
     @classmethod

@@ -52,7 +52,12 @@ async def _writer_for(settings: Settings, *, wanted: bool) -> AsyncGenerator[Wri
     from ace_graph.learning.consolidation_writer import model_writer
 
     async with open_model(settings) as model:
-        yield model_writer(model, Prompts.load(settings.prompts_dir), timeout=settings.llm_timeout)
+        yield model_writer(
+            model,
+            Prompts.load(settings.prompts_dir),
+            timeout=settings.llm_timeout,
+            tracer_content=settings.tracer_content,
+        )
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict
 
 from ace_graph.agent.models import OnUsage, structured_call
+from ace_graph.agent.tracing import quiet_config
 from ace_graph.base.errors import ModelError
 from ace_graph.base.prompts import Prompts, data_block
 from ace_graph.memory.consolidation import Group
@@ -34,12 +35,14 @@ def model_writer(
     *,
     timeout: float,
     on_usage: OnUsage | None = None,
+    tracer_content: bool = False,
 ) -> Writer:
     """Return a writer that asks `model` with the prompt `consolidator`; `timeout` in seconds per attempt.
 
+    Tracers see the texts where `tracer_content` is set.
+
     A model that fails, or whose reply can't be read, has nothing to say: the group stays as it is.
     """
-    config = RunnableConfig(metadata={"ace_role": _ROLE})
 
     async def write(group: Group, problem: str) -> WriterReply | None:
         items = "\n".join(f"{number}. {bullet.content}" for number, bullet in enumerate(group.bullets, 1))
@@ -49,6 +52,7 @@ def model_writer(
             problem=data_block("last_problem", problem or "(none)"),
         )
         messages = [SystemMessage(prompt), HumanMessage("Consolidate the items.")]
+        config = quiet_config(RunnableConfig(metadata={"ace_role": _ROLE}), content=tracer_content)
         try:
             reply = await structured_call(
                 model, messages, MergedText, timeout=timeout, config=config, on_usage=on_usage

@@ -25,7 +25,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]  # its checkpointer
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from mcp.shared.memory import create_connected_server_and_client_session
+from mcp import Client
 from pydantic import SecretStr
 from starlette.routing import Mount
 
@@ -404,9 +404,9 @@ async def _said(store: SQLiteStore, learner: str = "ada") -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def _client(store: SQLiteStore, learner: str) -> AsyncGenerator[Any]:  # Any: an MCP session
+async def _client(store: SQLiteStore, learner: str) -> AsyncGenerator[Client]:
     memory = MemoryAccess(store, one_learner(learner), BulletFinder(store), None)
-    async with create_connected_server_and_client_session(build_server(memory)) as session:
+    async with Client(build_server(memory)) as session:
         yield session
 
 
@@ -422,16 +422,16 @@ async def _mcp(every: int) -> AsyncIterator[Try]:
             after = await _said(store)
             came = "something changed" if after != before else ""
             before = after
-            yield Try("MCP", f"learn, {what}: {'refused' if result.isError else 'taken'}", came)
+            yield Try("MCP", f"learn, {what}: {'refused' if result.is_error else 'taken'}", came)
     async with _client(store, "mallory") as mallory:
         for tool in (await mallory.list_tools()).tools:
             names = ("own", "ada/own", own, "ada", "ada/default", "../ada", "mallory/../ada/own")
             for name, bullet in islice(product(names, (BULLET, "pro-00001")), 0, None, every):
-                result = await mallory.call_tool(tool.name, _arguments(tool.inputSchema, name, bullet))
+                result = await mallory.call_tool(tool.name, _arguments(tool.input_schema, name, bullet))
                 text = " ".join(str(part) for part in result.content)
                 after = await _said(store)
                 came = "a mark was read" if MARK in text else "something changed" if after != before else ""
-                yield Try("MCP", f"{tool.name} of {name}: {'refused' if result.isError else 'taken'}", came)
+                yield Try("MCP", f"{tool.name} of {name}: {'refused' if result.is_error else 'taken'}", came)
         for uri in (f"playbook://{own}", "playbook://ada/own", "playbook://own", "playbook://ada%2Fown"):
             text = ""
             try:

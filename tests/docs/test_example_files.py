@@ -75,7 +75,8 @@ def test_a_playbook_is_shared_and_taken_back(tmp_path: Path, warm_python: WarmPy
 @pytest.mark.parametrize(
     "name",
     [
-        *("tool_agent.py", "retrieval_agent.py", "own_graph.py", "pydantic_ai_agent.py", "openai_agent.py"),
+        *("tool_agent.py", "retrieval_agent.py", "own_graph.py", "supervisor.py", "team_agent.py"),
+        *("pydantic_ai_agent.py", "openai_agent.py"),
         "json_store.py",
     ],
 )

@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import httpx
 import pytest
+from langchain_core._api import suppress_langchain_beta_warning
 from langchain_core.messages import ToolCall, ToolMessage
-from langchain_mcp_adapters.client import MultiServerMCPClient
-from mcp import ClientSession, McpError
-from mcp.client.streamable_http import streamable_http_client
-from mcp.types import TextContent, TextResourceContents
-from pydantic import AnyUrl, SecretStr
+from mcp import MCPError
+from mcp.types import ElicitResult, InputRequiredResult, TextContent, TextResourceContents
+from pydantic import SecretStr
 
 from ace_graph.base import Settings
 from ace_graph.hosts.mcp_server import http_app
 from tests.cli.commands import Commands
-from tests.mcp_server.clients import Client
+from tests.mcp_server.clients import Json, over_http
 from tests.server.serving import SECRET, bearer, listening
 
 
@@ -35,31 +34,84 @@ async def _served(folder: Path, secret: str | None = SECRET) -> AsyncGenerator[s
         yield f"{url}/mcp"
 
 
-@asynccontextmanager
-async def _client(url: str, headers: dict[str, str]) -> AsyncGenerator[Client]:
-    async with (
-        httpx.AsyncClient(headers=headers, trust_env=False) as sender,
-        streamable_http_client(url, http_client=sender) as (read, write, _),
-        ClientSession(read, write) as session,
-    ):
-        await session.initialize()
-        yield Client(session)
-
-
 async def test_each_token_reaches_the_memory_of_its_subject(tmp_path: Path) -> None:
     async with _served(tmp_path) as url:
-        async with _client(url, bearer("ada")) as ada, _client(url, bearer("ben")) as ben:
+        async with over_http(url, bearer("ada")) as ada, over_http(url, bearer("ben")) as ben:
             kept = await ada.call("remember", statement="Learner says: call me Ada", about_learner=True)
             seen = await ada.call("recall", question="Who am I?")
             assert [each["id"] for each in seen["bullets"]] == [kept["id"]]
             assert (await ben.call("recall", question="Who am I?"))["bullets"] == []
-        async with _client(url, bearer("ada")) as later:
+        async with over_http(url, bearer("ada")) as later:
             assert (await later.call("playbook_show"))["total"] == 1
 
 
+async def test_clients_of_both_eras_share_one_address(tmp_path: Path) -> None:
+    async with (
+        _served(tmp_path) as url,
+        over_http(url, bearer("ada"), mode="legacy") as old,
+        over_http(url, bearer("ada")) as new,
+    ):
+        assert (old.session.protocol_version, new.session.protocol_version) == ("2025-11-25", "2026-07-28")
+        kept = await old.call("remember", statement="Learner says: call me Ada", about_learner=True)
+        assert (await new.call("recall", question="Who am I?"))["bullets"][0]["id"] == kept["id"]
+        await new.call("forget", bullet_id=kept["id"])
+        assert (await old.call("playbook_show"))["total"] == 0
+        listed = [await client.session.list_tools() for client in (old, new)]
+        assert [tool.name for tool in listed[0].tools] == [tool.name for tool in listed[1].tools]
+        assert (listed[1].ttl_ms, listed[1].cache_scope) == (3_600_000, "public")
+        own = await new.session.list_resources()
+        assert (own.ttl_ms, own.cache_scope) == (0, "private")
+
+
+async def test_a_client_may_change_its_era_between_two_requests(tmp_path: Path) -> None:
+    accepted = {**bearer("ada"), "accept": "application/json, text/event-stream"}
+    call: Json = {"name": "recall", "arguments": {"question": "Who am I?"}}
+    about: Json = {"protocolVersion": "2026-07-28", "clientCapabilities": {}}
+    envelope = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "recall"}
+    async with _served(tmp_path) as url, httpx.AsyncClient(headers=accepted, trust_env=False) as client:
+        for modern in (False, True, False, True):
+            params = {**call, "_meta": envelope} if modern else call
+            body: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            told = await client.post(url, json=body, headers=headers if modern else {})
+            assert (told.status_code, "recall_id" in told.text) == (200, True)
+            assert ('"resultType":"complete"' in told.text) is modern
+        refused = await client.post(url, json=body, headers={**headers, "Mcp-Name": "forget"})
+    assert refused.status_code == 400
+
+
+async def test_a_question_of_one_server_may_be_answered_to_another(tmp_path: Path) -> None:
+    said = {"statement": "Learner says: I have asthma"}
+    yes = ElicitResult(action="accept", content={})
+
+    async def never(*_: Any) -> ElicitResult:  # Any: the client's own types; it only says that it can ask
+        raise AssertionError
+
+    async with _served(tmp_path) as one, _served(tmp_path) as two:
+        async with over_http(one, bearer("ada"), elicitation_callback=never) as ada:
+            asked = await ada.session.session.call_tool("remember", said, allow_input_required=True)
+            assert isinstance(asked, InputRequiredResult)
+            ((question, request),) = (asked.input_requests or {}).items()
+            assert "I have asthma" in str(request)
+            assert (await ada.call("playbook_show"))["total"] == 0
+        async with over_http(two, bearer("ada"), elicitation_callback=never) as ada:
+            kept = await ada.session.call_tool(
+                "remember", said, input_responses={question: yes}, request_state=asked.request_state
+            )
+            assert not kept.is_error
+            assert (await ada.call("playbook_show"))["total"] == 1
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-async def test_no_stream_is_opened_in_which_nothing_would_come(tmp_path: Path, method: str) -> None:
-    asked = {**bearer("ada"), "accept": "text/event-stream, application/json"}
+async def test_no_stream_is_opened_in_which_nothing_would_come(
+    tmp_path: Path, method: str, version: str
+) -> None:
+    asked = {
+        **bearer("ada"),
+        "accept": "text/event-stream, application/json",
+        "mcp-protocol-version": version,
+    }
     async with _served(tmp_path) as url, httpx.AsyncClient(trust_env=False) as sender:
         told = await sender.request(method, url, headers=asked)
         strange = await sender.request(method, url, headers={"accept": asked["accept"]})
@@ -80,14 +132,15 @@ async def test_without_a_valid_token_nothing_is_answered(tmp_path: Path) -> None
         assert allowed.status_code == 200
 
 
-async def test_resources_and_prompts_are_of_the_tokens_subject(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_resources_and_prompts_are_of_the_tokens_subject(tmp_path: Path, mode: str) -> None:
     async with (
         _served(tmp_path) as url,
-        _client(url, bearer("ada")) as ada,
-        _client(url, bearer("ben")) as ben,
+        over_http(url, bearer("ada"), mode=mode) as ada,
+        over_http(url, bearer("ben"), mode=mode) as ben,
     ):
         await ada.call("remember", statement="Learner says: call me Ada", about_learner=True)
-        address = AnyUrl("playbook:///default")
+        address = "playbook:///default"
         assert [each.uri for each in (await ada.session.list_resources()).resources] == [address]
         for client, knows in ((ada, True), (ben, False)):
             document = (await client.session.read_resource(address)).contents[0]
@@ -98,8 +151,8 @@ async def test_resources_and_prompts_are_of_the_tokens_subject(tmp_path: Path) -
                 text = filled.messages[0].content
                 assert isinstance(text, TextContent)
                 assert ("call me Ada" in text.text, text.text.endswith("Who am I?")) == (knows, True)
-        with pytest.raises(McpError, match="no such playbook"):
-            await ben.session.read_resource(AnyUrl("playbook:///ada%2Fdefault"))
+        with pytest.raises(MCPError, match="no such playbook"):
+            await ben.session.read_resource("playbook:///ada%2Fdefault")
 
 
 NESTED = b"[" * 100_000 + b"]" * 100_000
@@ -134,6 +187,8 @@ async def test_a_body_that_can_not_be_read_is_the_clients_fault(
     headers["Content-Type"] = "application/json"
     async with _served(tmp_path) as url, httpx.AsyncClient(trust_env=False) as client:
         assert (await client.post(url, content=sent, headers=headers)).status_code == status
+        headers |= {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"}
+        assert (await client.post(url, content=sent, headers=headers)).status_code == 400
 
 
 async def test_a_body_that_is_too_large_is_refused_though_its_size_is_not_announced(tmp_path: Path) -> None:
@@ -150,16 +205,16 @@ async def test_a_web_page_can_not_reach_a_server_without_tokens(tmp_path: Path) 
     async with _served(tmp_path, None) as url, httpx.AsyncClient(trust_env=False) as client:
         refused = await client.post(url, json={}, headers={"Host": "elsewhere.example"})
         assert refused.status_code == 403
-        async with _client(url, {}) as local:
+        async with over_http(url, {}) as local:
             assert (await local.call("recall", question="Who am I?"))["bullets"] == []
 
 
 async def test_langchain_agents_get_the_tools(tmp_path: Path) -> None:
-    async with _served(tmp_path) as url:
-        servers = MultiServerMCPClient(
-            {"memory": {"transport": "streamable_http", "url": url, "headers": bearer("ada")}}
-        )
-        tools = {tool.name: tool for tool in await servers.get_tools()}
+    with suppress_langchain_beta_warning():
+        from langchain.mcp import MCPAdapter
+    server = {"url": "", "headers": bearer("ada")}
+    async with _served(tmp_path) as server["url"], MCPAdapter({"mcpServers": {"memory": server}}) as adapter:
+        tools = {tool.name: tool for tool in await adapter.list_tools()}
         call = ToolCall(
             name="remember",
             args={"statement": "Learner says: call me Ada", "about_learner": True},

@@ -6,8 +6,10 @@ Does not: tell how bullets are ranked (tests/memory/retrieval).
 from __future__ import annotations
 
 import asyncio
+from typing import Any, Literal
 
 import pytest
+from mcp.types import ElicitResult
 
 from ace_graph import playbooks
 from ace_graph.memory.stores.sql import SQLiteStore
@@ -34,6 +36,27 @@ async def test_every_recall_says_who_the_learner_is() -> None:
         kept = await ada.call("remember", statement="Learner says: call me Ada", about_learner=True)
         found = await ada.call("recall", question="What is 1/2 + 1/3?")
         assert [each["id"] for each in found["bullets"]] == [kept["id"]]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize(("action", "total"), [("accept", 1), ("decline", 0), ("cancel", 0), (None, 1)])
+async def test_a_sensitive_fact_is_kept_after_a_yes_where_the_client_can_ask(
+    mode: str, action: Literal["accept", "decline", "cancel"] | None, total: int
+) -> None:
+    asked = list[str]()
+
+    async def answer(_: Any, request: Any) -> ElicitResult:  # Any: the client's own types
+        asked.append(request.message)
+        return ElicitResult(action=action or "cancel", content={} if action == "accept" else None)
+
+    can: dict[str, Any] = {} if action is None else {"elicitation_callback": answer}
+    async with client(SQLiteStore(), mode=mode, **can) as ada:
+        said = {"statement": "Learner says: I have\nasthma", "about_learner": True}
+        await (ada.call("remember", **said) if total else ada.refused("remember", **said))
+        assert (await ada.call("playbook_show"))["total"] == total
+        await ada.call("remember", statement=ADVICE)
+    told = 'Shall this be remembered: "Learner says: I have asthma"?'
+    assert asked == ([] if action is None else [told])
 
 
 async def test_a_different_learner_sees_nothing() -> None:
@@ -161,11 +184,11 @@ async def test_tools_say_whether_they_read_or_delete() -> None:
     async with client(SQLiteStore()) as ada:
         tools = {tool.name: tool for tool in (await ada.session.list_tools()).tools}
         hints = {name: tool.annotations for name, tool in tools.items()}
-        reading = {name for name, hint in hints.items() if hint is not None and hint.readOnlyHint}
-        deleting = {name for name, hint in hints.items() if hint is not None and hint.destructiveHint}
+        reading = {name for name, hint in hints.items() if hint is not None and hint.read_only_hint}
+        deleting = {name for name, hint in hints.items() if hint is not None and hint.destructive_hint}
         assert reading >= {"recall"}
         assert deleting == {"forget"}
-        assert all(tool.outputSchema for tool in tools.values())
+        assert all(tool.output_schema for tool in tools.values())
 
 
 async def test_memories_are_kept_and_found_in_their_scope() -> None:

@@ -9,8 +9,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
+import mcp
 
 from ace_graph import open_store
 from ace_graph.base import variable_names
@@ -27,10 +26,10 @@ def _environment(folder: Path) -> dict[str, str]:
 
 async def test_another_process_sees_what_was_remembered(tmp_path: Path, warm_python: WarmPython) -> None:
     command, *args = warm_python("-c", PROGRAM, "mcp", "--learner", "ada")
-    server = StdioServerParameters(command=command, args=args, cwd=tmp_path, env=_environment(tmp_path))
-    async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
-        started = await session.initialize()
-        assert started.serverInfo.name == "ace-graph"
+    server = mcp.StdioServerParameters(command=command, args=args, cwd=tmp_path, env=_environment(tmp_path))
+    async with mcp.Client(server) as session:
+        assert session.server_info is not None
+        assert session.server_info.name == "ace-graph"
         await Client(session).call("remember", statement="Learner says: call me Ada", kind="fact")
     async with open_store(f"sqlite:///{tmp_path / 'ace.db'}") as store:
         held = (await store.load("ada")).playbook

@@ -22,6 +22,7 @@ from ace_graph.memory.delta import Add, Delta
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.middleware import ACEMemory
 from ace_graph.testing import ScriptedModel
+from tests.graph.test_traces import Recorder
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ADA = ACEContext(learner_id="ada", reflect_when="never")
@@ -90,6 +91,22 @@ def test_told_in_one_thread_and_used_in_the_next(store: CountingStore) -> None:
         "nothing of it stays in the state"
     )
     assert (store.loads, store.commits) == (["ada"] * 2, ["ada"] * 2)
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_tracers_see_no_memory_in_the_agents_own_call(store: CountingStore, way: str) -> None:
+    memory, tracer = ACEMemory(store), Recorder()
+    agent: Agent = create_agent(ScriptedModel(["Noted.", "In grams."]), middleware=[memory])
+    agent.invoke(_ask("Remember that I weigh flour in grams."), context=ADA)
+    asked = _ask("How do I weigh flour?"), {"callbacks": [tracer]}
+    out = agent.invoke(*asked, context=ADA) if way == "invoke" else await agent.ainvoke(*asked, context=ADA)
+    assert len(out["ace_memory"]["injected"]) == 1
+    runs = list(tracer.runs())
+    assert "llm" in {run.run_type for run in runs}
+    assert "weigh flour in grams" not in repr([run.model_dump() for run in runs])
+    assert "How do I weigh flour?" in repr(tracer.kept[0].model_dump()), (
+        "what is the agent's own is traced as ever"
+    )
 
 
 async def test_async_streams_the_answer_and_commits_once(store: CountingStore) -> None:

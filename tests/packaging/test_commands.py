@@ -122,7 +122,7 @@ def test_a_test_that_reaches_another_machine_fails(tmp_path: Path) -> None:
 
 def _setup(folder: Path, purpose: str, commands: list[str]) -> subprocess.CompletedProcess[str]:
     """Runs a copy of the set-up where only these commands are found."""
-    for name in ("pyproject.toml", "dev/setup.sh"):
+    for name in ("pyproject.toml", "dev/constraints.txt", "dev/setup.sh"):
         (folder / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / "copy" / name)
     (folder / "bin").mkdir()
@@ -155,7 +155,7 @@ def test_setup_does_nothing_when_nothing_changed(tmp_path: Path) -> None:
     venv = tmp_path / "copy" / ".venv" / "bin"
     venv.mkdir(parents=True)
     (venv / "python").symlink_to(sys.executable)
-    sums = "cat pyproject.toml dev/setup.sh | cksum"
+    sums = "cat pyproject.toml dev/constraints.txt dev/setup.sh | cksum"
     first = _setup(tmp_path, "run", commands)
     assert first.returncode != 0, "without a stamp it sets up, which needs more commands than these"
     wanted = subprocess.run(sums, shell=True, cwd=venv.parents[1], check=True, capture_output=True, text=True)

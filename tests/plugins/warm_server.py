@@ -47,7 +47,7 @@ IMPORTED = (
     "langchain_google_genai",
     "langgraph.checkpoint.sqlite.aio",
     "langgraph.prebuilt",
-    "mcp.server.fastmcp",
+    "mcp.server.mcpserver",
     "uvicorn",
 )
 

@@ -13,8 +13,6 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from mcp import ClientSession
-from mcp.client.streamable_http import streamable_http_client
 from starlette.routing import Mount
 
 from ace_graph import playbooks
@@ -29,6 +27,7 @@ from ace_graph.testing.conformance import rewriting, write
 from tests.consolidation.planted import PARAPHRASES, bullets
 from tests.graph.conftest import CountingStore
 from tests.learning.reflected_runs import add_run
+from tests.mcp_server.clients import over_http
 from tests.plugins.heavy import some_heavy
 from tests.plugins.sizes import HEAVY
 from tests.server.serving import Json, Served, bearer, listening, serving, settings_for, token
@@ -427,11 +426,9 @@ async def test_every_tool_asks_what_an_operator_may(tmp_path: Path) -> None:
     async with (
         http_app(settings) as app,
         listening(app, lifespan="off") as (_, url),
-        httpx.AsyncClient(headers=OPERATOR, trust_env=False) as sender,
-        streamable_http_client(f"{url}/mcp", http_client=sender) as (read, write, _),
-        ClientSession(read, write) as session,
+        over_http(f"{url}/mcp", OPERATOR) as root,
     ):
-        await session.initialize()
+        session = root.session
         offered = {tool.name for tool in (await session.list_tools()).tools}
         assert offered == TOOL_ACTS.keys()
         for name, (act, arguments) in TOOL_ACTS.items():
@@ -467,12 +464,10 @@ async def test_an_operator_neither_shares_for_the_learner_nor_sees_what_is_share
     async with (
         http_app(settings) as app,
         listening(app, lifespan="off") as (_, url),
-        httpx.AsyncClient(headers=OPERATOR, trust_env=False) as sender,
-        streamable_http_client(f"{url}/mcp", http_client=sender) as (read, write, _),
-        ClientSession(read, write) as session,
+        over_http(f"{url}/mcp", OPERATOR) as root,
     ):
-        await session.initialize()
-        names = (await session.call_tool("playbook_list", {})).structuredContent
+        session = root.session
+        names = (await session.call_tool("playbook_list", {})).structured_content
         more = await session.call_tool("playbook_list", {"cursor": "shared:"})
         resources = (await session.list_resources()).resources
         opened = await session.call_tool("playbook_show", {"playbook": "carol/recipes"})
@@ -482,7 +477,7 @@ async def test_an_operator_neither_shares_for_the_learner_nor_sees_what_is_share
     assert names is not None
     assert (names["next_cursor"], [each["name"] for each in names["playbooks"]]) == (None, ["mine"])
     assert [str(each.uri) for each in resources] == ["playbook:///mine"]
-    assert (more.isError, opened.isError) == (True, True)
+    assert (more.is_error, opened.is_error) == (True, True)
 
 
 async def test_an_operator_decides_no_proposal_on_the_page() -> None:

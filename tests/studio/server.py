@@ -39,8 +39,8 @@ class DevServer:
 
 
 @contextmanager
-def dev_server(folder: Path) -> Generator[DevServer]:
-    """Run the server with the repository's langgraph.json until the block ends."""
+def dev_server(folder: Path, **more: str) -> Generator[DevServer]:
+    """Run the server with the repository's langgraph.json, in this environment too, for the block."""
     shutil.copy(ROOT / "langgraph.json", folder)
     port = _free_port()
     server = DevServer(f"http://127.0.0.1:{port}", folder, folder / "data", folder / "server.log")
@@ -48,7 +48,7 @@ def dev_server(folder: Path) -> Generator[DevServer]:
         process = subprocess.Popen(
             [LANGGRAPH, "dev", "--no-browser", "--no-reload", f"--port={port}", "--n-jobs-per-worker=4"],
             cwd=folder,
-            env=_environment(server),
+            env={**_environment(server), **more},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

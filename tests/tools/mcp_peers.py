@@ -29,9 +29,9 @@ def stdio(python: WarmPython, **more: object) -> Entry:
 class HttpPeer:
     """A server process that speaks HTTP. `log` is what it printed, complete once it has ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, *options: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), "http"],
+            [sys.executable, str(PROGRAM), "http", *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -51,9 +51,9 @@ class HttpPeer:
 
 
 @contextmanager
-def http_peer() -> Generator[HttpPeer]:
+def http_peer(*options: str) -> Generator[HttpPeer]:
     """Run the server over HTTP for the block."""
-    peer = HttpPeer()
+    peer = HttpPeer(*options)
     try:
         yield peer
     finally:

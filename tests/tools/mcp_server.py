@@ -1,6 +1,6 @@
 """A small MCP server: `mcp_server.py` speaks over stdio, `mcp_server.py http` over streamable HTTP.
 
-Over HTTP it prints its port first, then a line for every request.
+Over HTTP it prints its port first, then a line for every request. With `old` it does not know `2026-07-28`.
 
 Does not: do anything useful.
 """
@@ -10,13 +10,17 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from typing import Any
 
 import anyio
 import uvicorn
-from mcp.server.fastmcp import FastMCP
-from mcp.types import ImageContent, TextContent, ToolAnnotations
+from mcp import MCPError
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import METHOD_NOT_FOUND, ImageContent, TextContent, ToolAnnotations
 
-server = FastMCP("small", log_level="ERROR")
+server = MCPServer("small", log_level="ERROR")
 
 
 @server.tool()
@@ -28,7 +32,7 @@ def triangle_area(base: float, height: float) -> str:
 @server.tool()
 def refuses(reason: str) -> str:
     """Always fails."""
-    raise ValueError(f"refused: {reason}")
+    raise ToolError(f"refused: {reason}")
 
 
 @server.tool()
@@ -54,7 +58,7 @@ async def never_answers() -> str:
 @server.tool(structured_output=False)
 def draws() -> list[TextContent | ImageContent]:
     """A word and a picture."""
-    picture = ImageContent(type="image", data="AAAA", mimeType="image/png")
+    picture = ImageContent(type="image", data="AAAA", mime_type="image/png")
     return [TextContent(type="text", text="a dot"), picture]
 
 
@@ -75,6 +79,13 @@ def environment(name: str) -> str:
     return os.environ.get(name, "not set")
 
 
+async def refuse_discovery(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Answer as a server does that knows handshakes only."""
+    if ctx.method == "server/discover":
+        raise MCPError(METHOD_NOT_FOUND, "Method not found")
+    return await call_next(ctx)
+
+
 def serve_http() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -85,4 +96,6 @@ def serve_http() -> None:
 
 
 if __name__ == "__main__":
-    serve_http() if sys.argv[1:] == ["http"] else server.run("stdio")
+    if "old" in sys.argv:
+        server.middleware.append(refuse_discovery)
+    serve_http() if "http" in sys.argv else server.run("stdio")

@@ -215,10 +215,11 @@ async def test_a_caller_that_is_cancelled_leaves_the_session_usable(warm_python:
         assert process_of(await tools["triangle_area"].ainvoke(TRIANGLE)) == before
 
 
-async def test_a_session_over_http_is_ended_on_the_server() -> None:
-    with http_peer() as peer:
+async def test_a_server_of_the_older_protocol_is_called_and_its_session_ended() -> None:
+    with http_peer("old") as peer:
         async with mcp_tools({"small": peer.entry()}) as tools:
-            assert tools
+            named = {tool.name: tool for tool in tools}
+            assert process_of(await named["triangle_area"].ainvoke(TRIANGLE))
         peer.end()
     assert "DELETE /mcp" in peer.log
 

@@ -10,7 +10,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -27,8 +27,8 @@ from ace_graph.base.text import clean_line
 from ace_graph.memory.window import MAX_TOOL_RESULT_CHARS
 
 if TYPE_CHECKING:
-    from mcp import ClientSession
-    from mcp.types import ContentBlock
+    from mcp import Client
+    from mcp.types import ContentBlock, Tool
 
 
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,39}", re.ASCII)
@@ -142,20 +142,21 @@ T = TypeVar("T")
 _START_SECONDS = 20.0
 _STOP_SECONDS = 8.0
 _STREAM_SECONDS = 3600.0
+_MOST_PAGES = 10
 _ERROR_CHARS = 200
 _LOG_LINE_CHARS = 300
 
 
-_Ready: TypeAlias = "tuple[ClientSession, Mapping[str, BaseTool]]"
-"""An initialized session, and the server's tools by name."""
+_Ready: TypeAlias = "tuple[Client, Mapping[str, Tool]]"
+"""A connected client, and the server's tools by name."""
 
 
 @dataclass(frozen=True)
 class _OpenSession:
     """An open session with its tools, the task that owns it, and the event that makes the task close it."""
 
-    session: ClientSession
-    tools: Mapping[str, BaseTool]
+    session: Client
+    tools: Mapping[str, Tool]
     owner: asyncio.Task[None]
     stop: asyncio.Event
 
@@ -175,7 +176,7 @@ class McpServer:
         self._open: _OpenSession | None = None
         self._closed = False
 
-    async def tools(self) -> Mapping[str, BaseTool]:
+    async def tools(self) -> Mapping[str, Tool]:
         """Return the server's tools by name. Raises ToolServerError when it can't be started or reached."""
         return (await self._session()).tools
 
@@ -193,9 +194,9 @@ class McpServer:
                     raise ConnectionError("the connection is gone")  # noqa: TRY301
                 result = work.result()
                 text = "\n".join(part_text for part in result.content if (part_text := _text_of(part)))
-                if not text and result.structuredContent is not None:
-                    text = json.dumps(result.structuredContent, ensure_ascii=False)
-                return text, bool(result.isError)
+                if not text and result.structured_content is not None:
+                    text = json.dumps(result.structured_content, ensure_ascii=False)
+                return text, bool(result.is_error)
         except TimeoutError as error:  # the session stays, because other calls may use it
             late = f"MCP server {self.name} did not answer within {self._config.timeout:g} s"
             raise ToolServerError(late) from error
@@ -243,11 +244,15 @@ class McpServer:
         """Open the session, load its tools, wait for `stop`, and close the session in the same task."""
         try:
             async with _connect(self.name, self._config) as session:
-                from langchain_mcp_adapters.tools import load_mcp_tools
-
-                await session.initialize()
-                tools = await load_mcp_tools(session)
-                ready.set_result((session, {tool.name: tool for tool in tools}))
+                tools: dict[str, Tool] = {}
+                cursor = None
+                for _ in range(_MOST_PAGES):
+                    page = await session.list_tools(cursor=cursor)
+                    tools |= {tool.name: tool for tool in page.tools}
+                    cursor = page.next_cursor
+                    if cursor is None:
+                        break
+                ready.set_result((session, tools))
                 await stop.wait()
         except Exception as error:
             if not ready.done():
@@ -275,48 +280,31 @@ class McpServer:
 def _text_of(part: ContentBlock) -> str:
     held = part.resource if part.type == "resource" else part
     text = getattr(held, "text", None)
-    return text if isinstance(text, str) else f"[{getattr(held, 'mimeType', None) or part.type}]"
+    return text if isinstance(text, str) else f"[{getattr(held, 'mime_type', None) or part.type}]"
 
 
 @asynccontextmanager
-async def _connect(name: str, config: ServerConfig) -> AsyncGenerator[ClientSession]:
+async def _connect(name: str, config: ServerConfig) -> AsyncGenerator[Client]:
+    """Yield a client that speaks the newest version of the protocol that the server does."""
     # Importing takes a second, during which the loop must not stand still.
-    await asyncio.to_thread(import_module, "langchain_mcp_adapters.tools")
-    if isinstance(config, StdioServer):
-        async with _start(name, config) as session:
-            yield session
-        return
-    from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_session
+    await asyncio.to_thread(import_module, "mcp")
+    from httpx2 import AsyncClient, Timeout
+    from mcp import Client, StdioServerParameters, stdio_client
+    from mcp.client.streamable_http import streamable_http_client
 
-    connection: StreamableHttpConnection = {
-        "transport": "streamable_http",
-        "url": config.url,
-        "headers": dict(config.headers),
-        "timeout": _START_SECONDS,
-        "sse_read_timeout": _STREAM_SECONDS,
-    }
-    async with create_session(connection) as session:
-        yield session
-
-
-@asynccontextmanager
-async def _start(name: str, config: StdioServer) -> AsyncGenerator[ClientSession]:
-    """Start a program and yield the session with it.
-
-    Not by `create_session`: that leaves the program's standard error on the terminal, and replaces `${NAME}`
-    in values of `env` once more, from this process's environment.
-    """
-    from mcp import ClientSession, StdioServerParameters, stdio_client
-
-    program = StdioServerParameters(
-        command=config.command, args=list(config.args), env=dict(config.env), cwd=config.cwd
-    )
-    async with (
-        _stderr_to_log(name) as stderr,
-        stdio_client(program, errlog=stderr) as (read, write),
-        ClientSession(read, write) as session,
-    ):
-        yield session
+    async with AsyncExitStack() as stack:
+        if isinstance(config, StdioServer):
+            program = StdioServerParameters(
+                command=config.command, args=list(config.args), env=dict(config.env), cwd=config.cwd
+            )
+            stderr = await stack.enter_async_context(_stderr_to_log(name))
+            transport = stdio_client(program, errlog=stderr)
+        else:
+            seconds = Timeout(_START_SECONDS, read=_STREAM_SECONDS)
+            sender = AsyncClient(headers=dict(config.headers), timeout=seconds)
+            await stack.enter_async_context(sender)
+            transport = streamable_http_client(config.url, http_client=sender)
+        yield await stack.enter_async_context(Client(transport, cache=None))
 
 
 @asynccontextmanager
@@ -352,7 +340,6 @@ _MAX_DESCRIPTION_CHARS = 1_000
 _MAX_NAME_CHARS = 64
 _MAX_ERROR_CHARS = 500
 _RETRY_SECONDS = 30.0
-_EXTRA = "langchain_mcp_adapters"
 
 
 class McpTools:
@@ -373,11 +360,11 @@ class McpTools:
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         """`seconds` is a clock. Raises ConfigurationError where the extra `mcp` is not installed."""
-        if servers and find_spec(_EXTRA) is None:
+        if servers and find_spec("mcp") is None:
             raise ConfigurationError(f"MCP tools are not installed: {how_to_install('mcp')}")
         self._servers = [McpServer(name, config) for name, config in servers.items()]
         self._taken = frozenset(taken)
-        self._found: dict[str, list[BaseTool]] = {}
+        self._found: dict[str, list[Tool]] = {}
         self._failed: dict[str, float] = {}
         self._seconds = seconds
 
@@ -388,13 +375,13 @@ class McpTools:
         """
         wanted = [server for server in self._servers if self._is_due(server.name)]
 
-        async def tools_of(server: McpServer) -> Mapping[str, BaseTool] | ToolServerError:
+        async def tools_of(server: McpServer) -> Mapping[str, Tool] | ToolServerError:
             try:
                 return await server.tools()
             except ToolServerError as error:
                 return error
 
-        async def all_tools() -> list[Mapping[str, BaseTool] | ToolServerError]:
+        async def all_tools() -> list[Mapping[str, Tool] | ToolServerError]:
             return await asyncio.gather(*map(tools_of, wanted))
 
         if wanted:
@@ -458,9 +445,9 @@ class _McpTool(BaseTool):
     _name_there: str = PrivateAttr()
 
     @classmethod
-    def of(cls, server: McpServer, tool: BaseTool, name: str) -> _McpTool:
-        description = clean_line(tool.description)[:_MAX_DESCRIPTION_CHARS] or name
-        made = cls(name=name, description=description, args_schema=tool.args_schema)
+    def of(cls, server: McpServer, tool: Tool, name: str) -> _McpTool:
+        description = clean_line(tool.description or "")[:_MAX_DESCRIPTION_CHARS] or name
+        made = cls(name=name, description=description, args_schema=tool.input_schema)
         made._server, made._name_there = server, tool.name
         return made
 

@@ -6,11 +6,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import uuid4
 
-from mcp.server.fastmcp import Context
-from mcp.server.session import ServerSession
+from mcp.server.mcpserver import Context
 from starlette.requests import Request
 
 from ace_graph.agent.models import choose_model, close_model, make_model
@@ -33,8 +31,7 @@ from ace_graph.server.auth import Act, Identity
 from ace_graph.stores import check_store, open_store
 
 AUTHOR = "mcp"
-Call = Context[ServerSession, Any, Request]  # Any: the lifespan's value, of which there is none
-WhoCalls = Callable[[Call], Awaitable[Identity]]
+WhoCalls = Callable[["Call"], Awaitable[Identity]]
 """Returns whose memory a call is about, and who sends it."""
 
 
@@ -56,6 +53,8 @@ class MemoryAccess:
     finder: BulletFinder
     learning: Resources | None = None
     sensitive_facts: SensitiveFacts = "ask"
+    shared_key: str | None = None
+    """What all servers of one address know: a question that one of them asked may be answered to another."""
     clock: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = lambda: uuid4().hex
 
@@ -99,6 +98,10 @@ class MemoryAccess:
         return await target.change(base, [operation], change, refused)
 
 
+Call = Context[MemoryAccess, Request]
+"""A request, as tools, resources and prompts get it."""
+
+
 def refused(rejection: Rejection) -> ChangeRefused:
     """Return the error for an operation that can't be applied, with what to do."""
     unknown = rejection.why in {"unknown id", "not in the playbook"}
@@ -118,6 +121,7 @@ async def open_memory(settings: Settings, who: WhoCalls, url: str | None) -> Asy
             finder=BulletFinder(store, find_meaning(settings, None)),
             learning=_learning(settings, store, stack),
             sensitive_facts=settings.sensitive_facts,
+            shared_key=None if settings.jwt_secret is None else settings.jwt_secret.get_secret_value(),
         )
 
 

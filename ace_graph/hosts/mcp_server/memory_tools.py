@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from pydantic import Field
+from mcp.server.elicitation import ElicitationResult
+from mcp.server.mcpserver import Elicit, Resolve
+from pydantic import BaseModel, Field
 
 from ace_graph.agent.reasoning.recall import format_context
 from ace_graph.base.errors import ChangeRefused, UsageError
-from ace_graph.base.text import truncate
+from ace_graph.base.text import clean_line, truncate
 from ace_graph.hosts.mcp_server.access import AUTHOR, Call, MemoryAccess, refused
 from ace_graph.hosts.mcp_server.schema import (
     AgentName,
@@ -32,10 +34,12 @@ from ace_graph.hosts.mcp_server.schema import (
     ValidUntil,
 )
 from ace_graph.learning.curator import judge_bullets
+from ace_graph.learning.statements.forms import is_sensitive
 from ace_graph.learning.trajectory_feedback import give_feedback
 from ace_graph.memory.bullet import MAX_CONTEXT_CHARS, BulletSource
 from ace_graph.memory.delta.operations import Add, Delta, Remove, Touch
 from ace_graph.memory.evidence import Evidence, Verdict
+from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import MAX_TASK_CHARS, TurnRecord
 from ace_graph.memory.views import Kind as MemoryKind
@@ -62,6 +66,20 @@ Why = Annotated[Text, Field(max_length=2_000, description="Why, in a sentence or
 AboutLearner = Annotated[
     bool, Field(strict=True, description="Says who the learner is, such as their name: every recall has it.")
 ]
+
+
+class Yes(BaseModel):
+    """Accepting is the whole answer."""
+
+
+async def ask_person(call: Call, statement: str) -> Elicit[Yes] | None:
+    """Ask who uses the client about a sensitive fact, where ACE_SENSITIVE_FACTS says so and it can ask."""
+    can, memory = call.client_capabilities, call.request_context.lifespan_context
+    if memory.sensitive_facts != "ask" or can is None or can.elicitation is None:
+        return None
+    if not is_sensitive(statement, spoken_language(statement)):
+        return None
+    return Elicit(f'Shall this be remembered: "{clean_line(statement)}"?', Yes)
 
 
 class MemoryTools:
@@ -115,13 +133,18 @@ class MemoryTools:
         agent: AgentName = None,
         valid_from: ValidFrom = None,
         valid_until: ValidUntil = None,
+        *,
+        said: Annotated[ElicitationResult[Yes], Resolve(ask_person)],
     ) -> Remembered:
         """Keep one sentence for later conversations: a fact, a preference, or advice that worked.
 
         What says the same as a bullet strengthens that one. What looks like an attack on prompts, or like a
-        secret, is kept in quarantine, and the reply says why. With the scope tenant or global it goes to
-        `playbook`, else to the only one that the learner may write there; `agent` labels it.
+        secret, is kept in quarantine, and the reply says why. Facts on health, belief and the like may be
+        confirmed by the person first. With the scope tenant or global it goes to `playbook`, else to the only
+        one that the learner may write there; `agent` labels it.
         """
+        if said.action != "accept":
+            raise ChangeRefused("it is not remembered: the person was asked and did not agree")
         section = "profile" if about_learner else "lessons"
         add = Add(
             ref="new",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypeVar
-from urllib.parse import quote, unquote
-
-from pydantic import SkipValidation
+from urllib.parse import quote
 
 from ace_graph.agent.reasoning.recall import format_context
 from ace_graph.agent.tools.memory_tools import matching
@@ -165,8 +163,6 @@ def _row(entry: PlaybookEntry, learner: str) -> PlaybookRow:
 
 PLAYBOOK_URI = "playbook:///{name}"
 
-# Of resources and prompts pydantic would validate the call as well, and copy it without its request.
-Requested = SkipValidation[Call]
 _MOST_BULLETS, _PROMPT_TOKENS, _MOST_QUESTION = 1_000, 4_000, 100_000
 
 
@@ -181,20 +177,20 @@ class Documents:
     def __init__(self, memory: MemoryAccess) -> None:
         self._memory = memory
 
-    async def playbook(self, name: str, call: Requested) -> str:
+    async def playbook(self, name: str, call: Call) -> str:
         """The bullets of a playbook as Markdown, the first 1,000 of them; playbook_show has all."""
-        lines, left = await self._lines(call, unquote(name), _MOST_BULLETS)
+        lines, left = await self._lines(call, name, _MOST_BULLETS)
         more = [f"\n{left} more: call playbook_show"] if left else []
-        return "\n".join([f"# Playbook {unquote(name)}\n", *lines, *more])
+        return "\n".join([f"# Playbook {name}\n", *lines, *more])
 
-    async def with_memory(self, question: str, call: Requested) -> str:
+    async def with_memory(self, question: str, call: Call) -> str:
         """Ask a question with what is remembered about the learner that helps with it."""
         if len(question) > _MOST_QUESTION:
             raise UsageError(f"question may have at most {_MOST_QUESTION} characters")
         found = await self._memory.finder.find(await self._memory.learner(call), question)
         return _asked_with(format_context(found), question)
 
-    async def with_playbook(self, question: str, call: Requested, playbook: str = DEFAULT) -> str:
+    async def with_playbook(self, question: str, call: Call, playbook: str = DEFAULT) -> str:
         """Ask a question with a whole playbook, as far as it fits into 4,000 tokens."""
         if len(question) > _MOST_QUESTION:
             raise UsageError(f"question may have at most {_MOST_QUESTION} characters")

@@ -6,22 +6,19 @@ learner's session can't be taken over, and any number of servers may answer.
 
 from __future__ import annotations
 
-import json
 import logging
-import re
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import uvicorn
 from anyio import BrokenResourceError, ClosedResourceError
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ace_graph.base.clock import SystemClock
 from ace_graph.base.errors import RequestRefused
-from ace_graph.base.off_loop import run_off_loop
 from ace_graph.base.settings import Settings
 from ace_graph.hosts.mcp_server.access import Call, one_learner, open_memory
 from ace_graph.hosts.mcp_server.server import build_server
@@ -53,9 +50,8 @@ def quiet_protocol_log() -> None:
     protocol.propagate = False
 
 
-MAX_DEPTH = 64
-"""How deep arrays and objects of a request may be nested; beyond some depth a parser has no stack left."""
-_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+# AccessControl checks the host of requests without tokens; with tokens nothing is kept in a browser.
+_ELSEWHERE = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
 async def token_subject(call: Call) -> Identity:
@@ -73,11 +69,11 @@ async def http_app(settings: Settings, store: str | None = None) -> AsyncGenerat
     authenticator, rate = Authenticator(settings, clock), TokenBucket(settings.server_rate, clock)
     async with open_memory(settings, token_subject, store) as memory:
         server = build_server(memory)
-        inner = server.streamable_http_app()
+        inner = server.streamable_http_app(stateless_http=True, transport_security=_ELSEWHERE)
         quiet_protocol_log()
         async with server.session_manager.run():
             yield AccessControl(
-                _only_posts(_readable_json(inner)),
+                _only_posts(inner),
                 authenticator=authenticator,
                 rate=rate,
                 max_bytes=settings.server_body_bytes,
@@ -99,51 +95,6 @@ def _only_posts(app: ASGIApp) -> ASGIApp:
             await app(scope, receive, send)
 
     return pass_on
-
-
-def _readable_json(app: ASGIApp) -> ASGIApp:
-    """Answer 400 for a body that can't be read; the protocol would answer 500.
-
-    The body is read first. What is only not JSON is left to the protocol, which says so in its own form.
-    """
-
-    async def pass_on(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await app(scope, receive, send)
-            return
-        try:
-            body = await Request(scope, receive).body()
-        except HTTPException as error:
-            await http_exception_response(error)(scope, receive, send)
-            return
-        if not await run_off_loop(len(body), _is_readable, body):
-            told = f"the body is no JSON that can be read: nest it at most {MAX_DEPTH} deep"
-            raise RequestRefused(400, "invalid", told)
-        whole: Message | None = {"type": "http.request", "body": body, "more_body": False}
-
-        async def replay() -> Message:
-            nonlocal whole
-            message, whole = whole, None
-            return await receive() if message is None else message
-
-        await app(scope, replay, send)
-
-    return pass_on
-
-
-def _is_readable(body: bytes) -> bool:
-    depth = 0
-    for found in _STRING_OR_BRACKET.finditer(body):
-        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found.group(), 0)
-        if depth > MAX_DEPTH:
-            return False
-    try:
-        json.loads(body)
-    except json.JSONDecodeError:
-        return True
-    except ValueError:  # not UTF-8, or a number of thousands of digits
-        return False
-    return True
 
 
 async def serve_http(settings: Settings, host: str, port: int, store: str | None) -> None:
