@@ -68,6 +68,10 @@ MAX_DISTINCT = 64
 """The most bullets that a bullet names as distinct from itself, the newest."""
 PROFILE_SLOTS = frozenset({"name", "age", "grade", "home", "language", "native_language", "persona"})
 """Slots of what a learner says about themselves."""
+DATED_SLOTS = PROFILE_SLOTS - {"language", "persona"}
+"""Slots of facts: a newer value names those that it replaced. Of a wish only the newest is known."""
+MAX_BEFORE = 8
+"""So many earlier values of a slot are known, the newest."""
 PROFILE_SECTIONS = frozenset({"profile", "preferences", "misconceptions"})
 """Sections whose bullets are core. They hold only explicit statements of the learner or the host."""
 
@@ -154,6 +158,26 @@ class Stated(BaseModel):
     at: Moment
 
 
+class Claim(BaseModel):
+    """What a text states, as a reflector read it: the `value` of a `relation` of its `subject`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    subject: Annotated[ShortLine, Field(min_length=1)]
+    relation: Annotated[ShortLine, Field(min_length=1)]
+    value: Annotated[ShortLine, Field(min_length=1)]
+
+
+class PastValue(BaseModel):
+    """A value of a slot that a newer one replaced, as its text says it, and the days on which it was true."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARS), BeforeValidator(_cleaned)]
+    valid_from: Annotated[Day | None, LEFT_OUT] = None
+    valid_until: Annotated[Day | None, LEFT_OUT] = None
+
+
 class Bullet(BaseModel):
     """A remembered strategy, fact or experience (document 000, extended by 003 and 004).
 
@@ -161,18 +185,19 @@ class Bullet(BaseModel):
     success: a bullet that fails repeatedly is not shown any more, whatever its other votes. `seen` counts how
     often the same lesson was added; it has no weight. `importance` is in [0, 1]. `ttl_days` counts from
     `updated_at`. `keywords` are words of bullets that were merged into this one: searches use them, prompts
-    never show them. `slot` names a profile value of which there is one at a time (name, persona, ...).
-    `quarantine_reason` is None while the bullet is active. `vouched` are dangers that its writer, or a person
-    who released it, vouches for: the screen allows them until the text changes. `sources` say in words where
-    it comes from, `examples` are the ids of trajectories that support it (the newest 64), `evidence_count` is
-    the number of all that ever did. `context` says when it applies. `stated` is what a file or a host claimed
-    about it. `consolidation_version` is 0 for a bullet that was never consolidated, else one more than the
-    highest of its sources. `distinct_from` are bullets of which somebody said that they say something else:
-    these never merge. `turn_id` and `conversation_id` name the turn that it came from, `source_words` are
-    words of that turn which the bullet's own text lacks: searches use them, prompts never show them.
-    `valid_from` and `valid_until` are the first and the last day on which what it says is true, as far as
-    somebody said so; when it was learned, the versions say. What confidence follows from all of these is in
-    `memory.views.confidence`.
+    never show them. `slot` names a profile value of which there is one at a time (name, persona, ...),
+    `before` the values that it replaced, the newest first. `quarantine_reason` is None while the bullet is
+    active. `vouched` are dangers that its writer, or a person who released it, vouches for: the screen allows
+    them until the text changes. `sources` say in words where it comes from, `examples` are the ids of
+    trajectories that support it (the newest 64), `evidence_count` is the number of all that ever did.
+    `context` says when it applies. `stated` is what a file or a host claimed about it.
+    `consolidation_version` is 0 for a bullet that was never consolidated, else one more than the highest of
+    its sources. `distinct_from` are bullets of which somebody said that they say something else: these never
+    merge. `turn_id` and `conversation_id` name the turn that it came from, `source_words` are words of that
+    turn which the bullet's own text lacks: searches use them, prompts never show them. `valid_from` and
+    `valid_until` are the first and the last day on which what it says is true, as far as somebody said so;
+    when it was learned, the versions say. `claim` is what the text states where no form of the tables tells
+    (`languages.relations`). What confidence follows from all of these is in `memory.views.confidence`.
 
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """
@@ -215,6 +240,8 @@ class Bullet(BaseModel):
     source_words: Annotated[tuple[SourceWord, ...], Field(max_length=MAX_SOURCE_WORDS), LEFT_OUT] = ()
     valid_from: Annotated[Day | None, LEFT_OUT] = None
     valid_until: Annotated[Day | None, LEFT_OUT] = None
+    claim: Annotated[Claim | None, LEFT_OUT] = None
+    before: Annotated[tuple[PastValue, ...], Field(max_length=MAX_BEFORE), LEFT_OUT] = ()
 
     @property
     def content_hash(self) -> str:
@@ -259,6 +286,22 @@ class Bullet(BaseModel):
     def past(self, day: date) -> bool:
         """Whether what it says was true before this day, and no longer: it is past, not false."""
         return self.valid_until is not None and self.valid_until < day
+
+    def on(self, day: date) -> Bullet:
+        """Return the bullet with the value of its slot on this day, where that is one in `before`."""
+        then = [each for each in self.before if each.valid_until is not None and each.valid_until >= day]
+        if not then:
+            return self
+        value = then[-1]
+        own = PastValue(content=self.content, valid_from=self.valid_from, valid_until=self.valid_until)
+        others = (own, *(each for each in self.before if each is not value))
+        changed = {name: getattr(value, name) for name in ("content", "valid_from", "valid_until")}
+        return self.model_copy(update={**changed, "before": others})
+
+    @property
+    def other_values(self) -> tuple[Bullet, ...]:
+        """The other values of its slot, each as a bullet."""
+        return tuple(self.model_copy(update={**each.model_dump(), "before": ()}) for each in self.before)
 
     def injectable(self, now: datetime) -> bool:
         """Whether prompts may show it: active, not expired, not more harmful than helpful."""

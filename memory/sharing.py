@@ -174,7 +174,7 @@ def leaves_owner(bullet: Bullet) -> bool:
 
 def outgoing_bullet(bullet: Bullet) -> Bullet:
     """Return a bullet as others see it: without what is not the advice itself."""
-    turn = {"turn_id": None, "conversation_id": None, "source_words": ()}
+    turn = {"turn_id": None, "conversation_id": None, "source_words": (), "claim": None}
     return bullet.model_copy(update={"sources": (), "keywords": (), "consolidated_from": (), **turn})
 
 

@@ -32,6 +32,7 @@ from ace_graph.learning.reflection import BulletVerdict, Lesson
 from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, is_small_talk, reflect
 from ace_graph.learning.statements.forms import SENSITIVE
 from ace_graph.learning.statements.model_facts import WantedFacts, learner_facts, stated_later
+from ace_graph.learning.statements.told import with_told
 from ace_graph.learning.statements.turn_source import from_trajectory, from_turn
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks, task_of
 from ace_graph.learning.turn_record import stored_reflection
@@ -409,6 +410,11 @@ def _adds(
         contests=failed_advice(failed, task.known),
         vocabulary=labels,
     )
+    said = f"{task.subject.question}\n{task.subject.additional_context}"
+    adds = [
+        add if add.memory_type == "procedural" else with_told(add, lesson, said, task.subject.day)
+        for add, lesson in zip(adds, lessons, strict=True)
+    ]
     if task.unattributed:
         return for_review(adds)
     helped = reflected.helped if reflected else ()

@@ -38,7 +38,17 @@ class BulletVerdict(_Reply):
     tag: BulletTag
 
 
-class Lesson(_Reply):
+class Told(_Reply):
+    """A fact in parts, in words of the question: the `value` of a `relation` of its `subject`, and when."""
+
+    subject: Text = ""
+    relation: Text = ""
+    value: Text = ""
+    since: Text = ""
+    until: Text = ""
+
+
+class Lesson(Told):
     """What is worth knowing next time, in one sentence. `section` and `topic` are short words."""
 
     content: Annotated[str, Field(min_length=1)]
@@ -50,12 +60,11 @@ class Lesson(_Reply):
     tags: list[str] = Field(default_factory=list[str])
 
 
-class LearnerFact(_Reply):
+class LearnerFact(Told):
     """What the learner says about themselves; `quote` is an exact part of the question."""
 
     quote: Annotated[str, Field(min_length=1)]
     kind: Text = ""
-    subject: Text = ""
 
 
 class Reflection(_Reply):

@@ -7,9 +7,19 @@ compared only with the few bullets that share its rare words.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
-from ace_graph.memory.bullet import MAX_CONTEXT_CHARS, MAX_EXAMPLES, MAX_TAGS, Bullet, Danger, content_hash
+from ace_graph.memory.bullet import (
+    DATED_SLOTS,
+    MAX_BEFORE,
+    MAX_CONTEXT_CHARS,
+    MAX_EXAMPLES,
+    MAX_TAGS,
+    Bullet,
+    Danger,
+    PastValue,
+    content_hash,
+)
 from ace_graph.memory.classify import infer_memory_type
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.merge import MAX_SOURCES, merge, with_keywords_of
@@ -120,6 +130,8 @@ def add(draft: Draft, operation: Add) -> None:
         bullet_id = twin.id
     else:
         bullet_id = draft.new_id(arriving.section, operation.id)
+        if occupant is not None and occupant.id not in (operation.spares, *operation.contests):
+            arriving = _after(occupant, arriving, draft.now.date())
         draft.put(arriving.model_copy(update={"id": bullet_id}))
         draft.note("added", bullet_id)
         if arriving.status == "quarantined":
@@ -147,6 +159,16 @@ def add(draft: Draft, operation: Add) -> None:
                 draft.supersede(lost, bullet_id)
                 lesson = with_keywords_of(lesson, lost)
             draft.put(lesson)
+
+
+def _after(old: Bullet, new: Bullet, today: date) -> Bullet:
+    """The new value of a slot, which names the one that it replaces, as of the day before it begins."""
+    last = (new.valid_from or today) - timedelta(days=1)
+    if new.slot not in DATED_SLOTS or new.status != "active" or (old.valid_from or last) > last:
+        return new
+    until = min(last, old.valid_until or last)
+    gone = PastValue(content=old.content, valid_from=old.valid_from, valid_until=until)
+    return new.model_copy(update={"before": (gone, *old.before)[:MAX_BEFORE]})
 
 
 def _arriving(draft: Draft, operation: Add) -> Bullet:

@@ -129,6 +129,7 @@ def _made(draft: Draft, found: Sequence[Bullet], text: str) -> Bullet:
             "setbacks": min(bullet.setbacks for bullet in found),
             "created_at": min(bullet.created_at for bullet in found),
             "vouched": (),
+            "claim": None,
             "consolidated_from": tuple(
                 dict.fromkeys(name for b in found for name in (*b.consolidated_from, b.id))
             ),

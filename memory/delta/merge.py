@@ -78,6 +78,7 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "consolidation_version": max(survivor.consolidation_version, dropped.consolidation_version),
             **_origin(survivor, dropped),
             **_days(survivor, dropped),
+            "claim": survivor.claim or dropped.claim,
             "updated_at": now,
         }
     )

@@ -13,13 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ace_graph.memory.bullet import (
     LEFT_OUT,
+    MAX_BEFORE,
     Bullet,
     BulletTag,
+    Claim,
     Danger,
     Day,
     Days,
     MemoryType,
     Moment,
+    PastValue,
     Polarity,
     Stated,
     Text,
@@ -47,8 +50,9 @@ class Add(_Frozen):
     `vouched`. `examples` must be trajectories of this learner, stored before or with this commit; with
     `foreign` (from a file) those that are not become `sources`. Of `source_text`, said in the turn `turn_id`
     of the conversation `conversation_id`, only informative words that the screen allows are kept. `spares`
-    names the bullet in the slot if that says more than the value: it leaves the slot and stays. `valid_from`
-    and `valid_until` are the first and the last day on which it is true.
+    names the bullet in the slot if that says more than the value: it leaves the slot and stays. Another one
+    is named in `before`, unless `contests` says that it was never true. `valid_from` and `valid_until` are
+    the first and the last day on which it is true.
 
     Raises `pydantic.ValidationError`, too, where its last day is before the first.
     """
@@ -95,6 +99,8 @@ class Add(_Frozen):
     spares: Annotated[BulletRef | None, LEFT_OUT] = None
     valid_from: Annotated[Day | None, LEFT_OUT] = None
     valid_until: Annotated[Day | None, LEFT_OUT] = None
+    claim: Annotated[Claim | None, LEFT_OUT] = None
+    before: Annotated[tuple[PastValue, ...], Field(max_length=MAX_BEFORE), LEFT_OUT] = ()
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -235,10 +241,11 @@ class Supersede(_Frozen):
 
 
 class Remove(_Frozen):
-    """Archive a bullet; it stays in the history."""
+    """Archive a bullet, which stays in the history; with `value` forget this one of the values before it."""
 
     op: Literal["remove"] = "remove"
     bullet_id: BulletRef
+    value: Annotated[Text | None, LEFT_OUT] = None
 
 
 class Restore(_Frozen):

@@ -258,10 +258,19 @@ def _supersede(draft: Draft, operation: Supersede) -> None:
 
 def _remove(draft: Draft, operation: Remove, *, by_person: bool) -> None:
     bullet = draft.locate(operation.bullet_id, follow_aliases=False)
+    if operation.value is not None:
+        left = tuple(each for each in bullet.before if each.content != operation.value)
+        if left == bullet.before:
+            raise Refused("it had no such value before")
+        draft.put(bullet.model_copy(update={"before": left, "updated_at": draft.now}))
+        draft.note("updated", bullet.id)
+        forget_source_words(draft, operation.value)
+        return
     draft.archive(Archived(bullet=bullet, why="removed"))
     draft.note("removed", bullet.id)
     if by_person or bullet.profile:
-        forget_source_words(draft, bullet.content)
+        for text in (bullet.content, *(each.content for each in bullet.before)):
+            forget_source_words(draft, text)
 
 
 def _set_status(draft: Draft, operation: Quarantine | Release) -> None:

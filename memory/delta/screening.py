@@ -44,7 +44,10 @@ def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | Non
     own: tuple[Danger, ...] = ("answers",) if bullet.profile else ()
     known = (*vouched, *bullet.vouched, *own)
     labels = (bullet.section.replace("_", " "), bullet.topic, bullet.concept, *bullet.tags)
-    reasons = (screen(text, known) for text in (bullet.content, *labels, bullet.context) if text)
+    claim = bullet.claim
+    stated = (claim.subject, claim.relation, claim.value) if claim is not None else ()
+    texts = (bullet.content, *labels, bullet.context, *stated, *(each.content for each in bullet.before))
+    reasons = (screen(text, known) for text in texts if text)
     return next((reason for reason in reasons if reason is not None), None)
 
 
@@ -87,7 +90,7 @@ def screened_again(draft: Draft, old: Bullet, new: Bullet) -> Bullet:
     """
     if old.content != new.content:
         left = words_besides(new.source_words, new.content) if new.source_words else ()
-        new = new.model_copy(update={"vouched": (), "source_words": left})
+        new = new.model_copy(update={"vouched": (), "source_words": left, "claim": None})
     if new.status == "quarantined" or _texts(old) == _texts(new) or (why := screen_bullet(new)) is None:
         return new
     draft.note("quarantined", new.id)

@@ -112,6 +112,23 @@ def relation_of(text: str) -> Relation | None:
     return max(_readings(plain), key=_weight_of, default=_NOTHING).relation
 
 
+def claimed(name: str, subject: str, value: str) -> Relation | None:
+    """Return the relation that somebody else read in a text, None where it is about nobody in particular.
+
+    A name is looked up among the nouns of all languages; one that is in no table holds many values.
+    """
+    noun = " ".join(name.casefold().replace("_", " ").split()).removeprefix("the ")
+    named = (each.nouns[noun] for each in _languages().values() if noun in each.nouns)
+    known = next(named, noun if noun in _of_one_value() else f"the {noun}")
+    about = SPEAKER if is_self(subject) else _core(subject.strip(_MARKS))
+    return Relation(known, about, value, known in _of_one_value(), certain=True) if about else None
+
+
+def is_self(subject: str) -> bool:
+    """Whether a subject is the speaker, in any language."""
+    return any(subject.casefold() in each.self_ for each in _languages().values())
+
+
 def same_value(a: Relation, b: Relation) -> bool:
     """Whether two relations have the same value, case, articles and marks aside."""
     return _core(a.value) == _core(b.value)
@@ -211,7 +228,9 @@ def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Rea
         known = Relation(name, subject, value, name in _of_one_value(), certain=True)
         return _Reading(weight + len(noun), known)
     first, *rest = noun.split() or [""]
-    if not (language.named and first and slots["N"].islower()) or len(rest) >= _NOUN_WORDS:
+    one_of_many = first in language.articles  # "Ada is a friend of Bob"
+    named = language.named and first and slots["N"].islower() and not one_of_many
+    if not named or len(rest) >= _NOUN_WORDS:
         return _NOTHING
     if not _forms_of_be().isdisjoint(rest):
         return _NOTHING

@@ -3,9 +3,11 @@
 "The country of the spouse of the author of Our Mutual Friend": the words find the line that names the author,
 and the author's name finds the next one. No relation is listed anywhere. A line leads to those that share the
 longest run of words with it that the question did not ask for. The best of them cover words of the question
-that are open, and say what was named in another place: what one line ends with, the next one begins with.
+that are open on the way to them, and say what was named in another place: what one line ends with, the next
+one begins with.
 
-The lines of a chain stand behind those of the question's own words, and take none of their room.
+The lines of a chain stand behind those of the question's own words. They take the room of those alone that
+have no word of the question which a better one has not.
 """
 
 from __future__ import annotations
@@ -26,29 +28,36 @@ ROUNDS = 3
 """Facts beyond the first that a question may take."""
 MOST_LINES, MOST_TOKENS = 14, 400
 """A prompt with a chain has at most so many retrieved lines, which take at most so many tokens."""
-LEADS_ON = 0.3
-"""What the best line must cover of the question: one that covers less is often about something else."""
+LEADS_ON = 0.2
+"""What the best line must cover of the question: one that covers less is about something else."""
 _OPEN = 0.1
 """The share of the question's weight that must be uncovered."""
 _RARE, _RARE_SHARE = 10, 0.1
 """A word leads on where at most so many bullets have it, or this share of all."""
+_STARTS, _TIE = 3, 0.95
+"""A chain begins at so many of the best lines, where they cover nearly as much as the best."""
 _LINKS, _ASKED_ON = 3, 2
 """So many lines of a round are taken, and so many of them lead on."""
-_MOVED = 0.25
-"""A run stands in another place where it begins so much of the line's length earlier or later."""
-_MOST_HOLDERS = 500
-"""So many bullets of a word are compared, the newest in the index."""
+_NAME_WORDS = 2
+"""A run of so many words is a name for sure."""
+_NEWEST = 48
+"""So many bullets of a word are compared, the newest in the index, and as many that cover open words."""
 _MOST_WORDS = 64
 """So many words of a text are compared: facts are short."""
-_CACHED_TEXTS = 4_096
+_CACHED_TEXTS = 8_192
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_POSSESSIVE = re.compile(r"['’]s\Z")
 
 
 class Link(NamedTuple):
-    """A line of a chain: the bullet, and the id of the line that named what it is about."""
+    """A line of a chain: the bullet, and the id of the line that named what it is about.
+
+    A link is `sure` that covers an open word, or that says more of a name: lines that add nothing make room.
+    """
 
     bullet: Bullet
     named_by: str
+    sure: bool
 
 
 class _Word(NamedTuple):
@@ -57,7 +66,10 @@ class _Word(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """The words that two lines share: how many of them were not asked for, and whether they moved."""
+    """The words that two lines share: how many of them say something, and whether they moved.
+
+    They moved where they stand at the beginning or at the end of one of the lines alone.
+    """
 
     length: int
     moved: bool
@@ -68,7 +80,16 @@ class _Rank(NamedTuple):
 
     open_weight: float
     moved: bool
+    length: int
     rarity: int
+
+
+class _Lead(NamedTuple):
+    """A bullet that shares a run with a line, by a word that so many bullets have."""
+
+    bullet: Bullet
+    run: _Run
+    holders: int
 
 
 class Chain:
@@ -87,38 +108,50 @@ class Chain:
         self._asked = {term for term in query.weights if term != query.topic}
         self._most = max(_RARE, int(_RARE_SHARE * len(index)))
 
-    def links(self, lines: Sequence[Bullet], take: Callable[[Bullet], bool]) -> list[Link]:
+    def links(self, lines: Sequence[Bullet], take: Callable[[Link], bool]) -> list[Link]:
         """Return the links from the best of `lines` on, each after the line that named it.
 
         `take` puts a line into the prompt, and says whether it could. There is no link where the question's
         words are covered.
         """
-        open_ = self._asked.difference(*(self._terms_asked(line.id) for line in lines))
-        if sum(map(self._query.weights.__getitem__, open_)) < _OPEN * self._query.total:
+        starts = lines[:_STARTS]
+        open_ = {line.id: self._asked - self._terms_asked(line.id) for line in starts}
+        best = self._weight(open_[lines[0].id])
+        if best < _OPEN * self._query.total:
             return []
-        found: list[Link] = []
-        told, asked_on = list(lines), list(lines[:1])
+        nearly = best + (1 - _TIE) * (self._weight(self._asked) - best)
+        asked_on = [line for line in starts if self._weight(open_[line.id]) <= nearly]
+        found, told = list[Link](), list(lines)
         for _ in range(ROUNDS):
-            new = [link for link in self._next(asked_on, told, open_) if take(link.bullet)]
+            new = [link for link in self._next(asked_on, told, open_) if take(link)]
             told += [link.bullet for link in new]
             found += new
-            open_ = open_.difference(*(self._terms_asked(link.bullet.id) for link in new))
+            for bullet, named_by, _sure in new:
+                open_[bullet.id] = open_[named_by] - self._terms_asked(bullet.id)
             asked_on = [link.bullet for link in new[:_ASKED_ON]]
         return found
+
+    def _weight(self, terms: Iterable[str]) -> float:
+        return sum(map(self._query.weights.__getitem__, terms))
 
     def _terms_asked(self, key: str) -> set[str]:
         return {term for term in self._asked if key in self._index.postings.get(term, ())}
 
-    def _next(self, lines: Iterable[Bullet], told: Sequence[Bullet], open_: set[str]) -> list[Link]:
+    def _next(
+        self, lines: Iterable[Bullet], told: Sequence[Bullet], open_: Mapping[str, set[str]]
+    ) -> list[Link]:
         """Return where these lines lead to, the best first; of one subject and relation the newest alone."""
         known = {line.id for line in told}
         best: dict[str, tuple[_Rank, Link]] = {}
         for line in lines:
-            for bullet, moved, rarity in self._leads(line, known):
-                weight = sum(self._query.weights[term] for term in self._terms_asked(bullet.id) & open_)
-                rank = _Rank(weight, moved, rarity)
-                if (moved or weight) and (bullet.id not in best or rank > best[bullet.id][0]):
-                    best[bullet.id] = (rank, Link(bullet, line.id))
+            for bullet, run, holders in self._leads(line, known, open_[line.id]):
+                weight = self._weight(self._terms_asked(bullet.id) & open_[line.id])
+                if not run.moved and not (weight and run.length >= _NAME_WORDS):
+                    continue
+                rank = _Rank(weight, run.moved, run.length, -holders)
+                if bullet.id not in best or rank > best[bullet.id][0]:
+                    sure = bool(weight) or run.length >= _NAME_WORDS
+                    best[bullet.id] = (rank, Link(bullet, line.id, sure))
         ranked = sorted(best.values(), key=lambda one: (one[0], age(one[1].bullet)), reverse=True)
         kept: list[Link] = []
         for _, link in ranked:
@@ -129,7 +162,7 @@ class Chain:
             rivals = [rival.bullet for _, rival in ranked if self._is_rival(rival.bullet, link.bullet)]
             newest = max((link.bullet, *rivals, *self._stated(link.bullet)), key=age)
             if all(newest.id != one.bullet.id for one in kept):
-                kept.append(Link(newest, link.named_by))
+                kept.append(link._replace(bullet=newest))
         return kept
 
     def _is_rival(self, a: Bullet, b: Bullet) -> bool:
@@ -142,14 +175,15 @@ class Chain:
         newest = max(stated, key=age, default=bullet)
         return [newest] if self._is_rival(newest, bullet) else []
 
-    def _leads(self, line: Bullet, known: set[str]) -> Iterator[tuple[Bullet, bool, int]]:
-        """Yield the facts that share the longest runs with a line, whether they moved, and how rare they are.
+    def _leads(self, line: Bullet, known: set[str], open_: Iterable[str]) -> Iterator[_Lead]:
+        """Yield the facts that share the longest runs with a line.
 
         The longest run is looked for among those that moved and among those that did not.
         """
         if not is_fact(line):
             return
         words = _ordered(line.content)
+        covering = set[str]().union(*(self._index.postings.get(term, ()) for term in open_))
         strange = [bool(word.terms) and self._asked.isdisjoint(word.terms) for word in words]
         places: dict[str, list[int]] = {}
         for place, word in enumerate(words):
@@ -160,7 +194,9 @@ class Chain:
             if not 2 <= len(holders) <= self._most:
                 continue
             longest: dict[bool, int] = {}
-            keys = list(holders)[-_MOST_HOLDERS:]
+            keys = list(holders)[-_NEWEST:]
+            if len(keys) < len(holders):
+                keys += [key for key in holders if key in covering][-_NEWEST:]
             for key in keys:
                 if key not in runs:
                     bullet = None if key in known else self._bullet(key)
@@ -173,7 +209,7 @@ class Chain:
             for key in keys:
                 lead = runs[key]
                 if lead and lead[1].length == longest[lead[1].moved]:
-                    yield lead[0], lead[1].moved, -len(holders)
+                    yield _Lead(*lead, len(holders))
 
 
 def _shared_run(
@@ -188,6 +224,7 @@ def _shared_run(
     in the line each word stands. Takes time in proportion to the product of both lengths.
     """
     best, ends = _Run(0, moved=False), False
+    line_first, other_first = _first(line), _first(other)
     before: dict[int, tuple[int, int]] = {}
     for at, word in enumerate(other):
         here: dict[int, tuple[int, int]] = {}
@@ -198,12 +235,18 @@ def _shared_run(
             begin, length = (place if begin < 0 else begin), length + bool(line[place].terms)
             here[place] = (begin, length)
             if strange[place] and length > best.length:
-                other_begin = at - (place - begin)
-                moved = abs(begin / len(line) - other_begin / len(other)) > _MOVED
+                begins = begin <= line_first, at - (place - begin) <= other_first
+                stops = place + 1 == len(line), at + 1 == len(other)
+                moved = begins[0] != begins[1] or stops[0] != stops[1]
                 best = _Run(length, moved)
-                ends = begin == 0 or other_begin == 0 or place + 1 == len(line)
+                ends = any(begins) or any(stops)
         before = here
     return best if ends else None
+
+
+def _first(words: Sequence[_Word]) -> int:
+    """Return the place of the first word that is no stop word."""
+    return next((place for place, word in enumerate(words) if word.terms), 0)
 
 
 @lru_cache(_CACHED_TEXTS)
@@ -211,4 +254,5 @@ def _ordered(text: str) -> tuple[_Word, ...]:
     """Return the first words of a text, each with its terms; a stop word has none."""
     language = language_of(text)
     found = (match.group() for match in islice(_WORD.finditer(text), _MOST_WORDS))
-    return tuple(_Word(word.casefold(), terms(word, language)) for word in found)
+    folded = (_POSSESSIVE.sub("", word.casefold()) for word in found)
+    return tuple(_Word(word, terms(word, language)) for word in folded)

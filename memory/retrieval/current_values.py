@@ -13,14 +13,14 @@ from datetime import date, datetime
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from ace_graph.memory.bullet import GIVEN, PROFILE_SECTIONS, Bullet
+from ace_graph.memory.bullet import DATED_SLOTS, GIVEN, PROFILE_SECTIONS, Bullet
 from ace_graph.memory.classify import infer_memory_type
-from ace_graph.memory.languages.relations import relation_of, same_value
+from ace_graph.memory.languages.relations import same_value
 from ace_graph.memory.languages.tables import stop_words
 from ace_graph.memory.playbook import id_number
 from ace_graph.memory.retrieval.gate import Retrievable
 from ace_graph.memory.retrieval.relevance import Hit
-from ace_graph.memory.search.index import PrefixFilter, in_order
+from ace_graph.memory.search.index import PrefixFilter, in_order, stated_by
 from ace_graph.memory.search.tokenize import language_of, terms
 from ace_graph.memory.similarity.claim import lexicon
 from ace_graph.memory.similarity.compare import compare
@@ -89,7 +89,7 @@ def of_one_relation(bullets: Sequence[tuple[Bullet, bool]], *, one_value: bool =
     for place, (bullet, of_base) in enumerate(bullets):
         if not is_fact(bullet):
             continue
-        relation = relation_of(bullet.content)
+        relation = stated_by(bullet)
         key = relation.key if relation is not None else ""
         if relation is not None and (relation.holds_one or one_value):
             stated.setdefault((of_base, key), []).append(place)
@@ -157,27 +157,28 @@ def earlier_values(bullet: Bullet, others: Sequence[Bullet], *, one_value: bool 
     Of a wish, and of a fact that does not tell its value apart, it is the text. `one_value` as in
     `of_one_relation`.
     """
-    own = relation_of(bullet.content)
+    own = stated_by(bullet)
     found: dict[str, None] = {}
-    replaced = True
+    replaced, in_slot = True, bullet.slot in DATED_SLOTS
     for other in others:
-        relation = relation_of(other.content)
+        relation = stated_by(other)
         if bullet.section in _WISHES and other.section in _WISHES:
             start = len(_SAYS) if _words(other.content)[: len(_SAYS)] == _SAYS else 0
             found[" ".join(other.content.rstrip(_END).split()[start:])] = None
         elif own is None or relation is None or own.key != relation.key:
             found[_last_value(bullet.content, other.content)] = None
-            replaced = False
+            replaced = replaced and in_slot
         elif not same_value(own, relation):
             found[relation.value] = None
-            replaced = replaced and (own.holds_one or one_value)
-    return Earlier(tuple(found), replaced and not _show_many((bullet, *others)))
+            replaced = replaced and (in_slot or own.holds_one or one_value)
+    return Earlier(tuple(found), replaced and (in_slot or not _show_many((bullet, *others))))
 
 
 def _last_value(text: str, other: str) -> str:
     """Return what another text says behind the last beginning that it shares with a text; else all of it."""
     shared = _value_places(text) & _value_places(other)
-    place = max((at for at in shared if _words(text)[:at] == _words(other)[:at]), default=0)
+    begin = len(_SAYS) if _words(other)[: len(_SAYS)] == _SAYS else 0
+    place = max((at for at in shared if _words(text)[:at] == _words(other)[:at]), default=begin)
     return " ".join(other.rstrip(_END).split()[place:])
 
 
@@ -202,7 +203,7 @@ def _show_many(bullets: Sequence[Bullet]) -> bool:
 
 def _agree(a: Bullet, b: Bullet) -> bool:
     """Whether two facts state the same value."""
-    first, second = relation_of(a.content), relation_of(b.content)
+    first, second = stated_by(a), stated_by(b)
     return a is b or (first is not None and second is not None and same_value(first, second))
 
 
@@ -226,6 +227,7 @@ def filtered(wanted: BulletFilter, bullets: Iterable[Bullet]) -> list[Bullet]:
     """Return the bullets that pass; with `valid_on` without values that others had replaced by that day."""
     every = list(bullets)
     if wanted.valid_on is not None:
+        every = [bullet.on(wanted.valid_on) for bullet in every]
         gone = _replaced_by([each for each in every if each.status in wanted.statuses], wanted.valid_on)
         every = [bullet for bullet in every if bullet.id not in gone]
     return [bullet for bullet in every if wanted.passes(bullet)]
@@ -276,7 +278,7 @@ def same_relation(a: Bullet, b: Bullet, *, one_value: bool = False) -> bool:
 
 def about_others(a: Bullet, b: Bullet) -> bool:
     """Whether two facts state relations of two subjects: "Oslo is where Ada lives", and where Bob does."""
-    first, second = relation_of(a.content), relation_of(b.content)
+    first, second = stated_by(a), stated_by(b)
     return first is not None and second is not None and first.subject != second.subject
 
 
@@ -295,7 +297,7 @@ def is_fact(bullet: Bullet) -> bool:
     alone = bullet.slot is not None or bullet.section in _WISHES
     if judged or alone or bullet.memory_type == "procedural" or bullet.polarity == "anti_pattern":
         return False
-    return relation_of(bullet.content) is not None or infer_memory_type(bullet.content) != "procedural"
+    return stated_by(bullet) is not None or infer_memory_type(bullet.content) != "procedural"
 
 
 def _best(own: Hit, others: Iterable[Hit]) -> Hit:
@@ -305,7 +307,7 @@ def _best(own: Hit, others: Iterable[Hit]) -> Hit:
 
 
 def _is_certain(bullet: Bullet) -> bool:
-    relation = relation_of(bullet.content)
+    relation = stated_by(bullet)
     return relation is not None and relation.certain
 
 

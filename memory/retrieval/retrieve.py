@@ -18,7 +18,6 @@ from typing import Literal, NamedTuple
 
 from ace_graph.memory.bullet import GIVEN, PROFILE_SLOTS, Barred, Bullet, MemoryType
 from ace_graph.memory.decay import decay_score
-from ace_graph.memory.languages.relations import relation_of
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.chains import LEADS_ON, MOST_TOKENS, Chain, Link
@@ -39,7 +38,7 @@ from ace_graph.memory.retrieval.gate import Cutoff, Retrievable, apply_cutoff
 from ace_graph.memory.retrieval.query import Query, parse_question
 from ace_graph.memory.retrieval.relevance import Hit, Relevance, relevant
 from ace_graph.memory.retrieval.standing import waiting
-from ace_graph.memory.search.index import Index, PrefixFilter
+from ace_graph.memory.search.index import Index, PrefixFilter, stated_by
 from ace_graph.memory.search.tokenize import estimate_tokens, terms
 from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.snapshot import Access
@@ -172,6 +171,13 @@ class Selection:
         self._settled.update((candidate.scored.bullet.id, candidate) for candidate in taken)
         return taken
 
+    def drop(self, candidate: Candidate) -> int:
+        """Take a line back, and return the tokens that it took."""
+        tokens = self.tokens(candidate.scored)
+        del self._settled[candidate.scored.bullet.id]
+        self.room += tokens
+        return tokens
+
     def tokens(self, scored: Scored) -> int:
         """Return what a line costs, counted once."""
         known = self._costs.get(id(scored))
@@ -251,14 +257,14 @@ class EligibleBullets:
         self, bullet: Bullet, score: float, relevance: float, strength: float, others: Sequence[Bullet] = ()
     ) -> Scored:
         """Return a bullet as it is injected; `others` are those of its subject and relation."""
+        others = (*others, *bullet.other_values)
         when = when_true(bullet, others, self.on)
         if not others:
             return Scored(bullet, score, relevance, strength, when=when)
         one_value = self.policy.one_value
         to_come = [each for each in others if each.valid_from is not None and each.valid_from > self.on]
-        earlier = earlier_values(
-            bullet, [each for each in others if each not in to_come], one_value=one_value
-        )
+        said = [each for each in others if (each.valid_from or each.created_at.date()) <= self.on]
+        earlier = earlier_values(bullet, said, one_value=one_value)
         later = tuple(
             f"from {each.valid_from} on: {value}"
             for each in to_come
@@ -301,6 +307,8 @@ class EligibleBullets:
         """Return the bullet, with the learner's votes where it is one of the base; None if there is none."""
         source = self.base if of_base and self.base is not None else self.playbook
         bullet = source.entries.get(key)
+        if bullet is not None and bullet.before:
+            bullet = bullet.on(self.on)
         votes = self.playbook.base_votes.get(key) if of_base else None
         if bullet is not None and votes is not None:
             bullet = bullet.model_copy(
@@ -333,7 +341,7 @@ class EligibleBullets:
         """Return newer bullets, in whatever words, that state a relation of one value that these state."""
         newest: dict[tuple[bool, str], Retrievable] = {}
         for item in usable:
-            relation = relation_of(item.bullet.content)
+            relation = stated_by(item.bullet)
             if relation is not None:
                 key = (item.hit.of_base, relation.key)
                 newest[key] = max(newest.get(key, item), item, key=lambda each: age(each.bullet))
@@ -349,7 +357,7 @@ class EligibleBullets:
 
     def _stating(self, bullet: Bullet, index: Index) -> Iterable[str]:
         """Return the ids of all bullets that state its relation, where it holds one value."""
-        relation = relation_of(bullet.content)
+        relation = stated_by(bullet)
         holds_one = relation is not None and (relation.holds_one or self.policy.one_value)
         return index.relations.get(relation.key, ()) if relation is not None and holds_one else ()
 
@@ -562,7 +570,7 @@ def retrieve(
 
 
 def _chain(
-    retrieved: Sequence[Candidate],
+    retrieved: list[Candidate],
     scope: EligibleBullets,
     query: Query,
     selection: Selection,
@@ -577,10 +585,16 @@ def _chain(
     room = MOST_TOKENS - sum(selection.tokens(line) for line in lines)
     index = scope.index(of_base=of_base)
 
-    def take(bullet: Bullet) -> bool:
+    spare = _adding_nothing(retrieved, index, query)
+
+    def take(link: Link) -> bool:
         nonlocal left, room
+        bullet = link.bullet
         scored = scope.scored(bullet, 0.0, 0.0, scope.strength(bullet))
         candidate = Candidate(scored, index.documents[bullet.id].content, of_base)
+        while spare and link.sure and (left < 1 or selection.tokens(scored) > room):
+            lost = retrieved.pop(spare.pop())
+            left, room = left + 1, room + selection.drop(lost)
         if not selection.fill([candidate], room=room, limit=left):
             return False
         left, room = left - 1, room - selection.tokens(scored)
@@ -592,6 +606,17 @@ def _chain(
 
     chain = Chain(query, index, eligible, one_value=scope.policy.one_value)
     return chain.links([line.bullet for line in lines], take)
+
+
+def _adding_nothing(lines: Sequence[Candidate], index: Index, query: Query) -> list[int]:
+    """Return the places of lines of which all terms of the question stand in better ones, too."""
+    known, found = set[str](), list[int]()
+    for place, line in enumerate(lines):
+        own = {t for t in query.weights if line.scored.bullet.id in index.postings.get(t, ())}
+        if place and own <= known:
+            found.append(place)
+        known |= own
+    return found
 
 
 def _current(scope: EligibleBullets, core: Sequence[Candidate]) -> tuple[list[Candidate], dict[str, str]]:

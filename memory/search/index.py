@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.languages.relations import relation_of
+from ace_graph.memory.languages.relations import Relation, claimed, relation_of
 from ace_graph.memory.search.tokenize import compounds, language_and_terms, terms, vocabulary
 
 # Prefix filtering: which of some texts share all but a few of their terms with another one.
@@ -476,6 +476,7 @@ def _same_entry(a: Bullet, b: Bullet) -> bool:
         and a.tags == b.tags
         and a.keywords == b.keywords
         and a.context == b.context
+        and a.claim == b.claim
         and a.core == b.core
         and a.source_words == b.source_words
         and origin_of(a) == origin_of(b)
@@ -502,9 +503,15 @@ def _entry(bullet: Bullet) -> tuple[IndexedBullet, dict[str, float]]:
         labelled[topic_term(bullet.topic)] = 1.0
     weights.update(labelled)
     source = _source_terms(bullet.source_words, language, weights) if bullet.source_words else ()
-    relation = relation_of(bullet.content)
+    relation = stated_by(bullet)
     key = relation.key if relation is not None else ""
     return IndexedBullet(own, tuple(labelled), source, origin_of(bullet), key), weights
+
+
+def stated_by(bullet: Bullet) -> Relation | None:
+    """Return the relation that a bullet states: by the forms of its text, else by its claim."""
+    relation, claim = relation_of(bullet.content), bullet.claim
+    return claimed(claim.relation, claim.subject, claim.value) if relation is None and claim else relation
 
 
 def _source_terms(words: tuple[str, ...], language: str, known: Mapping[str, float]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import cast
 
 import pytest
@@ -13,6 +14,7 @@ from ace_graph.agent import ACEInput
 from ace_graph.agent.offline_tutor import OfflineTutor
 from ace_graph.base import Settings
 from ace_graph.learning.statements import SensitiveFacts
+from ace_graph.memory.bullet import Claim
 from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
@@ -223,3 +225,27 @@ async def test_the_question_and_the_yes_are_in_the_learners_language(
     assert kept in asked["messages"][-1].content
     await graph.ainvoke(said([*asked["messages"], HumanMessage(yes)]), context=ALICE)
     assert await _kept(store) == [f"Learner says: {kept}"]
+
+
+async def test_a_relation_that_rules_cannot_read_is_taken_from_the_reply(
+    build: Build, store: CountingStore
+) -> None:
+    said_in_turns = (
+        "Since 2026 my rent comes to 900 euros.",
+        "Now my rent comes to 950 euros.",
+    )
+    parts = {"subject": "I", "relation": "rent"}
+    replies = [
+        _reply(_fact(said_in_turns[0][:-1], "money") | parts | {"value": "900 euros", "since": "2026-01-01"}),
+        _reply(_fact(said_in_turns[1][:-1], "money") | parts | {"value": "950 euros", "since": "1999-01-01"}),
+        _reply(_fact("rent", "money") | parts | {"value": "a million"}),
+    ]
+    model = ScriptedModel(solver=["<final>fine</final>"] * 3, reflector=replies)
+    graph = build(model, settings=Settings(sensitive_facts="keep"))
+    for message in (*said_in_turns, "What is my rent?"):
+        await graph.ainvoke(ask(message), context=ALICE)
+    first, second = (await store.now("alice")).playbook.bullets()
+    assert (first.valid_from, second.valid_from) == (date(2026, 1, 1), None), "1999 is not in the message"
+    assert second.claim == Claim(subject="i", relation="rent", value="950 euros")
+    assert "comes to 950 euros (said" in model.calls_of("solver")[-1].prompt
+    assert "before: 900 euros)" in model.calls_of("solver")[-1].prompt

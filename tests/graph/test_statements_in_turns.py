@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, cast
 
 import pytest
@@ -234,3 +235,28 @@ async def test_a_message_is_read_once_in_a_turn(
     assert out["learning"]["error"] is None
     assert len(out["learning"]["added"]) == 2
     assert read == [message]
+
+
+async def test_where_a_learner_lived_before_is_told_and_can_be_forgotten(
+    build: Build, store: CountingStore
+) -> None:
+    said_in_turn = ["I live in Berlin.", "I live in Rome.", "How are you?", "Forget that I live in Berlin."]
+    count = len(said_in_turn)
+    model = ScriptedModel(solver=["<final>fine</final>"] * count, reflector=['{"lessons": []}'] * count)
+    graph = build(model)
+    for message in said_in_turn:
+        await graph.ainvoke(ask(message), context=ALICE)
+    assert re.search(r"I live in Rome \(said [\d-]+; before: Berlin\)", model.calls_of("solver")[2].prompt)
+    assert _told(model) == [{"forgotten": "I live in Berlin"}]
+    [rome] = (await store.now("alice")).playbook.bullets()
+    assert (rome.content, rome.before) == ("Learner says: I live in Rome", ())
+
+
+async def test_a_value_that_was_a_mistake_is_none_of_the_past(build: Build, store: CountingStore) -> None:
+    model = ScriptedModel(solver=["<final>fine</final>"] * 2, reflector=['{"lessons": []}'] * 2)
+    graph = build(model)
+    first = [HumanMessage("My name is Mia.")]
+    out = await graph.ainvoke({"messages": first}, context=ALICE)
+    await graph.ainvoke({"messages": [*out["messages"], HumanMessage("I meant Mara.")]}, context=ALICE)
+    [name] = (await store.now("alice")).playbook.bullets()
+    assert (name.content, name.before) == ("Learner says: My name is Mara", ())

@@ -51,7 +51,6 @@ from ace_graph.learning.statements.speaker import Stretch, asks_not_to_keep, dou
 from ace_graph.learning.statements.standing import standing_instruction
 from ace_graph.learning.statements.statement import (
     ATTRIBUTION,
-    FACTS,
     FORGET,
     MAX_STATEMENTS,
     TAKEN_BACK,
@@ -69,7 +68,7 @@ from ace_graph.learning.statements.statement import (
     slot_of,
     sparing,
 )
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import DATED_SLOTS, Bullet
 from ace_graph.memory.delta.operations import Add, Remove
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.tables import FIRST, first_names, languages
@@ -437,7 +436,7 @@ def _standing(part: Sentence, source: str) -> Statement | None:
 def _wish(statement: Statement) -> Add | None:
     """The operation that keeps a wish, or what is to be remembered; None for a name, an age, a taste."""
     operation = statement.operation
-    if not isinstance(operation, Add) or not statement.asked or operation.slot in FACTS:
+    if not isinstance(operation, Add) or not statement.asked or operation.slot in DATED_SLOTS:
         return None
     return operation
 

@@ -52,9 +52,11 @@ from ace_graph.learning.statements.statement import (
     slot_of,
     sparing,
 )
+from ace_graph.learning.statements.told import with_told
 from ace_graph.learning.statements.validity import with_validity
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.languages.relations import SPEAKER
 from ace_graph.memory.numbers import normalize, numerals
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import is_spaceless, normal_form
@@ -119,9 +121,9 @@ def learner_facts(
             problems.append(_told(fact, NEWER_KNOWN))
         elif len(kept) < room:
             words = decided.content.removeprefix(ATTRIBUTION)
-            kept[decided.content] = sparing(
-                decided if today is None else with_validity(decided, words, today), own
-            )
+            timed = decided if today is None else with_validity(decided, words, today)
+            told = fact if fact.subject else fact.model_copy(update={"subject": SPEAKER})
+            kept[decided.content] = sparing(with_told(timed, told, message, today), own)
         else:
             problems.append(_told(fact, f"more than {MAX_STATEMENTS} statements in one message"))
     return WantedFacts(tuple(kept.values()), tuple(asked), tuple(problems))

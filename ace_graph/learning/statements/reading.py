@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Literal
 
@@ -36,6 +36,7 @@ from ace_graph.learning.statements.forms import FILLER, pattern
 from ace_graph.learning.statements.model_facts import confirmed_statements, consent_question
 from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.learning.statements.statement import Own, SensitiveFacts, Statement, dated
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import Put
 from ace_graph.memory.delta.operations import Add, Delta, Remove
 from ace_graph.memory.delta.resolve import resolve
@@ -182,8 +183,11 @@ def read_message(
         return MessageReading(turn_id, closed, statements=tuple(found))
     last = turn_before(before, snapshot.access) if before is not None else None
     last_id = last.turn_id if last is not None else None
-    said = corrected(message, Own(snapshot.playbook), last_id)
+    own = Own(snapshot.playbook)
+    said = corrected(message, own, last_id)
     found = read_statements(said, snapshot.playbook, turn_id, sensitive, last_id)
+    if said != message and last_id is not None:
+        found = [_instead(each, own.said_in(last_id)) for each in found]
     asks = closed is None and sensitive == "ask"
     judged = (
         find_judged_turn(messages, snapshot.access) if said == message else None
@@ -201,6 +205,15 @@ def read_message(
         judged=judged,
         doubted=find_doubted_turn(messages, snapshot.access) if judged is None else None,
     )
+
+
+def _instead(statement: Statement, wrong: Sequence[Bullet]) -> Statement:
+    """Return a statement that corrects these: a value of its slot among them was never true."""
+    kept = statement.operation
+    if not isinstance(kept, Add) or kept.slot is None:
+        return statement
+    contested = tuple(bullet.id for bullet in wrong if bullet.slot == kept.slot)
+    return replace(statement, operation=kept.model_copy(update={"contests": contested}))
 
 
 def reading_of(state: ACEState, memory: Memory, run: Run) -> MessageReading:

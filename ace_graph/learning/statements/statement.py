@@ -227,6 +227,11 @@ class Own:
         """Return the statement in a slot, None for none."""
         return next((bullet for bullet in self._statements if bullet.slot == slot), None)
 
+    def removal(self, bullet: Bullet) -> Remove:
+        """Return the operation that forgets a statement, or one of the values before it."""
+        present = self._playbook.entries[bullet.id].content == bullet.content
+        return Remove(bullet_id=bullet.id, value=None if present else bullet.content)
+
     def _one(self, words: str) -> Bullet | None:
         """The statement in the slot that is named, or the one that holds most of the words."""
         named = values_named(words) | slots_asked(words)
@@ -234,7 +239,11 @@ class Own:
         for bullet, _ in own:
             if bullet.slot in named:
                 return bullet
-        shares = [(len(asked & known) / len(asked), bullet) for bullet, known in own] if asked else []
+        before = (
+            (value, set(terms(self.words(value)))) for bullet, _ in own for value in bullet.other_values
+        )
+        every = (*own, *before)
+        shares = [(len(asked & known) / len(asked), bullet) for bullet, known in every] if asked else []
         best = max(shares, key=lambda share: share[0], default=None)
         return best[1] if best is not None and best[0] >= _COVERAGE else None
 
@@ -259,8 +268,6 @@ def _is_own(bullet: Bullet) -> bool:
 # leaves it as it is, because what is said of the cats is not withdrawn.
 
 
-FACTS = frozenset({"name", "age", "grade", "home", "native_language"})
-"""Slots of what a learner is, not of what they wish."""
 _WISHES = ("persona", "language")
 """Slots whose value may be many words: "talk like a pirate from the Caribbean"."""
 _WITHIN = ("age", "grade")
@@ -350,7 +357,7 @@ def forgotten(
         elif bullet.slot not in named(request) and is_part(request, said, bullet.slot):
             yield part_only(request, said)
         else:
-            yield Statement("forget", said, Remove(bullet_id=bullet.id), request=request)
+            yield Statement("forget", said, own.removal(bullet), request=request)
 
 
 def is_part(request: str, said: str, slot: str | None) -> bool:

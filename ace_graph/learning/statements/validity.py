@@ -80,6 +80,15 @@ def validity_of(text: str, today: date, language: str | None = None) -> Validity
     return found
 
 
+def days_named(text: str, today: date, *, ahead: bool) -> list[tuple[date, date]]:
+    """Return the first and the last day of each date that a text names; `ahead` as in "until"."""
+    read = text[:_READ_CHARS]
+    spoken = spoken_language(read)
+    if spoken not in languages("dates"):
+        return []
+    return _Reader(list(_items(read, spoken)), today).named(ahead=ahead)
+
+
 class _Reader:
     """Reads the items of one statement."""
 
@@ -95,6 +104,14 @@ class _Reader:
         if len(first) > 1 or len(last) > 1:
             return Validity()
         return Validity(next(iter(first), None), next(iter(last), None))
+
+    def named(self, *, ahead: bool) -> list[tuple[date, date]]:
+        found, place = list[tuple[date, date]](), 0
+        while place < len(self._items):
+            period = self._period(place, ahead=ahead)
+            found += [(period.first, period.last)] if period is not None else []
+            place = period.end if period is not None else place + 1
+        return found
 
     def _read(self, place: int, first: set[date], last: set[date]) -> int:
         """Add the days that the words at this place tell, and return the place to go on from."""

@@ -110,3 +110,30 @@ def test_a_line_without_any_word_ends_no_retrieval() -> None:
     near = {"fac-00001": 0.9, "fac-00900": 0.8}
     found = ids(ask([*facts(*NOVEL), dots], SPOUSE, semantic=near))
     assert set(found) >= {"fac-00001", "fac-00002", "fac-00900"}
+
+
+def test_a_chain_begins_where_another_line_covers_the_open_word() -> None:
+    other = "Oslo Library collects the citizenship papers of Denmark"
+    assert "fac-00003" in ids(ask(facts(*NOVEL, other), SPOUSE))
+
+
+def test_a_name_in_the_possessive_is_that_name() -> None:
+    child = ("The author of Our Mutual Friend is Charles Dickens", "Charles Dickens's child is Kate Perugini")
+    assert ids(ask(facts(*child), "Who is the offspring of the author of Our Mutual Friend?")) == [
+        "fac-00001",
+        "fac-00002",
+    ]
+
+
+def test_a_link_takes_the_room_of_a_line_that_adds_nothing_to_better_ones() -> None:
+    crowd = [
+        f"The author of Volume{n} in the long row of red books is Author{n} of the North" for n in range(20)
+    ]
+    found = ids(ask(facts(*NOVEL, *crowd), SPOUSE))
+    assert {"fac-00001", "fac-00002", "fac-00003"} <= set(found)
+    assert len(found) <= MOST_LINES
+
+
+def test_one_of_many_is_no_value_that_another_replaces() -> None:
+    friends = facts("Ada is a friend of Bob", "Eva is a friend of Bob")
+    assert ids(ask(friends, "Who is a friend of Bob?")) == ["fac-00002", "fac-00001"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 from pydantic import ValidationError
 
 from ace_graph.memory import Access, Bullet, Playbook, Policy, Snapshot, apply, resolve
-from ace_graph.memory.delta import Add, Delta, Update
+from ace_graph.memory.delta import Add, Delta, Remove, Update
 from ace_graph.memory.retrieval import Retrieved, in_words, is_shown
+from ace_graph.memory.retrieval.current_values import filtered
 from ace_graph.memory.retrieval.retrieve import prompt_line
+from ace_graph.memory.views import BulletFilter
 from tests.memory.retrieval.queries import NOW, THEN, ask, bullet, ids, why
 
 ASKED = "Where does Ada live?"
@@ -98,7 +100,9 @@ def test_what_is_past_leaves_the_core_and_is_still_found() -> None:
     assert is_shown(why([pinned], "How are you?")["pro-00001"])
 
 
-def _committed(*operations: Add | Update, playbook: Playbook | None = None) -> tuple[Playbook, list[str]]:
+def _committed(
+    *operations: Add | Update | Remove, playbook: Playbook | None = None
+) -> tuple[Playbook, list[str]]:
     held = Snapshot(playbook or Playbook(), Access())
     effect = resolve(held, Delta(op_id="o", now=NOW, operations=operations), Policy())
     return apply(held.playbook, effect), [each.why for each in effect.report.rejected]
@@ -138,3 +142,47 @@ def test_only_a_day_is_a_day(day: object) -> None:
 def test_the_last_day_is_not_before_the_first() -> None:
     with pytest.raises(ValidationError, match="is before valid_from"):
         Add(content=ROME, valid_from=date(2025, 5, 1), valid_until=date(2025, 4, 30))
+
+
+def test_a_slot_knows_the_values_that_it_had() -> None:
+    home = {"section": "profile", "slot": "home", "sources": ("learner",)}
+    held, _ = _committed(Add(content="Learner says: I live in Berlin", valid_from=date(2020, 1, 1), **home))
+    held, _ = _committed(Add(content="Learner says: I live in Bonn", **home), playbook=held)
+    rome = Add(content="Learner says: I live in Rome", valid_from=date(2026, 2, 1), **home)
+    held, _ = _committed(rome, playbook=held)
+    [bullet] = held.bullets()
+    assert (bullet.slot, bullet.content) == ("home", rome.content), "a slot holds one value"
+
+    def told(day: date) -> str:
+        found = ask(held, "How are you?", now=datetime.combine(day, time(12), UTC))
+        [scored] = found.core
+        return prompt_line(scored).split("Learner says: ")[1]
+
+    assert told(date(2026, 3, 1)) == "I live in Rome (since 2026-02-01; before: Bonn; Berlin)"
+    assert told(TODAY) == "I live in Bonn (until 2026-01-31; before: Berlin; from 2026-02-01 on: Rome)"
+
+    def true_on(day: date) -> list[str]:
+        return [each.content.split()[-1] for each in filtered(BulletFilter(valid_on=day), held.bullets())]
+
+    assert true_on(date(2026, 2, 1)) == ["Rome"]
+    assert true_on(TODAY) == ["Bonn"]
+    assert true_on(date(2025, 12, 31)) == ["Berlin"]
+    assert true_on(date(2019, 1, 1)) == []
+    berlin = Remove(bullet_id=bullet.id, value="Learner says: I live in Berlin")
+    held, _ = _committed(berlin, playbook=held)
+    assert "Berlin" not in held.bullets()[0].model_dump_json()
+    assert _committed(berlin, playbook=held)[1] == ["it had no such value before"]
+
+
+def test_a_slot_names_at_most_eight_values_and_none_that_was_a_mistake() -> None:
+    held = Playbook()
+    for n in range(12):
+        name = Add(content=f"Call me Ada{n}", section="profile", slot="name")
+        held, _ = _committed(name, playbook=held)
+    [bullet] = held.bullets()
+    assert [each.content for each in bullet.before] == [f"Call me Ada{n}" for n in range(10, 2, -1)]
+    meant = Add(content="Call me Eva", section="profile", slot="name", contests=(bullet.id,))
+    assert _committed(meant, playbook=held)[0].bullets()[0].before == ()
+    style = Add(content="Talk like a pirate", section="preferences", slot="persona")
+    held, _ = _committed(style, style.model_copy(update={"content": "Talk like a judge"}), playbook=held)
+    assert held.bullets()[-1].before == (), "of a wish only the newest counts"
