@@ -26,11 +26,11 @@ def test_an_answer_has_a_receipt(visit: Visit, site: Site, options: dict[str, bo
     assert not receipt.locator(".facts").is_visible()
     lines = "each => each.getBoundingClientRect().height / parseFloat(getComputedStyle(each).lineHeight)"
     assert receipt.evaluate(lines) < 2, "it is one line"
-    receipt.locator("summary").click()
+    receipt.locator("> summary").click()
     assert "5/6" in rob.page.locator(".line.assistant .text").inner_text()
-    assert "1 bullet in the prompt" in receipt.inner_text()
+    assert "Remembered 1 thing" in receipt.inner_text()
     why = receipt.locator(".facts").first.text_content() or ""
-    assert "fractions" in why.partition("for the words: ")[2]
+    assert "fractions" in why.partition("because of: ")[2]
     assert "/page/chat/" in rob.page.url
 
 
@@ -92,14 +92,15 @@ def test_a_correction_helps_in_the_next_answer(visit: Visit, site: Site) -> None
     tim.open("/chat")
     tim.page.fill("#message", "How do I add fractions? What is 1/2 + 1/3?")
     tim.page.click("#send")
-    tim.page.locator(".receipt summary").click()
-    tim.page.locator(".receipt button", has_text="Wrong").first.click()
+    tim.page.locator(".receipt > summary").click()
+    tim.page.click(".receipt .menu > summary")
+    tim.page.locator(".receipt .menu button", has_text="Wrong").first.click()
     assert tim.said().startswith("Switched off")
     tim.page.fill("#message", "How do I add fractions? What is 1/4 + 1/3?")
     tim.page.click("#send")
     tim.page.locator(".line.assistant").nth(1).wait_for()
     tim.page.locator(".receipt").nth(1).wait_for()
-    assert "No bullet in the prompt" in tim.page.locator(".receipt").nth(1).inner_text()
+    assert "Nothing remembered" in tim.page.locator(".receipt").nth(1).inner_text()
 
 
 def test_an_answer_is_judged(visit: Visit) -> None:
@@ -107,7 +108,7 @@ def test_an_answer_is_judged(visit: Visit) -> None:
     una.open("/chat")
     una.page.fill("#message", "What is 2/3 of 9?")
     una.page.click("#send")
-    una.page.locator(".receipt summary").click()
+    una.page.locator(".receipt > summary").click()
     una.page.locator("[id^=good-]").click()
     assert "judged" in una.said()
     assert "right" in una.page.locator(".receipt .verdict").inner_text()
@@ -143,11 +144,11 @@ def test_a_conversation_is_renamed_and_deleted(visit: Visit, site: Site) -> None
     wes.open("/chat")
     wes.page.fill("#message", "What is 3/4 of 8?")
     wes.page.click("#send")
-    wes.page.locator("text=Rename or delete").click()
+    wes.page.click("#this-chat > summary")
     wes.page.fill("#title", "Parts of eight")
-    wes.page.click("text=Rename >> nth=-1")
+    wes.page.click("#rename")
     assert wes.page.locator("h1").inner_text() == "Parts of eight"
-    wes.page.locator("text=Rename or delete").click()
-    wes.page.click("text=Delete this chat")
+    wes.page.click("#this-chat > summary")
+    wes.page.click("#delete-chat")
     assert wes.said().startswith("Deleted")
     assert site.api.get("/api/conversations", headers=bearer("wes")).json()["conversations"] == []
