@@ -13,7 +13,7 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -214,7 +214,7 @@ def talk(url: str) -> tuple[str, str]:
     conversation = ""
     with httpx.Client(base_url=url, timeout=60) as api:
 
-        def send(learner: str, path: str, body: dict[str, object]) -> dict[str, str]:
+        def send(learner: str, path: str, body: Mapping[str, object]) -> dict[str, str]:
             reply = api.post(path, json=body, headers={"Authorization": f"Bearer {token(learner)}"})
             return reply.raise_for_status().json() if reply.content else {}
 

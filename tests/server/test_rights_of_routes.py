@@ -467,9 +467,9 @@ async def test_an_operator_neither_shares_for_the_learner_nor_sees_what_is_share
         listed = await api.get("/api/playbooks", params={"which": "shared"}, headers=OPERATOR)
         own = await api.get("/api/playbooks", headers=OPERATOR)
         cookie = f"ace_session={token('root', staff=True)}; ace_learner=alice"
-        page = await served.client.get("/page/playbooks/default", headers={"cookie": cookie})
+        page = await served.client.get("/page/playbooks", headers={"cookie": cookie})
         alices = await served.client.get(
-            "/page/playbooks/default", headers={"cookie": f"ace_session={token('alice')}"}
+            "/page/playbooks", headers={"cookie": f"ace_session={token('alice')}"}
         )
     async with (
         http_app(settings) as app,

@@ -15,8 +15,8 @@ from jinja2 import Environment, PackageLoader
 from ace_graph.server.page.render import Look
 
 _ENVIRONMENT = Environment(loader=PackageLoader("ace_graph.server.page"), autoescape=True, trim_blocks=True)
-_ENVIRONMENT.globals["look"] = Look("en", "auto", "", ZoneInfo("UTC"))
-_CHARTS: Any = _ENVIRONMENT.get_template("charts.html").module  # Any: the macros of a template
+_LOOK = {"look": Look("en", "auto", "", ZoneInfo("UTC"))}
+_CHARTS: Any = _ENVIRONMENT.get_template("charts.html").make_module(_LOOK)  # Any: the macros of a template
 bars, intervals = _CHARTS.bars, _CHARTS.intervals
 FIRST = date(2026, 9, 1)
 

@@ -137,12 +137,11 @@ async def begin_temporary(visitor: VisitorDep) -> Response:
 @routes.post("/temporary", dependencies=[does("converse")])
 async def send_temporary(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message of a temporary chat, and show it with the messages so far."""
-    said = list(zip(form.roles, form.texts, strict=False))
+    lines = [await _line(role, text) for role, text in zip(form.roles, form.texts, strict=False)]
     if form.message.strip():
         reply = await (await _begin_turn(visitor, form, temporary=True)).outcome()
-        said += [("user", form.message), ("assistant", reply.answer)]
-    lines = [await _line(role, text) for role, text in said[-MAX_SHOWN_HISTORY:]]
-    return await _page(visitor, ConversationQuery(), lines=lines, temporary=True)
+        lines += [await _line("user", form.message), await _line("assistant", reply.answer)]
+    return await _page(visitor, ConversationQuery(), lines=lines[-MAX_SHOWN_HISTORY:], temporary=True)
 
 
 @routes.post("/temporary/stream", dependencies=[does("converse")])

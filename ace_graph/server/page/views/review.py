@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, TypeVar
@@ -12,7 +12,7 @@ from pydantic import Field, Json
 
 from ace_graph.base.errors import ChangeRefused, RequestRefused
 from ace_graph.learning.dreaming import last_dream
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.delta.operations import Operation, Release, Remove
 from ace_graph.server.middleware import does
@@ -193,7 +193,9 @@ async def _proposals(visitor: Visitor) -> list[WaitingProposal]:
                     opened.handle, visitor.services, sharing.ProposalsQuery()
                 )
                 replaces = any(proposal.replaces for proposal in waiting.proposals)
-                texts = (await opened.handle.load()).playbook.entries if replaces else {}
+                texts: Mapping[str, Bullet] = (
+                    (await opened.handle.load()).playbook.entries if replaces else {}
+                )
                 found += [
                     WaitingProposal(
                         listed.name,

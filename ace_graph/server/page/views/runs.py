@@ -48,6 +48,7 @@ async def show(visitor: VisitorDep, query: Annotated[RunsQuery, Query()]) -> Res
     found = (await trajectories(visitor.learner, visitor.services, query.wanted())).trajectories
     figures = await stats(visitor.learner, visitor.services, StatsQuery(days=90, per=query.per))
     tokens = [period.input_tokens + period.output_tokens for period in figures.periods]
+    days = [period.start for period in figures.periods]
     costs = [period.cost for period in figures.periods]
     ends = [
         abs(end)
@@ -61,6 +62,9 @@ async def show(visitor: VisitorDep, query: Annotated[RunsQuery, Query()]) -> Res
         runs=found[:PAGE_SIZE],
         more=len(found) > PAGE_SIZE,
         figures=figures,
+        lifts=[(period.start, period.lift_so_far) for period in figures.periods],
+        token_points=list(zip(days, tokens, strict=True)),
+        cost_points=list(zip(days, costs, strict=True)),
         tokens=tokens,
         costs=costs,
         token_top=_axis_top(max(tokens, default=0)),
