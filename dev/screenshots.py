@@ -262,7 +262,10 @@ def shoot(
 ) -> None:
     """Take one view as one learner sees it."""
     context = browser.new_context(
-        viewport={"width": width, "height": 860 if width > 500 else 844},
+        viewport={
+            "width": width,
+            "height": 1180 if file.stem.startswith("page-chat") else 860 if width > 500 else 844,
+        },
         color_scheme="dark" if look["theme"] == "dark" else "light",
         locale=look["language"],
         reduced_motion="reduce",
@@ -280,9 +283,7 @@ def _open(page: Page, name: str) -> None:
     """Open what a picture shows open: the receipt of an answer, the menu of a memory."""
     if "receipt" in name or name.startswith("page-chat"):
         page.locator(".receipt > summary").last.click()
-        page.locator("#latest").scroll_into_view_if_needed()
-        page.mouse.wheel(0, 4_000)
-        page.wait_for_timeout(100)
+        page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
     if "menu" in name:
         page.locator(".row .menu > summary").first.click()
 

@@ -87,7 +87,7 @@ def test_a_bullet_is_changed_by_the_keyboard_alone(visit: Visit, site: Site) -> 
     while not bea.page.evaluate("() => document.activeElement.id").startswith("change-"):
         keys.press("Tab")
     keys.press("Enter")
-    bea.page.locator("textarea[id^=edit-]").wait_for()
+    bea.page.locator("textarea[id^=edit-]:focus").wait_for()
     assert bea.page.evaluate("() => document.activeElement.id").startswith("edit-")
     keys.press("Control+A")
     keys.type("Read the question twice")
