@@ -189,8 +189,8 @@ async def find_learners(visitor: VisitorDep, query: Annotated[LearnersQuery, Que
     """Let an operator find a learner by a part of the id."""
     identity, services = visitor.identity, visitor.services
     allowed = identity.may_operate or identity.operator is not None
-    who, asked_for = identity.operator or identity.learner, "GET /page/learners"
-    audit_operator(who, "", allowed=allowed, asked=asked_for, request_id=REQUEST_ID.get())
+    who = {"asked": "GET /page/learners", "request_id": REQUEST_ID.get()}
+    audit_operator(identity.operator or identity.learner, "", allowed=allowed, **who)
     if not allowed:
         raise RequestRefused(403, "forbidden", "only an operator sees the learners")
     asked = learner.LearnersQuery(search=query.search, after=query.after, limit=50)

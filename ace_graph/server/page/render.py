@@ -196,7 +196,6 @@ def _environment(loader: BaseLoader, language: str) -> Environment:
     )
     environment.install_gettext_translations(_catalogue(language), newstyle=True)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # of the extension
     environment.filters["sentence"] = sentence
-    environment.filters["plain"] = _plain
     environment.policies["ext.i18n.trimmed"] = True
     return environment
 
@@ -206,10 +205,6 @@ def _catalogue(language: str) -> gettext.NullTranslations:
         return gettext.NullTranslations()
     with (folder("locale") / CATALOGUES[language]).open("rb") as file:
         return gettext.GNUTranslations(file)
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _icon(prefix: str, name: str) -> Markup:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
+from ace_graph.server.page.render import marked
 from tests.plugins.heavy import some_heavy
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer
@@ -152,3 +155,36 @@ def test_a_conversation_is_renamed_and_deleted(visit: Visit, site: Site) -> None
     wes.page.click("#delete-chat")
     assert wes.said().startswith("Deleted")
     assert site.api.get("/api/conversations", headers=bearer("wes")).json()["conversations"] == []
+
+
+@pytest.mark.parametrize("options", some_heavy(({}, WITHOUT), bool), ids=["scripts", "no scripts"])
+def test_a_question_is_asked_again_and_changed_and_the_chat_found_and_downloaded(
+    visit: Visit, options: dict[str, bool]
+) -> None:
+    wim = visit(f"wim-{len(options)}", **options)
+    for question in ("What is 3/4 of 8?", "What is 1/2 + 1/3?"):
+        wim.open("/chat")
+        wim.page.fill("#message", question)
+        wim.page.click("#send")
+        wim.page.locator(".receipt").wait_for()
+    wim.page.click("#retry")
+    wim.page.locator(".receipt").nth(1).wait_for()
+    assert wim.page.locator(".line.user .text").all_inner_texts() == ["What is 1/2 + 1/3?"] * 2
+    wim.page.click("#again")
+    assert wim.page.input_value("#message") == "What is 1/2 + 1/3?"
+    wim.page.fill("#find", "of 8")
+    wim.page.press("#find", "Enter")
+    expect(wim.page.locator(".conversations li")).to_have_count(1)
+    wim.page.click(".conversations a")
+    wim.page.click("#this-chat > summary")
+    with wim.page.expect_download() as download:
+        wim.page.click("#this-chat [download]")
+    assert Path(download.value.path()).read_text(encoding="utf-8").startswith("Q: What is 3/4 of 8?")
+
+
+def test_markdown_is_shown_and_html_is_text() -> None:
+    shown = marked("**bold** `x` <b>no</b> ![p](https://evil.example/p.png) [l](javascript:alert(1))")
+    assert "<strong>bold</strong> <code>x</code> &lt;b&gt;no&lt;/b&gt;" in shown
+    assert [part for part in ("<img", "<b>", 'href="javascript') if part in shown] == []
+    assert "<pre><code>1/2 [###...]\n</code></pre>" in marked("1. Add\n1/2 [###...]\nDone")
+    assert "<strong>" not in marked("**long** " * 10_000)

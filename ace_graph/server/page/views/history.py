@@ -23,8 +23,7 @@ from ace_graph.server.schemas import VersionName
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
 PAGE_SIZE = 30
-MAX_VERSION = 2_147_483_647
-Version = Annotated[int | None, Field(ge=0, le=MAX_VERSION)]
+Version = Annotated[int | None, Field(ge=0, le=2_147_483_647)]
 
 _Text = Literal["added", "again", "changed", "replaced", "merged", "removed", "archived", "restored"]
 Word = Literal[_Text, "off", "on", "voted", "pinned", "unpinned", "touched"]
@@ -48,7 +47,6 @@ class Point:
     n: int
     at: datetime
     author: str
-    source: str
     changes: tuple[Change, ...]
     back: bool
 
@@ -59,7 +57,7 @@ async def read_points(handle: PlaybookHandle, bullet_id: str | None = None) -> l
     found = await asyncio.to_thread(lambda: list(_points(history)))
     if bullet_id is not None:
         found = [
-            Point(point.n, point.at, point.author, point.source, own, point.back)
+            Point(point.n, point.at, point.author, own, point.back)
             for point in found
             if (own := tuple(each for each in point.changes if each.bullet_id == bullet_id))
         ]
@@ -78,7 +76,7 @@ def _points(history: History) -> Iterator[Point]:
         known |= after
         if changes:
             back = entry.reason.startswith("rolled back")
-            yield Point(entry.n, entry.at, entry.author, entry.source, changes, back)
+            yield Point(entry.n, entry.at, entry.author, changes, back)
 
 
 def _changes(report: Report, before: Mapping[str, Bullet], after: Mapping[str, Bullet]) -> Iterator[Change]:

@@ -75,17 +75,17 @@ async def show_playbooks(visitor: VisitorDep, query: Annotated[FiguresQuery, Que
 @routes.post("", dependencies=[does("change")])
 async def create(visitor: VisitorDep, form: Annotated[CreateForm, Form()]) -> Response:
     """Make a playbook, and show it."""
-    given = {**form.model_dump(), "name": form.name.strip(), "description": form.description.strip()}
-    body, services = api.CreateBody.model_validate(given), visitor.services
-    made = await api.create(body, visitor.identity, services, None, Response())
+    body = api.CreateBody.model_validate({**form.model_dump(), "name": form.name.strip()})
+    made = await api.create(body, visitor.identity, visitor.services, None, Response())
     return visitor.lead_to(f"/playbooks/{made.playbook_id}", said="created")
 
 
 @routes.get("/{playbook_id}/people")
 async def show_people(opened: OpenedDep, query: Annotated[Flash, Query()]) -> Response:
     """Show who may do what with a playbook."""
-    owns = await opened.handle.may(Right.OWN) and opened.visitor.identity.may("share")
-    grants = await sharing.list_grants(opened.handle, sharing.GrantsQuery()) if owns else None
+    shares = opened.handle.entry is not None and opened.visitor.identity.may("share")
+    owns = shares and await opened.handle.may(Right.OWN)
+    grants = (await sharing.list_grants(opened.handle, sharing.GrantsQuery())).grants if owns else ()
     return opened.visitor.show(
         "people.html",
         query=query,
@@ -93,7 +93,7 @@ async def show_people(opened: OpenedDep, query: Annotated[Flash, Query()]) -> Re
         entry=opened.handle.entry,
         owns=owns,
         mine=opened.handle.asked is None,
-        grants=() if grants is None else grants.grants,
+        grants=grants,
     )
 
 

@@ -17,11 +17,10 @@ routes = APIRouter(prefix="/privacy", route_class=PageRoute)
 async def show(visitor: VisitorDep, query: Annotated[Flash, Query()]) -> Response:
     """Show what is kept, and what the learner can do about it."""
     services, learner = visitor.services, visitor.learner
-    snapshot = await services.store.load(learner)
     return visitor.show(
         "privacy.html",
         query=query,
-        bullets=len(snapshot.playbook.bullets()),
+        bullets=len((await services.store.load(learner)).playbook.entries),
         talks=len(await services.conversations.of(learner)),
         paused=await services.conversations.paused(learner),
         settings=services.settings,
