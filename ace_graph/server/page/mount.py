@@ -189,12 +189,12 @@ async def find_learners(visitor: VisitorDep, query: Annotated[LearnersQuery, Que
     """Let an operator find a learner by a part of the id."""
     identity, services = visitor.identity, visitor.services
     allowed = identity.may_operate or identity.operator is not None
-    who = {"asked": "GET /page/learners", "request_id": REQUEST_ID.get()}
-    audit_operator(identity.operator or identity.learner, "", allowed=allowed, **who)
+    who, asked = identity.operator or identity.learner, "GET /page/learners"
+    audit_operator(who, "", allowed=allowed, asked=asked, request_id=REQUEST_ID.get())
     if not allowed:
         raise RequestRefused(403, "forbidden", "only an operator sees the learners")
-    asked = learner.LearnersQuery(search=query.search, after=query.after, limit=50)
-    found = await learner.list_all(identity, services, asked)
+    page = learner.LearnersQuery(search=query.search, after=query.after, limit=50)
+    found = await learner.list_all(identity, services, page)
     return visitor.show("learners.html", query=query, found=found)
 
 
