@@ -43,12 +43,14 @@ LEARNER = "local"
 BULLETS, TURNS = 1_000, 100_000
 _VIEWS = {
     "Chat": "/chat",
-    "Playbook": "/playbooks/default",
-    "Playbook, searched": "/playbooks/default?words=angle&sort=confidence",
-    "Bullet": "/playbooks/default/bullets/{bullet}",
-    "History": "/playbooks/default/history",
+    "Memory": "/memory",
+    "Memory, searched": "/memory?words=angle&sort=confidence",
+    "One memory": "/playbooks/default/bullets/{bullet}",
+    "Changes": "/playbooks/default/history",
+    "Playbooks": "/playbooks",
     "Review": "/review",
-    "Runs": "/runs",
+    "Does it help?": "/runs",
+    "Privacy": "/privacy",
 }
 _ROUNDS, _HEARD = 15, 60
 _PLAYBOOK_MS, _TOKEN_MS, _WEIGHT_KB = 200, 15, 150
@@ -132,8 +134,8 @@ async def _views(browser: httpx.AsyncClient, turns: int, goals: list[Goal]) -> T
         files = [await browser.get(file) for file in _files(page.text)]
         weight = sum(len(each.content) for each in (page, *files)) / 1_000
         rows.append((name, times.told(), number(len(page.content) / 1_000), number(weight)))
-        if name == "Playbook":
-            what = f"the playbook with {BULLETS:,} bullets"
+        if name == "Memory":
+            what = f"the memory with {BULLETS:,} bullets"
             goals += [Goal(what, times.p50, _PLAYBOOK_MS), Goal(what, weight, _WEIGHT_KB, "kB")]
     note = (
         f"A request over loopback, {_ROUNDS} of each, p50 / p95; {BULLETS:,} bullets and {turns:,} turns in "

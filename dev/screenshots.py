@@ -1,119 +1,348 @@
-"""The pictures of the page in docs/: `python -m dev.screenshots`. It needs Chromium (or CHROMIUM).
+"""The pictures of the page: `python -m dev.screenshots` takes those in docs/, `--every FOLDER` all views.
 
-A server with the offline tutor, a learner who has talked to it for a while, and every view in both themes.
+It needs Chromium. Ada has used the offline tutor for three months, Ben since today, Nia not yet; Rita is an
+operator.
 """
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import os
 import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
+import jwt
 import uvicorn
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
+from pydantic import SecretStr
 
 from ace_graph.base.settings import Settings
+from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation, Pin, Quarantine, Touch
+from ace_graph.memory.stores.sql.sqlite import SQLiteStore
+from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import create_app
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
-WIDTH, HEIGHT = 1280, 860
+SECRET = "a secret of the pictures, of no server"  # noqa: S105  no server has it
+NOW = datetime.now(UTC)
+DAYS = 88
 SAID = (
-    "Call me Ada, and remember that I prefer short answers",
     "What is 3/4 + 1/6?",
     "That's wrong, it should be 11/12.",
     "How do I add fractions? What is 1/2 + 1/3?",
 )
-KNOWN = (
-    ("Estimate the result before you compute it", "strategy", "arithmetic"),
-    ("Write the unit beside every number of a word problem", "strategy", "word problems"),
-    ("Adding tops and bottoms of fractions gives a wrong sum", "anti_pattern", "fractions"),
-    ("The test on fractions is on Friday", "fact", "school"),
+STORY: tuple[tuple[int, tuple[Operation, ...]], ...] = (
+    (88, (Add(content="Learner says: my name is Ada", section="profile", slot="name", ref="a"),)),
+    (86, (Add(content="Learner says: I prefer pictures to long texts", section="preferences", ref="a"),)),
+    (
+        83,
+        (
+            Add(
+                content="Bring fractions to one denominator before you add them",
+                memory_type="procedural",
+                topic="fraction_addition",
+                ref="a",
+                sources=("turn",),
+            ),
+        ),
+    ),
+    (
+        79,
+        (
+            Add(
+                content="Add the tops and the bottoms of fractions",
+                polarity="anti_pattern",
+                memory_type="procedural",
+                topic="fraction_addition",
+                ref="a",
+                sources=("turn",),
+            ),
+        ),
+    ),
+    (75, (Add(content="Learner says: I live in Berlin", section="profile", slot="home", ref="a"),)),
+    (
+        68,
+        (
+            Add(
+                content="Draw a bar for each fraction before you compare them",
+                memory_type="procedural",
+                topic="fraction_comparison",
+                ref="a",
+                sources=("turn",),
+            ),
+        ),
+    ),
+    (
+        60,
+        (
+            Add(
+                content="Estimate the result before you compute it",
+                memory_type="procedural",
+                topic="arithmetic",
+                ref="a",
+                sources=("turn",),
+            ),
+        ),
+    ),
+    (51, (Add(content="The test on fractions is on the last Friday of November", topic="school", ref="a"),)),
+    (
+        40,
+        (
+            Add(
+                content="Write the unit beside every number of a word problem",
+                memory_type="procedural",
+                topic="word_problems",
+                ref="a",
+                sources=("turn",),
+            ),
+        ),
+    ),
+    (33, (Add(content="Learner says: I live in Rome", section="profile", slot="home", ref="a"),)),
+    (
+        21,
+        (
+            Add(
+                content="Multiply crosswise only to compare two fractions, never to add them",
+                polarity="anti_pattern",
+                memory_type="procedural",
+                topic="fraction_comparison",
+                ref="a",
+                sources=("turn",),
+            ),
+        ),
+    ),
+    (12, (Add(content="The class uses the book Numbers 6", topic="school", ref="a"),)),
+    (1, (Add(content="Learner says: I am in grade 6", section="profile", slot="grade", ref="a"),)),
 )
+
+
+async def live(store: SQLiteStore) -> None:
+    """Let Ada learn for three months: what she said, what answers taught, judged answers on most days."""
+    story, known = dict(STORY), list[str]()
+    for ago in range(DAYS, -1, -1):
+        at = NOW - timedelta(days=ago, hours=2)
+        for number, operations in enumerate([story[ago]] if ago in story else []):
+            delta = Delta(op_id=f"learn-{ago}-{number}", now=at, operations=operations, author="ace_learning")
+            done = await store.commit("ada", delta, await store.load("ada"))
+            known += done.report.added
+        if ago % 7 in (5, 6):
+            continue
+        for number in range(2 + ago % 3):
+            await _answer(store, known, ago, number, at + timedelta(minutes=7 * number))
+    base = await store.load("ada")
+    names = [bullet.id for bullet in base.playbook.bullets() if bullet.topic == "arithmetic"]
+    last = (Pin(bullet_id=names[0]), Quarantine(bullet_id=known[-2], why="not sure yet"))
+    delta = Delta(op_id="last", now=NOW - timedelta(hours=1), operations=last, author="learner")
+    await store.commit("ada", delta, base)
+
+
+async def _answer(store: SQLiteStore, known: list[str], ago: int, number: int, at: datetime) -> None:
+    turn, base = f"turn-{ago}-{number}", await store.load("ada")
+    advice = [bullet for bullet in base.playbook.bullets() if not bullet.profile]
+    without = (ago * 3 + number) % 4 == 0
+    right = (ago * 7 + number * 5) % 10 < (4 if without else 8)
+    used = () if without or not advice else (advice[(ago + number) % len(advice)].id,)
+    record = TurnRecord(
+        turn_id=turn,
+        attempt_id=turn,
+        task=f"What is {1 + ago % 4}/{5 + number} + 1/{2 + ago % 5}?",
+        answer="It is worked out step by step.",
+        mode="cot",
+        topic="fraction_addition",
+        status="success",
+        verdict="success" if right else "failure",
+        calls=2,
+        input_tokens=900 + 11 * ago,
+        output_tokens=240 + 7 * ago,
+        cost=0.0012 + 0.00002 * ago,
+        injected=used,
+        cited=used,
+        arm="without" if without else "with",
+        started_at=at,
+        completed_at=at + timedelta(seconds=3),
+    )
+    votes = tuple(
+        Judge(turn_id=turn, source="learner", verdict=record.verdict, bullet_ids=used) for _ in used
+    )
+    delta = Delta(
+        op_id=turn, now=at, operations=(Touch(bullet_ids=used), *votes), author="ace_learning", source=turn
+    )
+    await store.commit("ada", delta, base, record)
 
 
 @contextmanager
 def served(folder: Path) -> Generator[str]:
-    """Yield the address of a server in development mode."""
+    """Yield the address of a server whose learners sign in."""
     settings = Settings().model_copy(
         update={
             "model": "offline",
             "store": f"sqlite:///{folder / 'ace.db'}",
             "conversations": f"sqlite:///{folder / 'talk.db'}",
             "learning": "inline",
+            "jwt_secret": SecretStr(SECRET),
+            "jwt_operator_claim": "operates",
+            "server_rate": 1_000_000,
         }
     )
     server = uvicorn.Server(uvicorn.Config(create_app(settings), log_config=None))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
-def live(url: str) -> str:
-    """Let a learner add bullets and talk; return the id of the conversation."""
+def token(learner: str) -> str:
+    """Return a token of a learner; Rita's is an operator's."""
+    claims = {"sub": learner, "exp": datetime.now(UTC) + timedelta(hours=1), "operates": learner == "rita"}
+    return jwt.encode(claims, SECRET, algorithm="HS256")
+
+
+def talk(url: str) -> tuple[str, str]:
+    """Let Ada and Ben talk, share and propose; return Ada's conversation and playbook."""
+    conversation = ""
     with httpx.Client(base_url=url, timeout=60) as api:
-        for content, kind, topic in KNOWN:
-            api.post(
-                "/api/playbook", json={"content": content, "kind": kind, "topic": topic}
-            ).raise_for_status()
-        conversation = ""
+
+        def send(learner: str, path: str, body: Mapping[str, object]) -> dict[str, str]:
+            reply = api.post(path, json=body, headers={"Authorization": f"Bearer {token(learner)}"})
+            return reply.raise_for_status().json() if reply.content else {}
+
         for message in SAID:
-            body = {"message": message, **({"conversationId": conversation} if conversation else {})}
-            reply = api.post("/api/ai/chat", json=body).raise_for_status()
-            conversation = str(reply.json()["conversationId"])
-        bullets = api.get("/api/playbook").json()["bullets"]
-        api.post(f"/api/playbook/{bullets[-1]['id']}/quarantine", json={"why": "not sure yet"})
-    return conversation
+            more = {"conversationId": conversation} if conversation else {}
+            conversation = send("ada", "/api/ai/chat", {"message": message, **more})["conversationId"]
+        for title in ("What is 2/3 of 9?", "Explain 5/6 - 1/4 with a picture", "How many minutes are 3/4 h?"):
+            send("ada", "/api/ai/chat", {"message": title})
+        made = send("ada", "/api/playbooks", {"name": "Fractions, class 6b", "template": "tutoring"})
+        shared = f"/api/playbooks/{made['playbookId']}"
+        send("ada", f"{shared}/grants", {"kind": "user", "name": "ben", "relation": "contributor"})
+        send("ada", f"{shared}/grants", {"kind": "team", "name": "6b", "relation": "viewer"})
+        rule = {"content": "Let them fold a strip of paper before they add fractions", "kind": "strategy"}
+        name = send("ben", "/api/playbook", rule)["id"]
+        send("ben", f"{shared}/proposals", {"bullets": [name]})
+        send("ben", "/api/ai/chat", {"message": "Remember that I like short answers. What is 1/2 + 1/3?"})
+    return conversation, made["playbookId"]
 
 
-def shoot(page: Page, url: str, conversation: str, theme: str) -> None:
-    """Take every view."""
-    views = {
-        "chat": f"/chat/{conversation}",
-        "playbook": "/playbooks/default",
-        "history": "/playbooks/default/history",
+def views(who: str, conversation: str, playbook: str) -> dict[str, str]:
+    """Return the address of every view."""
+    found = {
+        "chat": f"/chat/{conversation}" if who == "ada" else "/chat",
+        "memory": "/memory",
+        "changes": "/playbooks/default/history",
+        "playbooks": "/playbooks",
         "review": "/review",
-        "runs": "/runs",
+        "helps": "/runs",
+        "privacy": "/privacy",
     }
-    for name, path in views.items():
-        if page.goto(f"{url}/page{path}").status == 200:  # type: ignore[union-attr]  # pyright: ignore[reportOptionalMemberAccess]  # it is a new page
-            if name == "chat":
-                page.locator("#latest .receipt summary").click()
-                page.mouse.wheel(0, 2_000)
-            page.screenshot(path=PICTURES / f"page-{name}-{theme}.png")
-    page.goto(f"{url}/page/playbooks/default")
-    page.locator(".bullet-text a").nth(1).click()
-    page.screenshot(path=PICTURES / f"page-bullet-{theme}.png")
+    if who == "ada":
+        found |= {
+            "shared": f"/playbooks/{playbook}",
+            "people": f"/playbooks/{playbook}/people",
+            "compare": "/playbooks/default/diff?from=3&to=9",
+            "back": "/playbooks/default/diff?from=9&to=3&back=1",
+            "audit": "/playbooks/default/audit",
+            "temporary": "/chat/temporary",
+        }
+    return found
+
+
+def shoot(
+    browser: Browser, url: str, who: str, file: Path, path: str, look: dict[str, str], width: int
+) -> None:
+    """Take one view as one learner sees it."""
+    context = browser.new_context(
+        viewport={
+            "width": width,
+            "height": 1180 if file.stem.startswith("page-chat") else 860 if width > 500 else 844,
+        },
+        color_scheme="dark" if look["theme"] == "dark" else "light",
+        locale=look["language"],
+        reduced_motion="reduce",
+    )
+    kept = {"ace_session": token(who), "ace_zone": "Europe/Berlin"}
+    context.add_cookies([{"name": n, "value": v, "url": f"{url}/page/"} for n, v in kept.items()])
+    page = context.new_page()
+    page.goto(f"{url}/page{path}")
+    _open(page, file.stem)
+    page.screenshot(path=file)
+    context.close()
+
+
+def _open(page: Page, name: str) -> None:
+    """Open what a picture shows open: the receipt of an answer, the menu of a memory."""
+    if "receipt" in name or name.startswith("page-chat"):
+        page.locator(".receipt > summary").last.click()
+        page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    if "menu" in name:
+        page.locator(".row .menu > summary").first.click()
 
 
 def main() -> None:
-    """Take all pictures."""
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    """Take the pictures."""
+    parser = argparse.ArgumentParser(prog="python -m dev.screenshots")
+    parser.add_argument(
+        "--every", type=Path, metavar="FOLDER", help="all views, widths, languages and themes"
+    )
+    every: Path | None = parser.parse_args().every
+    program = (
+        os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    )
+
+    async def seed(file: Path) -> None:
+        async with SQLiteStore(file) as store:
+            await live(store)
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(seed(Path(folder) / "ace.db"))
+        with served(Path(folder)) as url:
+            conversation, playbook = talk(url)
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+                if every is None:
+                    take_for_docs(browser, url, conversation, playbook)
+                else:
+                    take_every(browser, url, conversation, playbook, every)
+                browser.close()
+
+
+def take_for_docs(browser: Browser, url: str, conversation: str, playbook: str) -> None:
+    """Take the pictures in docs/, in both themes."""
     PICTURES.mkdir(exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        served(Path(folder)) as url,
-        sync_playwright() as playwright,
-    ):
-        conversation = live(url)
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for theme in ("light", "dark"):
-            context = browser.new_context(
-                viewport={"width": WIDTH, "height": HEIGHT},
-                color_scheme="dark" if theme == "dark" else "light",
-                locale="en-GB",
-            )
-            shoot(context.new_page(), url, conversation, theme)
-            context.close()
-        browser.close()
+    shown = views("ada", conversation, playbook)
+    for theme in ("light", "dark"):
+        for name in ("chat", "memory", "changes", "review", "helps"):
+            file = PICTURES / f"page-{name}-{theme}.png"
+            shoot(browser, url, "ada", file, shown[name], {"theme": theme, "language": "en-GB"}, 1280)
+
+
+def take_every(browser: Browser, url: str, conversation: str, playbook: str, folder: Path) -> None:
+    """Take every view of every learner, at two widths, in two themes, and in German on a dark phone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    looks = (
+        (1280, "light", "en-GB"),
+        (1280, "dark", "en-GB"),
+        (390, "light", "en-GB"),
+        (390, "dark", "de-DE"),
+    )
+    for who in ("ada", "ben", "nia", "rita"):
+        shown = {"learners": "/learners?search=a"} if who == "rita" else views(who, conversation, playbook)
+        if who == "ada":
+            shown |= {"receipt": shown["chat"], "menu": "/memory", "edit": "/memory?edit=gen-00003"}
+        for name, path in shown.items():
+            for width, theme, language in looks:
+                file = folder / f"{who}-{name}-{width}-{theme}-{language[:2]}.png"
+                shoot(browser, url, who, file, path, {"theme": theme, "language": language}, width)
 
 
 if __name__ == "__main__":

@@ -243,7 +243,11 @@ class ChatRequest(RequestBody):
         Field(description="Interactions of the conversation that the model reads, 0 to 100, or all of them."),
     ] = None
     memory: Annotated[
-        MemoryUse, Field(description="off: read and store nothing of the learner, a temporary chat.")
+        Literal[MemoryUse, "read"],
+        Field(
+            description="read: answer with the memory, and learn nothing. off: read and store nothing of the "
+            "learner, a temporary chat."
+        ),
     ] = "on"
 
     @property

@@ -193,7 +193,8 @@ async def run_turn(graph: ACEGraph, work: TurnWork) -> ACEOutput:
             learner_id=turn.learner_id,
             turn_id=turn.run_id,
             conversation_id=None if work.temporary else turn.conversation_id,
-            memory=work.asked.memory,
+            memory="off" if work.temporary else "on",
+            learning="off" if work.asked.memory == "read" else None,
             playbooks=names,
             learn_into=into,
             window_size=work.asked.window_size,
@@ -342,6 +343,8 @@ class RunningTurns:
             await open_playbook(self.store, ref.name, ref.owner, user)
         if request.learn_into is not None:
             PlaybookRef.parse(request.learn_into, learner_id)
+        if request.memory == "on" and await self.conversations.paused(learner_id):
+            request = request.model_copy(update={"memory": "read"})
         self._check_capacity(learner_id)
         conversation = request.conversation_id or new_id
         request_json = request.model_dump_json(by_alias=True)

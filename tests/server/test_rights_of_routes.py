@@ -129,6 +129,13 @@ PAGE_ACTS: dict[tuple[str, str], Act] = {
     ("POST", "/chat/{conversation_id}/rename"): "converse",
     ("POST", "/chat/{conversation_id}/delete"): "converse",
     ("POST", "/chat/{conversation_id}/feedback"): "judge",
+    ("POST", "/playbooks/{playbook_id}/people"): "share",
+    ("POST", "/playbooks/{playbook_id}/people/remove"): "share",
+    ("POST", "/playbooks/{playbook_id}/leave"): "share",
+    ("POST", "/playbooks/{playbook_id}/delete"): "own",
+    ("POST", "/playbooks/{playbook_id}/propose"): "share",
+    ("POST", "/privacy/learning"): "converse",
+    ("POST", "/privacy/delete"): "forget",
     ("POST", "/review/dream"): "consolidate",
     ("POST", "/review/proposals"): "share",
     ("POST", "/review/playbooks/{playbook_id}/proposals/{proposal_id}"): "share",
@@ -457,9 +464,9 @@ async def test_an_operator_neither_shares_for_the_learner_nor_sees_what_is_share
         listed = await api.get("/api/playbooks", params={"which": "shared"}, headers=OPERATOR)
         own = await api.get("/api/playbooks", headers=OPERATOR)
         cookie = f"ace_session={token('root', staff=True)}; ace_learner=alice"
-        page = await served.client.get("/page/playbooks/default", headers={"cookie": cookie})
+        page = await served.client.get("/page/playbooks", headers={"cookie": cookie})
         alices = await served.client.get(
-            "/page/playbooks/default", headers={"cookie": f"ace_session={token('alice')}"}
+            "/page/playbooks", headers={"cookie": f"ace_session={token('alice')}"}
         )
     async with (
         http_app(settings) as app,

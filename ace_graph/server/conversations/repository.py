@@ -291,6 +291,16 @@ class Conversations:
         """Delete what a turn could not store: it is stored now, or never will be."""
         await self.database.execute("DELETE FROM ace_unsaved WHERE turn_id = ?", (turn_id,))
 
+    async def paused(self, learner_id: str) -> bool:
+        """Whether the learner has paused learning."""
+        found = await self.database.execute("SELECT 1 FROM ace_paused WHERE learner_id = ?", (learner_id,))
+        return bool(found)
+
+    async def pause(self, learner_id: str, paused: bool) -> None:
+        """Learn nothing from the learner's messages, or learn again."""
+        statement = SQL["PAUSE"] if paused else "DELETE FROM ace_paused WHERE learner_id = ?"
+        await self.database.execute(statement, (learner_id,))
+
     async def of(self, learner_id: str) -> list[Conversation]:
         """Return a learner's conversations, the oldest first."""
         rows = await self.database.execute(SQL["CONVERSATIONS_OF_LEARNER"], (learner_id,))

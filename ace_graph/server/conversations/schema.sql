@@ -25,6 +25,7 @@ CREATE TABLE ace_runs (
 );
 CREATE INDEX ace_runs_by_learner ON ace_runs (learner_id);
 CREATE TABLE ace_unsaved (turn_id TEXT PRIMARY KEY, learner_id TEXT NOT NULL, unsaved_json TEXT NOT NULL);
+CREATE TABLE ace_paused (learner_id TEXT PRIMARY KEY);
 CREATE TABLE ace_duties (name TEXT PRIMARY KEY, began_at DOUBLE PRECISION NOT NULL);
 CREATE TABLE ace_given_up (
     run_id TEXT PRIMARY KEY,

@@ -39,7 +39,11 @@ DELETE FROM ace_conversations WHERE learner_id = ? RETURNING thread_id
 DELETE FROM ace_runs WHERE learner_id = ?;
 DELETE FROM ace_unsaved WHERE learner_id = ?;
 DELETE FROM ace_given_up WHERE learner_id = ?;
+DELETE FROM ace_paused WHERE learner_id = ?;
 DELETE FROM ace_replies WHERE learner_id = ?
+
+-- PAUSE
+INSERT INTO ace_paused (learner_id) VALUES (?) ON CONFLICT (learner_id) DO NOTHING
 
 -- IDLE
 SELECT learner_id, id, thread_id, used_at FROM ace_conversations WHERE used_at < ? AND thread_id > ?

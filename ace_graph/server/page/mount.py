@@ -16,7 +16,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, FastAPI, Form, Query, Request, Response
 from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
@@ -25,14 +25,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ace_graph.base.clock import Clock, SystemClock
 from ace_graph.base.errors import AceError, RequestRefused
 from ace_graph.base.settings import Settings
+from ace_graph.base.telemetry import audit_operator
 from ace_graph.server.auth import Authenticator
-from ace_graph.server.errors import error_location, http_error_for, validation_message
+from ace_graph.server.errors import REQUEST_ID, error_location, http_error_for, validation_message
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.middleware import AccessControl, does
 from ace_graph.server.page.render import LANGUAGES, THEMES, Renderer, check_assets, find_asset
 from ace_graph.server.page.session import (
     COOKIE,
     OPERATED,
+    Flash,
     LoginNeeded,
     PageContext,
     PageRoute,
@@ -48,8 +50,9 @@ from ace_graph.server.page.session import (
     start_session,
     typed_by,
 )
-from ace_graph.server.page.views import chat, history, playbook, review, runs
+from ace_graph.server.page.views import chat, history, people, playbook, privacy, review, runs
 from ace_graph.server.rate_limit import TokenBucket
+from ace_graph.server.routes import learner
 from ace_graph.server.services import Overrides, Services, open_services
 
 _POLICY = (
@@ -161,15 +164,38 @@ async def log_out(request: Request) -> Response:
 
 
 @routes.post("/learner", dependencies=[does("read")])
-async def operate(visitor: VisitorDep, learner: Annotated[str, Form(max_length=512)] = "") -> Response:
+async def operate(
+    visitor: VisitorDep, name: Annotated[str, Form(alias="learner", max_length=512)] = ""
+) -> Response:
     """Let an operator look at a learner's memory, or at the own one again (empty)."""
-    learner, request = learner.strip(), visitor.request
-    response = visitor.lead_to("/playbooks/default")
-    if learner and visitor.identity.may_operate:
-        keep_cookie(request, response, OPERATED, quote(learner, safe=""), None)
+    name, request = name.strip(), visitor.request
+    response = visitor.lead_to("/memory")
+    if name and (visitor.identity.may_operate or visitor.identity.operator is not None):
+        keep_cookie(request, response, OPERATED, quote(name, safe=""), None)
     else:
         drop_cookie(request, response, OPERATED)
     return response
+
+
+class LearnersQuery(Flash):
+    """Which learners an operator looks for."""
+
+    search: Annotated[str, Field(max_length=256, pattern=r"^[^\x00]*$")] = ""
+    after: Annotated[str, Field(max_length=256, pattern=r"^[^\x00]*$")] = ""
+
+
+@routes.get("/learners")
+async def find_learners(visitor: VisitorDep, query: Annotated[LearnersQuery, Query()]) -> Response:
+    """Let an operator find a learner by a part of the id."""
+    identity, services = visitor.identity, visitor.services
+    allowed = identity.may_operate or identity.operator is not None
+    who, asked = identity.operator or identity.learner, "GET /page/learners"
+    audit_operator(who, "", allowed=allowed, asked=asked, request_id=REQUEST_ID.get())
+    if not allowed:
+        raise RequestRefused(403, "forbidden", "only an operator sees the learners")
+    page = learner.LearnersQuery(search=query.search, after=query.after, limit=50)
+    found = await learner.list_all(identity, services, page)
+    return visitor.show("learners.html", query=query, found=found)
 
 
 @routes.post("/look")
@@ -188,7 +214,10 @@ async def change_look(
 
 
 logger = logging.getLogger("ace_graph")
-_VIEWS = (routes, chat.routes, playbook.figures, playbook.routes, history.routes, review.routes, runs.routes)
+_VIEWS = (
+    *(routes, chat.routes, playbook.memory, people.routes, playbook.routes, history.routes, review.routes),
+    *(runs.routes, privacy.routes),
+)
 
 
 def page_app(
@@ -214,7 +243,7 @@ def page_app(
     page.state.page = PageContext(
         authenticator=authenticator,
         rate=rate,
-        renderer=Renderer(templates),
+        renderer=Renderer(templates, settings.timezone),
         token_header=settings.page_token_header,
         services=services,
     )

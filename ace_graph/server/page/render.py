@@ -10,18 +10,22 @@ import gettext
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache
+from datetime import UTC, date, datetime
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from ace_graph.base.errors import ConfigurationError
+from ace_graph.learning.statements.statement import ATTRIBUTION
 
 STATIC_FILES = {
     "page.css": "text/css; charset=utf-8",
@@ -29,9 +33,13 @@ STATIC_FILES = {
     "chat.js": "text/javascript; charset=utf-8",
     "keys.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
+    "icons.svg": "image/svg+xml",
 }
-_SHARED = ("base", "bullet_rows", "charts", "diff", "kinds")
-_VIEWS = ("audit", "bullet", "chat", "figures", "history", "playbook", "review", "run", "runs")
+_SHARED = ("base", "bullet_rows", "changes", "charts", "diff", "kinds")
+_VIEWS = (
+    *("audit", "bullet", "chat", "figures", "history", "learners", "people", "playbook", "privacy"),
+    *("review", "run", "runs"),
+)
 TEMPLATES = tuple(f"{name}.html" for name in (*_SHARED, *_VIEWS, "carried", "conflict", "error", "login"))
 CATALOGUES = {"de": "de/LC_MESSAGES/page.mo"}
 """The compiled texts of each language but English, whose texts are in the templates."""
@@ -84,21 +92,55 @@ LANGUAGES = ("en", *CATALOGUES)
 THEMES = ("auto", "light", "dark")
 
 
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
 @dataclass(frozen=True)
 class Look:
-    """How a visitor wants the page: language and theme, from cookies or the browser's wish."""
+    """How a visitor wants the page: language, theme and time zone, from cookies or the browser's wish.
+
+    `zone` is empty where no browser has said it: times are those of the server's zone then, with its name.
+    """
 
     language: str
     theme: str
+    zone: str
+    place: ZoneInfo
 
     @classmethod
-    def of(cls, request: Request) -> Look:
+    def of(cls, request: Request, zone: str) -> Look:
         language = request.cookies.get("ace_language", "")
         theme = request.cookies.get("ace_theme", "")
+        own = request.cookies.get("ace_zone", "").replace("%2F", "/")
         return cls(
             language if language in LANGUAGES else _accepted(request.headers.get("accept-language", "")),
             theme if theme in THEMES else "auto",
+            own if _zone(own) else "",
+            _zone(own) or ZoneInfo(zone),
         )
+
+    def local(self, moment: datetime) -> datetime:
+        """Return the moment as the visitor's clock shows it."""
+        return moment.astimezone(self.place)
+
+    def day(self, day: date) -> str:
+        """Return a day as people write it."""
+        if self.language == "de":
+            return f"{day:%d.%m.%Y}"
+        return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+    def clock(self, moment: datetime) -> str:
+        """Return the time of day, with the zone's name where it is the server's."""
+        return f"{self.local(moment):%H:%M}" + ("" if self.zone else f" {self.local(moment):%Z}")
+
+
+@lru_cache(maxsize=256)
+def _zone(name: str) -> ZoneInfo | None:
+    """Return a time zone that there is; a cookie may name anything."""
+    try:
+        return ZoneInfo(name) if name and len(name) < 64 else None
+    except (ValueError, ZoneInfoNotFoundError, OSError):
+        return None
 
 
 def _accepted(header: str) -> str:
@@ -111,9 +153,13 @@ def _accepted(header: str) -> str:
 
 
 class Renderer:
-    """Makes pages from templates. `templates` is a folder whose files are taken instead of ours."""
+    """Makes pages from templates. `templates` is a folder whose files are taken instead of ours.
 
-    def __init__(self, templates: Path | None = None) -> None:
+    `zone` is the time zone of visitors whose browser has not said theirs.
+    """
+
+    def __init__(self, templates: Path | None = None, zone: str = "UTC") -> None:
+        self._zone = zone
         own: list[BaseLoader] = [PackageLoader("ace_graph.server.page", "templates")]
         loaders = [FileSystemLoader(templates), *own] if templates else own
         self._environments = {
@@ -124,11 +170,13 @@ class Renderer:
         self, request: Request, template: str, values: Mapping[str, object], status: int = 200
     ) -> HTMLResponse:
         """Return a page. `values` are what the template names."""
-        look, prefix = Look.of(request), str(request.scope.get("root_path", "")).rstrip("/")
+        look, prefix = Look.of(request, self._zone), str(request.scope.get("root_path", "")).rstrip("/")
         known: dict[str, object] = {
             "look": look,
             "prefix": prefix,
             "asset": asset_path,
+            "icon": partial(_icon, prefix),
+            "now": datetime.now(UTC),
             "path": request.url.path,
             "languages": LANGUAGES,
             "themes": THEMES,
@@ -147,8 +195,7 @@ def _environment(loader: BaseLoader, language: str) -> Environment:
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_gettext_translations(_catalogue(language), newstyle=True)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # of the extension
-    environment.filters["day"] = lambda day: f"{day:%Y-%m-%d}" if day else ""
-    environment.filters["moment"] = _moment
+    environment.filters["sentence"] = sentence
     environment.policies["ext.i18n.trimmed"] = True
     return environment
 
@@ -160,5 +207,44 @@ def _catalogue(language: str) -> gettext.NullTranslations:
         return gettext.GNUTranslations(file)
 
 
-def _moment(moment: datetime | None) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment else ""
+def _icon(prefix: str, name: str) -> Markup:
+    address = f"{prefix}{asset_path('icons.svg')}#{name}"
+    return Markup('<svg class="icon" aria-hidden="true"><use href="{}"/></svg>').format(address)
+
+
+def sentence(text: str) -> str:
+    """Return what a bullet says as people read it: their own words without the remark that they are."""
+    said = text.removeprefix(ATTRIBUTION)
+    return said if said == text else f"{said[:1].upper()}{said[1:]}"
+
+
+MAX_MARKED_CHARS = 20_000
+"""What is longer is shown as it is."""
+
+
+def marked(text: str) -> Markup:
+    """Return an answer's Markdown as HTML. What looks like HTML in it is text, and it loads nothing."""
+    if len(text) > MAX_MARKED_CHARS:
+        return Markup('<p class="text">{}</p>').format(text)
+    return Markup(_markdown().render(_with_drawings(text)))  # noqa: S704  the renderer escapes all HTML
+
+
+def _with_drawings(text: str) -> str:
+    """Return the text with bars that are drawn in characters, such as `3/4 [###.]`, as blocks of code."""
+    lines, drawn = list[str](), False
+    for line in text.split("\n"):
+        bar = line.rstrip().endswith(("#]", ".]")) and ("[#" in line or "[." in line)
+        if bar != drawn:
+            lines.append("```")
+        drawn = bar
+        lines.append(line)
+    return "\n".join([*lines, "```"] if drawn else lines)
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return (
+        MarkdownIt("commonmark", {"html": False, "breaks": True})
+        .enable("table")
+        .disable(["image", "html_block", "html_inline"])
+    )

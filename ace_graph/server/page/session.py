@@ -301,8 +301,11 @@ def carried_fields(form: Iterable[tuple[str, object]]) -> list[tuple[str, str]]:
 _Changed = Literal["added", "edited", "held", "pinned", "unpinned", "off", "on", "removed", "restored"]
 Done = Literal[_Changed, "merged", "undone", "back", "voted", "accepted"]
 """A change of a playbook that was made."""
+_Made = Literal[
+    "created", "shared", "unshared", "left", "proposed", "paused", "resumed", "forgotten", "unsure"
+]
 _Word = Literal[
-    Done, "judged", "deleted", "refused", "queued", "dreamed", "stale", "nothing", "few", "some", ""
+    Done, _Made, "judged", "deleted", "refused", "queued", "dreamed", "stale", "nothing", "few", "some", ""
 ]
 _WORDS = frozenset[str](word for part in get_args(_Word) for word in (get_args(part) or (part,)))
 

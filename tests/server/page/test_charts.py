@@ -1,21 +1,24 @@
-"""Charts: what a browser draws of values and intervals."""
+"""Charts: what a browser draws of values and intervals, with the numbers of their axes."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 from xml.etree import ElementTree as ET
+from zoneinfo import ZoneInfo
 
 import pytest
 from jinja2 import Environment, PackageLoader
 
-_CHARTS: Any = (  # Any: the macros of a template
-    Environment(loader=PackageLoader("ace_graph.server.page"), autoescape=True, trim_blocks=True)
-    .get_template("charts.html")
-    .module
-)
+from ace_graph.server.page.render import Look
+
+_ENVIRONMENT = Environment(loader=PackageLoader("ace_graph.server.page"), autoescape=True, trim_blocks=True)
+_LOOK = {"look": Look("en", "auto", "", ZoneInfo("UTC"))}
+_CHARTS: Any = _ENVIRONMENT.get_template("charts.html").make_module(_LOOK)  # Any: the macros of a template
 bars, intervals = _CHARTS.bars, _CHARTS.intervals
+FIRST = date(2026, 9, 1)
 
 
 @dataclass(frozen=True)
@@ -25,35 +28,51 @@ class Known:
     high: float
 
 
-def drawn(svg: str, **attributes: str) -> list[dict[str, float]]:
-    """The rectangles with these attributes, and with no class where none is asked for."""
-    found = [each.attrib for each in ET.fromstring(svg).iter("rect")]
-    wanted = [each for each in found if each.get("class", "") == attributes.get("kind", "")]
-    return [{name: float(value) for name, value in each.items() if name != "class"} for each in wanted]
+def days(*values: object) -> list[tuple[date, object]]:
+    return [(FIRST + timedelta(days=n), value) for n, value in enumerate(values)]
+
+
+def drawn(svg: str, kind: str) -> list[dict[str, float]]:
+    """The rectangles of a kind."""
+    found = [each.attrib for each in ET.fromstring(svg).iter("rect") if each.get("class") == kind]
+    return [{name: float(value) for name, value in each.items() if name != "class"} for each in found]
+
+
+def told(svg: str) -> list[str]:
+    """The texts of the chart: the numbers of the axis, then the days."""
+    return [each.text or "" for each in ET.fromstring(svg).iter("text")]
 
 
 def test_bars_are_as_high_as_their_values_and_stand_on_one_line() -> None:
-    found = drawn(bars([1, 4, 0], "three"))
-    assert [each["height"] for each in found] == [22.5, 90.0, 0.0]
-    assert {each["y"] + each["height"] for each in found} == {90.0}
-    assert [each["x"] for each in found] == [0.0, 50.0, 100.0]
+    svg = bars(days(1, 4, 0), 4, "three")
+    found = drawn(svg, "bar")
+    room = found[1]["height"]
+    assert [each["height"] / room for each in found] == [pytest.approx(0.25, abs=0.01), 1, 0]
+    assert {round(each["y"] + each["height"]) for each in found} == {164}
+    assert [each["x"] for each in found] == sorted(each["x"] for each in found)
+    assert told(svg) == ["0", "2", "4", "1 Sep 2026", "3 Sep 2026"]
 
 
-def test_an_interval_reaches_from_its_low_to_its_high_end_around_the_middle() -> None:
-    svg = intervals([None, Known(0.25, -0.5, 0.5), Known(0.1, 0.0, 0.2)], "lift")
-    first, second = drawn(svg)
-    assert (first["y"], first["height"]) == (0.0, 90.0)
-    assert (second["y"], second["height"]) == (27.0, 18.0)
-    assert [each["x"] for each in (first, second)] == [50.0, 100.0]
-    marks = drawn(svg, kind="mark")
-    assert [each["y"] + 1.5 for each in marks] == [22.5, 36.0]
+def test_an_interval_reaches_from_its_low_to_its_high_end_around_the_line_for_nothing() -> None:
+    svg = intervals(days(None, Known(0.25, -0.5, 0.5), Known(0.1, 0.0, 0.2)), 0.5, "lift")
+    first, second = drawn(svg, "span")
+    assert (first["y"], first["y"] + first["height"]) == (10, 164)
+    assert second["y"] + second["height"] == pytest.approx(87, abs=0.2)
+    assert [each["y"] + 1.5 for each in drawn(svg, "mark")] == [
+        pytest.approx(48.5, abs=0.1),
+        pytest.approx(71.6, abs=0.1),
+    ]
+    assert told(svg)[:3] == ["-50 %", "0 %", "+50 %"]
 
 
-@pytest.mark.parametrize("svg", [bars([], "nothing"), intervals([None], "nothing"), bars([0, 0], "zeros")])
-def test_nothing_is_drawn_of_nothing(svg: str) -> None:
-    assert all(each["height"] == 0 for each in drawn(svg))
+def test_one_day_stands_in_the_middle_and_a_year_fits() -> None:
+    [one] = drawn(bars(days(3), 5, "one"), "bar")
+    assert one["x"] + one["width"] / 2 == pytest.approx(332, abs=0.1)
+    year = drawn(bars(days(*[1] * 365), 1, "year"), "bar")
+    assert min(each["x"] for each in year) >= 64
+    assert max(each["x"] + each["width"] for each in year) <= 600
 
 
 def test_a_label_is_escaped() -> None:
-    svg = bars([1], '"><script>')
+    svg = bars(days(1), 1, '"><script>')
     assert re.findall(r'aria-label="([^"]*)"', svg) == ["&#34;&gt;&lt;script&gt;"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
+from ace_graph.server.page.render import marked
 from tests.plugins.heavy import some_heavy
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer
@@ -26,11 +29,11 @@ def test_an_answer_has_a_receipt(visit: Visit, site: Site, options: dict[str, bo
     assert not receipt.locator(".facts").is_visible()
     lines = "each => each.getBoundingClientRect().height / parseFloat(getComputedStyle(each).lineHeight)"
     assert receipt.evaluate(lines) < 2, "it is one line"
-    receipt.locator("summary").click()
+    receipt.locator("> summary").click()
     assert "5/6" in rob.page.locator(".line.assistant .text").inner_text()
-    assert "1 bullet in the prompt" in receipt.inner_text()
+    assert "Remembered 1 thing" in receipt.inner_text()
     why = receipt.locator(".facts").first.text_content() or ""
-    assert "fractions" in why.partition("for the words: ")[2]
+    assert "fractions" in why.partition("because of: ")[2]
     assert "/page/chat/" in rob.page.url
 
 
@@ -92,14 +95,15 @@ def test_a_correction_helps_in_the_next_answer(visit: Visit, site: Site) -> None
     tim.open("/chat")
     tim.page.fill("#message", "How do I add fractions? What is 1/2 + 1/3?")
     tim.page.click("#send")
-    tim.page.locator(".receipt summary").click()
-    tim.page.locator(".receipt button", has_text="Wrong").first.click()
+    tim.page.locator(".receipt > summary").click()
+    tim.page.click(".receipt .menu > summary")
+    tim.page.locator(".receipt .menu button", has_text="Wrong").first.click()
     assert tim.said().startswith("Switched off")
     tim.page.fill("#message", "How do I add fractions? What is 1/4 + 1/3?")
     tim.page.click("#send")
     tim.page.locator(".line.assistant").nth(1).wait_for()
     tim.page.locator(".receipt").nth(1).wait_for()
-    assert "No bullet in the prompt" in tim.page.locator(".receipt").nth(1).inner_text()
+    assert "Nothing remembered" in tim.page.locator(".receipt").nth(1).inner_text()
 
 
 def test_an_answer_is_judged(visit: Visit) -> None:
@@ -107,7 +111,7 @@ def test_an_answer_is_judged(visit: Visit) -> None:
     una.open("/chat")
     una.page.fill("#message", "What is 2/3 of 9?")
     una.page.click("#send")
-    una.page.locator(".receipt summary").click()
+    una.page.locator(".receipt > summary").click()
     una.page.locator("[id^=good-]").click()
     assert "judged" in una.said()
     assert "right" in una.page.locator(".receipt .verdict").inner_text()
@@ -143,11 +147,44 @@ def test_a_conversation_is_renamed_and_deleted(visit: Visit, site: Site) -> None
     wes.open("/chat")
     wes.page.fill("#message", "What is 3/4 of 8?")
     wes.page.click("#send")
-    wes.page.locator("text=Rename or delete").click()
+    wes.page.click("#this-chat > summary")
     wes.page.fill("#title", "Parts of eight")
-    wes.page.click("text=Rename >> nth=-1")
+    wes.page.click("#rename")
     assert wes.page.locator("h1").inner_text() == "Parts of eight"
-    wes.page.locator("text=Rename or delete").click()
-    wes.page.click("text=Delete this chat")
+    wes.page.click("#this-chat > summary")
+    wes.page.click("#delete-chat")
     assert wes.said().startswith("Deleted")
     assert site.api.get("/api/conversations", headers=bearer("wes")).json()["conversations"] == []
+
+
+@pytest.mark.parametrize("options", some_heavy(({}, WITHOUT), bool), ids=["scripts", "no scripts"])
+def test_a_question_is_asked_again_and_changed_and_the_chat_found_and_downloaded(
+    visit: Visit, options: dict[str, bool]
+) -> None:
+    wim = visit(f"wim-{len(options)}", **options)
+    for question in ("What is 3/4 of 8?", "What is 1/2 + 1/3?"):
+        wim.open("/chat")
+        wim.page.fill("#message", question)
+        wim.page.click("#send")
+        wim.page.locator(".receipt").wait_for()
+    wim.page.click("#retry")
+    wim.page.locator(".receipt").nth(1).wait_for()
+    assert wim.page.locator(".line.user .text").all_inner_texts() == ["What is 1/2 + 1/3?"] * 2
+    wim.page.click("#again")
+    assert wim.page.input_value("#message") == "What is 1/2 + 1/3?"
+    wim.page.fill("#find", "of 8")
+    wim.page.press("#find", "Enter")
+    expect(wim.page.locator(".conversations li")).to_have_count(1)
+    wim.page.click(".conversations a")
+    wim.page.click("#this-chat > summary")
+    with wim.page.expect_download() as download:
+        wim.page.click("#this-chat [download]")
+    assert Path(download.value.path()).read_text(encoding="utf-8").startswith("Q: What is 3/4 of 8?")
+
+
+def test_markdown_is_shown_and_html_is_text() -> None:
+    shown = marked("**bold** `x` <b>no</b> ![p](https://evil.example/p.png) [l](javascript:alert(1))")
+    assert "<strong>bold</strong> <code>x</code> &lt;b&gt;no&lt;/b&gt;" in shown
+    assert [part for part in ("<img", "<b>", 'href="javascript') if part in shown] == []
+    assert "<pre><code>1/2 [###...]\n</code></pre>" in marked("1. Add\n1/2 [###...]\nDone")
+    assert "<strong>" not in marked("**long** " * 10_000)

@@ -71,7 +71,9 @@ async def test_the_figures_come_in_pages_and_tell_of_own_playbooks_alone() -> No
         )
         while path:
             text = (await served.client.get(path, headers=headers)).text
-            found.append(re.findall(r"/playbooks/[0-9a-f-]{36}\">([^<]+)<", text))
+            own, _, shared = text.partition('id="shared"')
+            assert ("foreign" in own, "foreign" in shared) == (False, not found)
+            found.append(re.findall(r"/playbooks/[0-9a-f-]{36}\">([^<]+)<", own))
             following = re.search(r'rel="next" href="([^"]+)"', text)
             path = f"/page/playbooks{following[1]}" if following else ""
     assert [len(names) for names in found] == [10, 2]

@@ -94,6 +94,7 @@ def test_a_dream_is_accepted_edited_and_refused(visit: Visit, site: Site, option
         strict=True,
     ):
         assert [part for part in parts if part not in row] == []
+    wil.page.click("[data-row] .more summary >> nth=0")
     wil.page.fill("#text-1", "Ask the Invoice Service for ten pages")
     wil.page.click("#accept-item-1")
     assert wil.said() == "Accepted."
@@ -129,7 +130,7 @@ def test_a_proposal_is_accepted(visit: Visit, site: Site) -> None:
     xia.page.click("#accept-1")
     assert xia.said() == "Accepted."
     xia.open(f"/playbooks/{shared}")
-    assert "Raise your hand" in xia.page.locator("#rows").inner_text()
+    assert "Raise your hand" in xia.page.locator(".rows").inner_text()
 
 
 def test_a_reviewer_sees_all_that_would_come_with_a_proposal(visit: Visit, site: Site) -> None:
@@ -174,6 +175,7 @@ def test_proposals_are_decided_together(visit: Visit, site: Site) -> None:
     xan.page.check("#tick-proposal-3")
     xan.page.click("#refuse-selected")
     assert xan.said() == "Refused."
+    xan.page.click("#edit-proposal-1")
     xan.page.fill("#reason-1", "we have this one")
     xan.page.click("#refuse-1")
     assert xan.page.locator("[id^=tick-proposal-]").count() == 0

@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer, token
@@ -24,7 +25,8 @@ def test_who_is_not_signed_in_is_asked_to_and_comes_to_what_was_wanted(visit: Vi
     kim.page.fill("#token", token("kim"))
     kim.page.click("main button")
     assert kim.page.locator(".row").count() == 1
-    kim.page.click("text=Sign out")
+    kim.page.click("#more > summary")
+    kim.page.click("#sign-out")
     kim.open("/playbooks/default")
     assert kim.page.locator("#token").count() == 1
 
@@ -225,12 +227,18 @@ def test_an_operator_helps_in_the_open(visit: Visit, site: Site) -> None:
     boss.open("/login")
     boss.page.fill("#token", token("boss", operates=True))
     boss.page.click("main button")
-    boss.page.fill("#learner", "rae")
-    boss.page.click("text=Open")
+    boss.page.click("#more > summary")
+    boss.page.click("#more >> text=Learners")
+    boss.page.locator("#search").press_sequentially("ra")
+    expect(boss.page.locator("[data-row]")).to_have_count(1)
+    boss.page.click("#open-1")
     assert "memory of rae" in boss.page.locator(".operating").inner_text()
+    boss.page.click(".row .menu > summary")
     boss.page.locator("[id^=off-]").click()
     assert boss.said().startswith("Switched off")
-    boss.open("/chat")
+    for view in ("/playbooks", "/review", "/runs", "/privacy", "/chat"):
+        boss.open(view)
+        assert "memory of rae" in boss.page.locator(".operating").inner_text()
     assert boss.page.locator("#message").count() == 0
     boss.page.click("text=What is 1/2 + 1/3?")
     assert "5/6" in boss.page.locator(".line.assistant").inner_text()
@@ -252,3 +260,5 @@ def test_who_is_no_operator_opens_nobody(site: Site, visit: Visit) -> None:
     reply = site.api.get("/page/playbooks/default", headers={"cookie": cookies})
     assert reply.status_code == 401
     assert "own rule" not in reply.text
+    listed = site.api.get("/page/learners", headers={"cookie": f"ace_session={token('tom')}"})
+    assert (listed.status_code, "sia" in listed.text) == (403, False)

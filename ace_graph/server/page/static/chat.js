@@ -25,7 +25,10 @@ const line = (role, speaker, text) => {
   said.className = "text";
   said.dir = "auto";
   said.textContent = text;
-  item.append(who, said);
+  const doing = document.createElement("p");
+  doing.className = "working hint";
+  item.append(who, said, doing);
+  document.querySelector(".welcome")?.remove();
   document.getElementById("lines").append(item);
   return item;
 };
@@ -62,6 +65,8 @@ const stream = async (form, submitted) => {
   const mine = line("user", form.dataset.you, typed);
   const theirs = line("assistant", form.dataset.agent, "");
   const said = theirs.querySelector(".text");
+  const doing = theirs.querySelector(".working");
+  let quiet;
   const takeBack = () => {
     mine.remove();
     theirs.remove();
@@ -71,6 +76,7 @@ const stream = async (form, submitted) => {
   const leave = () => (following = false);
   const follow = (item) => following && item && show(item);
   for (const name of ["wheel", "touchmove"]) window.addEventListener(name, leave, { passive: true });
+  doing.textContent = form.dataset.recalling;
   follow(theirs);
   theirs.setAttribute("aria-busy", "true");
   send.disabled = true;
@@ -88,7 +94,13 @@ const stream = async (form, submitted) => {
     let failed = false;
     for await (const { name, data } of events(response)) {
       if (name === "start") conversation = data.conversationId;
-      if (name === "token") said.append(data.text);
+      if (name === "bullets") doing.textContent = form.dataset.thinking;
+      if (name === "token") {
+        said.append(data.text);
+        doing.textContent = "";
+        clearTimeout(quiet);
+        quiet = setTimeout(() => (doing.textContent = form.dataset.checking), 600);
+      }
       if (name === "result") said.textContent = data.answer;
       follow(theirs);
       if (name === "error") {
@@ -112,6 +124,8 @@ const stream = async (form, submitted) => {
     say(error.name === "AbortError" ? form.dataset.stopped : form.dataset.lost);
     if (!form.dataset.show) takeBack();
   } finally {
+    clearTimeout(quiet);
+    doing.textContent = "";
     theirs.removeAttribute("aria-busy");
     send.disabled = false;
     stop.hidden = true;
@@ -134,4 +148,17 @@ document.addEventListener("keydown", (event) => {
   if (event.isComposing || event.keyCode === 229) return; // an input method takes this Enter
   event.preventDefault();
   form.requestSubmit();
+});
+
+// An example, and the last question once more, are sent as if they had been typed.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-ask]");
+  const form = document.querySelector("#compose[data-stream]");
+  if (button && form && !form.querySelector("#send").disabled) {
+    event.preventDefault();
+    form.elements.message.value = button.dataset.ask;
+    form.requestSubmit();
+  }
+  const copy = event.target.closest("[data-copy]");
+  if (copy) navigator.clipboard?.writeText(copy.closest(".line").querySelector(".text").innerText);
 });

@@ -1,7 +1,7 @@
-// Keys for lists: j and k choose the next and the previous row, its buttons have keys of their own (data-key).
+// Keys for lists (j and k choose a row, its buttons have keys of their own, data-key), menus that close, the time zone.
 
 const rows = () => [...document.querySelectorAll("[data-row]")];
-const typing = (target) => target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
+const typing = (target) => target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 
 const choose = (step) => {
   const all = rows();
@@ -14,7 +14,19 @@ const choose = (step) => {
   next.scrollIntoView({ block: "nearest" });
 };
 
+const closeMenus = (but) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== but) menu.open = false;
+};
+
+document.addEventListener("click", (event) => closeMenus(event.target.closest("details.menu")));
+
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    const open = document.querySelector("details.menu[open]");
+    closeMenus();
+    open?.querySelector("summary").focus();
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
   if (event.key === "j") choose(1);
   else if (event.key === "k") choose(-1);
@@ -26,3 +38,9 @@ document.addEventListener("keydown", (event) => {
     }
   }
 });
+
+// The server writes times as this clock shows them, from the next view on.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+if (zone && !document.cookie.includes(`ace_zone=${zone}`)) {
+  document.cookie = `ace_zone=${zone}; path=${document.body.dataset.prefix}; max-age=31536000; SameSite=Strict`;
+}

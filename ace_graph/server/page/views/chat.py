@@ -8,17 +8,25 @@ from typing import Annotated, Literal, cast
 from uuid import uuid4
 
 from fastapi import APIRouter, Form, Path, Query, Response
+from markupsafe import Markup
 from pydantic import Field
 
+from ace_graph.agent.context import MAX_PLAYBOOKS, ACEContext
+from ace_graph.agent.models import name_of_model
+from ace_graph.base.off_loop import run_off_loop
 from ace_graph.learning.trajectory_feedback import give_feedback
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server.middleware import does
+from ace_graph.server.page.render import marked
 from ace_graph.server.page.session import Flash, PageForm, PageRoute, Visitor, VisitorDep
+from ace_graph.server.page.views.people import shared_playbooks
 from ace_graph.server.receipts import Receipt
 from ace_graph.server.routes import conversations as api
+from ace_graph.server.routes import playbook as playbooks
 from ace_graph.server.schemas import (
     CONVERSATION_ID,
     MAX_MESSAGE_CHARS,
@@ -32,6 +40,7 @@ from ace_graph.server.turns import LiveTurn
 routes = APIRouter(prefix="/chat", route_class=PageRoute)
 ConversationName = Annotated[str, Path(pattern=CONVERSATION_ID)]
 MAX_SHOWN_HISTORY = 200
+_MOST_FOUND, _MOST_BOOKS = 50, 20
 
 
 @dataclass(frozen=True)
@@ -47,27 +56,34 @@ class UsedBullet:
 
 @dataclass(frozen=True)
 class ShownReceipt:
-    """One answer: the bullets used and why, the verdict, and the bullets learned from it (None: gone)."""
+    """One answer: the bullets used and why, the verdict, and the bullets learned from it (None: gone).
+
+    `playbooks` are the ids of the named ones that it was given with.
+    """
 
     turn_id: str
     used: tuple[UsedBullet, ...]
     learned: tuple[tuple[str, Bullet | None], ...]
     pending: bool
     verdict: Verdict
+    playbooks: frozenset[str]
 
 
 @dataclass(frozen=True)
 class ChatLine:
-    """What the learner or the agent said, and the receipt of an answer where there is one."""
+    """What the learner or the agent said, an answer as HTML, and its receipt where there is one."""
 
     role: Literal["user", "assistant"]
     text: str
+    html: Markup | None = None
     receipt: ShownReceipt | None = None
 
 
 class ConversationQuery(Flash):
-    """Which conversations, or which of the messages."""
+    """Which conversations, or which of the messages; `again`: to change the last question."""
 
+    find: Annotated[Text, Field(max_length=200)] = ""
+    again: bool = False
     used_before: Annotated[str | None, Field(max_length=200)] = None
     older: Annotated[str | None, Field(max_length=256)] = None
 
@@ -77,6 +93,7 @@ class MessageForm(PageForm):
 
     message: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS)] = ""
     conversation: Annotated[str, Field(max_length=128)] = ""
+    playbooks: Annotated[list[str], Field(max_length=MAX_PLAYBOOKS)] = Field([])
     roles: Annotated[list[Literal["user", "assistant"]], Field(max_length=MAX_SHOWN_HISTORY)] = Field([])
     texts: Annotated[list[Text], Field(max_length=MAX_SHOWN_HISTORY)] = Field([])
 
@@ -92,6 +109,7 @@ class MessageForm(PageForm):
                 "conversationId": None if temporary else self.conversation or None,
                 "conversationHistory": history if temporary else [],
                 "memory": "off" if temporary else "on",
+                "playbooks": [] if temporary else self.playbooks,
             }
         )
 
@@ -119,10 +137,10 @@ async def begin_temporary(visitor: VisitorDep) -> Response:
 @routes.post("/temporary", dependencies=[does("converse")])
 async def send_temporary(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message of a temporary chat, and show it with the messages so far."""
-    lines = [ChatLine(role, text) for role, text in zip(form.roles, form.texts, strict=False)]
+    lines = [await _line(role, text) for role, text in zip(form.roles, form.texts, strict=False)]
     if form.message.strip():
         reply = await (await _begin_turn(visitor, form, temporary=True)).outcome()
-        lines += [ChatLine("user", form.message), ChatLine("assistant", reply.answer)]
+        lines += [await _line("user", form.message), await _line("assistant", reply.answer)]
     return await _page(visitor, ConversationQuery(), lines=lines[-MAX_SHOWN_HISTORY:], temporary=True)
 
 
@@ -156,8 +174,23 @@ async def show(
     found = await api.read_conversation(visitor.services, visitor.learner, conversation_id, asked)
     known = await _shown_receipts(visitor, found)
     messages = found.page.messages
-    lines = [ChatLine(message.role, message.content, known.get(message.id)) for message in messages]
+    lines = [await _line(message.role, message.content, known.get(message.id)) for message in messages]
     return await _page(visitor, query, found.entry, lines, found.page.next)
+
+
+@routes.get("/{conversation_id}/export")
+async def export(conversation_id: ConversationName, visitor: VisitorDep) -> Response:
+    """Return the conversation as a text file."""
+    pieces, before = list[str](), None
+    while True:
+        asked = api.MessagesQuery(limit=200, before=before)
+        found = await api.read_conversation(visitor.services, visitor.learner, conversation_id, asked)
+        page = [f"{'Q' if each.role == 'user' else 'A'}: {each.content}\n\n" for each in found.page.messages]
+        pieces = [*page, *pieces]
+        if (before := found.page.next) is None:
+            break
+    named = {"content-disposition": 'attachment; filename="chat.txt"'}
+    return Response("".join(pieces), media_type="text/plain; charset=utf-8", headers=named)
 
 
 @routes.post("/{conversation_id}/rename", dependencies=[does("converse")])
@@ -197,6 +230,13 @@ async def _begin_turn(visitor: Visitor, form: MessageForm, *, temporary: bool = 
     return await visitor.services.turns.begin(request, visitor.learner, uuid4().hex, visitor.identity.teams)
 
 
+async def _line(
+    role: Literal["user", "assistant"], text: str, receipt: ShownReceipt | None = None
+) -> ChatLine:
+    html = None if role == "user" else await run_off_loop(len(text), marked, text)
+    return ChatLine(role, text, html, receipt)
+
+
 async def _page(
     visitor: Visitor,
     query: ConversationQuery,
@@ -206,10 +246,18 @@ async def _page(
     *,
     temporary: bool = False,
 ) -> Response:
-    asked = api.ConversationPageQuery(limit=30, after=query.used_before)
+    services, learner = visitor.services, visitor.learner
     listed = api.ConversationsReply(conversations=[], next=None)
-    if not temporary:
-        listed = await api.list_all(visitor.learner, visitor.services, asked)
+    if query.find:
+        every, words = await services.conversations.of(learner), query.find.casefold()
+        hits = [each for each in reversed(every) if words in each.title.casefold()][:_MOST_FOUND]
+        listed = api.ConversationsReply(
+            conversations=[*map(api.ConversationEntryReply.about, hits)], next=None
+        )
+    elif not temporary:
+        asked = api.ConversationPageQuery(limit=30, after=query.used_before)
+        listed = await api.list_all(learner, services, asked)
+    own = [line.receipt for line in lines if line.receipt is not None]
     return visitor.show(
         "chat.html",
         query=query,
@@ -219,7 +267,25 @@ async def _page(
         lines=lines,
         older=older,
         temporary=temporary,
+        last=next((line.text for line in reversed(lines) if line.role == "user"), ""),
+        books=[] if temporary else await _attachable(visitor),
+        attached=own[-1].playbooks if own else frozenset[str](),
+        paused=not temporary and await services.conversations.paused(learner),
+        answers_by=name_of_model(await services.resources.ready_model(ACEContext())),
     )
+
+
+async def _attachable(visitor: Visitor) -> list[tuple[str, str, str]]:
+    """Return the named playbooks that a message can be answered with: id, how it is named there, and name."""
+    own = await playbooks.list_all(visitor.identity, visitor.services, playbooks.PageQuery(limit=_MOST_BOOKS))
+    return [
+        *((each.playbook_id, each.name, each.name) for each in own.playbooks if each.playbook_id != DEFAULT),
+        *(
+            (each.playbook_id, f"{each.owner}/{each.name}", each.name)
+            for each in await shared_playbooks(visitor)
+            if each.owner is not None
+        ),
+    ]
 
 
 async def _shown_receipts(visitor: Visitor, found: api.ReadConversation) -> dict[str, ShownReceipt]:
@@ -247,6 +313,7 @@ def _shown(visitor: Visitor, receipt: Receipt, playbook: Playbook, pending: bool
         ),
         pending=pending,
         verdict=receipt.verdict,
+        playbooks=frozenset(each.playbook_id for each in turn.playbooks),
     )
 
 

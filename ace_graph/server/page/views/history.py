@@ -1,25 +1,136 @@
-"""The page of a playbook's history: its versions, the difference of two, and the way back to one."""
+"""What was learned over time, in words: a playbook's changes, what two states differ in, the way back."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, Query, Response
 from pydantic import Field
 
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.commit import History
+from ace_graph.memory.delta.effect import Archived, Merged, Put, Report, Revived
+from ace_graph.playbooks.handle import PlaybookHandle
 from ace_graph.server.middleware import does
 from ace_graph.server.page.session import Flash, OpenedDep, PageForm, PageRoute
 from ace_graph.server.routes import playbook as api
 from ace_graph.server.schemas import VersionName
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
+PAGE_SIZE = 30
+Version = Annotated[int | None, Field(ge=0, le=2_147_483_647)]
+
+_Text = Literal["added", "again", "changed", "replaced", "merged", "removed", "archived", "restored"]
+Word = Literal[_Text, "off", "on", "voted", "pinned", "unpinned", "touched"]
+"""What happened to a bullet; touched: something else than its text was changed."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happened to one bullet: what it says, and where that is something else, what was said before."""
+
+    word: Word
+    bullet_id: str
+    text: str
+    before: str = ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A version in the timeline. `back`: it is the return to an earlier one."""
+
+    n: int
+    at: datetime
+    author: str
+    changes: tuple[Change, ...]
+    back: bool
+
+
+async def read_points(handle: PlaybookHandle, bullet_id: str | None = None) -> list[Point]:
+    """Return what happened to a playbook, or to one bullet of it, the newest first."""
+    history = await handle.store.history(handle.key)
+    found = await asyncio.to_thread(lambda: list(_points(history)))
+    if bullet_id is not None:
+        found = [
+            Point(point.n, point.at, point.author, own, point.back)
+            for point in found
+            if (own := tuple(each for each in point.changes if each.bullet_id == bullet_id))
+        ]
+    return found[::-1]
+
+
+def _points(history: History) -> Iterator[Point]:
+    known = dict(history.base.entries)
+    for entry in history.entries:
+        after = {
+            each.bullet.id: each.bullet
+            for each in (() if entry.effect is None else entry.effect.changes)
+            if isinstance(each, Put | Archived | Revived)
+        }
+        changes = tuple(_changes(entry.report, known, {**known, **after}))
+        known |= after
+        if changes:
+            back = entry.reason.startswith("rolled back")
+            yield Point(entry.n, entry.at, entry.author, changes, back)
+
+
+def _changes(report: Report, before: Mapping[str, Bullet], after: Mapping[str, Bullet]) -> Iterator[Change]:
+    told = set[str]()
+    pairs: tuple[tuple[Word, tuple[Merged, ...]], ...] = (
+        ("replaced", report.superseded),
+        ("merged", report.merged),
+    )
+    for word, merged in pairs:
+        for pair in merged:
+            told |= {pair.kept, pair.gone}
+            yield Change(word, pair.kept, _text(after, pair.kept), _text(after, pair.gone))
+    lists: tuple[tuple[Word, Iterable[str]], ...] = (
+        ("added", report.added),
+        ("restored", report.restored),
+        ("removed", report.removed),
+        ("archived", [pruned.id for pruned in report.pruned]),
+        ("off", report.quarantined),
+        ("on", report.released),
+        ("changed", report.updated),
+        ("again", report.reinforced),
+        ("voted", report.tagged),
+    )
+    for word, ids in lists:
+        for name in dict.fromkeys(ids):
+            if name not in told:
+                told.add(name)
+                yield (
+                    _updated(before.get(name), after.get(name), name)
+                    if word == "changed"
+                    else Change(word, name, _text(after, name))
+                )
+
+
+def _updated(before: Bullet | None, after: Bullet | None, name: str) -> Change:
+    """Return what was changed of a bullet: its text, or whether it is pinned, or something less."""
+    if before is None or after is None:
+        return Change("changed", name, "" if after is None else after.content)
+    if before.content != after.content:
+        return Change("changed", name, after.content, before.content)
+    pinned: Word = "pinned" if after.pinned else "unpinned"
+    return Change("touched" if before.pinned == after.pinned else pinned, name, after.content)
+
+
+def _text(bullets: Mapping[str, Bullet], name: str) -> str:
+    return bullets[name].content if name in bullets else ""
 
 
 class VersionsQuery(Flash):
-    """Which page of the versions."""
+    """Which page of the timeline, with `votes` also verdicts; and the point to compare another one with."""
 
-    older: Annotated[int | None, Field(ge=0, le=2_147_483_647)] = None
+    older: Version = None
+    votes: bool = False
+    since: Annotated[Version, Field(alias="from")] = None
 
 
 class RollbackForm(PageForm):
@@ -31,26 +142,49 @@ class RollbackForm(PageForm):
 
 @routes.get("/history")
 async def show_history(opened: OpenedDep, query: Annotated[VersionsQuery, Query()]) -> Response:
-    """Show the versions, the newest first, and the bullets that have left."""
-    found = await api.history(opened.handle, api.HistoryQuery(limit=30, before=query.older))
+    """Show what happened, the newest first, and the bullets that have left."""
+    points = [
+        point
+        for point in await read_points(opened.handle)
+        if (query.older is None or point.n < query.older)
+        and (query.votes or any(each.word != "voted" for each in point.changes))
+    ]
     snapshot = await opened.visitor.services.store.load(opened.handle.key)
+    page = points[:PAGE_SIZE]
     return opened.visitor.show(
         "history.html",
         playbook_id=opened.playbook_id,
         query=query,
-        found=found,
+        points=page,
+        next=page[-1].n if len(points) > len(page) else None,
         present=snapshot.version.n,
         present_ids=frozenset(snapshot.playbook.entries),
-        etag=snapshot.version.etag or "",
+        owner=opened.handle.asked is None,
         left=(await api.archive(opened.handle, 50)).bullets if query.older is None else [],
     )
 
 
+class ComparedQuery(api.DiffQuery):
+    """Two versions; with `back`, what would change if the memory went back from the first to the second."""
+
+    back: bool = False
+
+
 @routes.get("/diff")
-async def show_difference(opened: OpenedDep, query: Annotated[api.DiffQuery, Query()]) -> Response:
-    """Show what came, went and changed between two versions."""
+async def show_difference(opened: OpenedDep, query: Annotated[ComparedQuery, Query()]) -> Response:
+    """Show what came, went and changed between two versions, and where it is asked for, the way back."""
     found = await api.differences(opened.handle, query)
-    return opened.visitor.show("diff.html", playbook_id=opened.playbook_id, asked=query, found=found)
+    snapshot = await opened.visitor.services.store.load(opened.handle.key)
+    dates = {point.n: point.at for point in await read_points(opened.handle)}
+    return opened.visitor.show(
+        "diff.html",
+        playbook_id=opened.playbook_id,
+        asked=query,
+        dates=dates,
+        found=found,
+        back=query.back,
+        etag=snapshot.version.etag or "",
+    )
 
 
 @routes.post("/rollback", dependencies=[does("change")])

@@ -1,16 +1,17 @@
-"""The playbook: its list with search, filter and sort; one bullet and every change of it; history; figures.
+"""The memory as people see it: its list with search, filter and sort, and one bullet with every change of it.
 
-A bullet is shown with where it was learned, what became of it and what it was used in, a version with its
-author and reason, what differs, and the way back.
+A bullet is in one of four groups, and is shown with where it was learned, what became of it and what it was
+used in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, cast, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Path, Query, Response
@@ -20,25 +21,27 @@ from ace_graph.base.errors import PlaybookChanged, RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Day
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.decay import decay_score
-from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.retrieval.current_values import filtered
+from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.views import BULLET_KINDS, BulletFilter, BulletKind, BulletStatus, kind_of
-from ace_graph.playbooks.worth import Worth, active_bullets, read_worth
+from ace_graph.memory.views import BulletFilter, BulletStatus, kind_of
+from ace_graph.playbooks.worth import Worth, read_worth
 from ace_graph.server.middleware import does
 from ace_graph.server.page.session import Done, Flash, OpenedDep, PageForm, PageRoute, Visitor, VisitorDep
+from ace_graph.server.page.views.history import read_points
+from ace_graph.server.page.views.people import open_to_proposals
 from ace_graph.server.routes import playbook as api
 from ace_graph.server.routes.edit import ChangeReply
 from ace_graph.server.schemas import Text
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
-figures = APIRouter(prefix="/playbooks", route_class=PageRoute)
-PAGE_SIZE = 50
-FIGURES_SIZE = 10
-"""How many playbooks have their figures on one page: each is asked of all who read it."""
+memory = APIRouter(route_class=PageRoute)
+PAGE_SIZE = 30
+FINDINGS_SIZE = 50
+_MOST_TOPICS = 12
 Sort = Literal["strength", "confidence", "newest", "used", "text"]
 _SORTS: dict[Sort, tuple[Callable[[ListedBullet], object], bool]] = {
-    "strength": (lambda row: (row.bullet.core, row.strength), True),
+    "strength": (lambda row: (-GROUPS.index(row.group), row.bullet.core, row.strength), True),
     "confidence": (lambda row: row.confidence, True),
     "newest": (lambda row: row.bullet.updated_at, True),
     "used": (lambda row: row.last_used or date.min, True),
@@ -46,12 +49,25 @@ _SORTS: dict[Sort, tuple[Callable[[ListedBullet], object], bool]] = {
 }
 
 
+Group = Literal["me", "works", "watch", "facts"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+
+def group_of(bullet: Bullet) -> Group:
+    """Return where people look for a bullet: about me, what works, what to watch out for, other facts."""
+    if bullet.polarity == "anti_pattern" or bullet.section == "misconceptions":
+        return "watch"
+    if bullet.profile:
+        return "me"
+    return "facts" if bullet.memory_type == "semantic" else "works"
+
+
 @dataclass(frozen=True)
 class ListedBullet:
     """A bullet of the list. `strength` is what decay has left of it; `last_used` None: it never was."""
 
     bullet: Bullet
-    kind: BulletKind
+    group: Group
     strength: float
     confidence: float
     last_used: date | None
@@ -65,32 +81,33 @@ class ListQuery(Flash):
     """What the list shows."""
 
     words: Annotated[Text, Field(max_length=500)] = ""
-    kind: Annotated[str, Field(max_length=32)] = ""
+    group: Group | Literal[""] = ""
     topic: Annotated[Text, Field(max_length=256)] = ""
     tag: Annotated[Text, Field(max_length=64)] = ""
     status: Literal["active", "quarantined", "all"] = "active"
     sort: Sort = "strength"
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     edit: Annotated[str, Field(max_length=128)] = ""
+    select: bool = False
     valid_on: ChosenDay = None
     known_on: ChosenDay = None
 
     def filter(self) -> BulletFilter:
-        """Return the filter for bullets; a kind that there is not shows all."""
+        """Return the filter for bullets of all groups."""
         statuses: tuple[BulletStatus, ...] = ("active", "quarantined")
         wanted = statuses if self.status == "all" else (self.status,)
-        kinds: frozenset[BulletKind] = frozenset(kind for kind in BULLET_KINDS if kind == self.kind)
         tags = (self.tag,) if self.tag else ()
-        return BulletFilter(frozenset(wanted), tags, words=self.words, kinds=kinds, valid_on=self.valid_on)
+        return BulletFilter(frozenset(wanted), tags, words=self.words, valid_on=self.valid_on)
 
     def chosen(self, snapshot: Snapshot) -> list[Bullet]:
+        """Return the bullets that are wanted, of all groups."""
         found = filtered(self.filter(), snapshot.playbook.bullets())
         return [bullet for bullet in found if self.topic in ("", bullet.topic)]
 
     def address(self, **changed: object) -> str:
         """Return the query of this list with some of it changed."""
         fields = self.model_dump(exclude={"said", "before", "after", "edit"}, exclude_defaults=True) | changed
-        return urlencode({name: value for name, value in fields.items() if value not in ("", None)})
+        return urlencode({name: value for name, value in fields.items() if value not in ("", None, False)})
 
 
 class ReturnLink(PageForm):
@@ -126,6 +143,12 @@ class UndoForm(ReturnLink):
     after: Annotated[str, Field(min_length=1, max_length=128)]
 
 
+@memory.get("/memory")
+async def show_own(visitor: VisitorDep, query: Annotated[ListQuery, Query()]) -> Response:
+    """Show the visitor's own memory, at an address that stays."""
+    return await show(await visitor.open(DEFAULT), query)
+
+
 @routes.get("")
 async def show(opened: OpenedDep, query: Annotated[ListQuery, Query()]) -> Response:
     """Show a page of the list."""
@@ -134,25 +157,35 @@ async def show(opened: OpenedDep, query: Annotated[ListQuery, Query()]) -> Respo
     if query.known_on is not None:
         found = found._replace(snapshot=await opened.handle.load_as_of(query.known_on))
     rows = _rows(found, query, visitor.services.clock.now())
+    groups = Counter(row.group for row in rows)
+    rows = [row for row in rows if query.group in ("", row.group)]
     pages = max(1, -(-len(rows) // PAGE_SIZE))
     page = min(query.page, pages)
     everything = found.snapshot.playbook.bullets()
+    own = opened.playbook_id == DEFAULT
     return visitor.show(
         "playbook.html",
         playbook_id=opened.playbook_id,
-        playbooks=await _playbooks(visitor),
+        entry=opened.handle.entry,
+        may_write=await opened.handle.may(Right.WRITE),
         query=query,
         rows=rows[(page - 1) * PAGE_SIZE : page * PAGE_SIZE],
         total=len(rows),
         page=page,
         pages=pages,
         etag=found.snapshot.version.etag or "",
-        topics=sorted({bullet.topic for bullet in everything if bullet.topic}),
-        tags=sorted({tag for bullet in everything for tag in bullet.tags}),
-        kinds=BULLET_KINDS,
+        groups=groups,
+        group_names=GROUPS,
+        topics=Counter(bullet.topic for bullet in everything if bullet.topic).most_common(_MOST_TOPICS),
         sorts=tuple(_SORTS),
         quarantined=sum(bullet.status == "quarantined" for bullet in everything),
+        talks=await titles(visitor) if own else {},
     )
+
+
+async def titles(visitor: Visitor) -> dict[str, str]:
+    """Return the titles of the learner's conversations by their ids."""
+    return {each.id: each.title for each in await visitor.services.conversations.of(visitor.learner)}
 
 
 @routes.post("/add", dependencies=[does("change")])
@@ -192,7 +225,7 @@ async def show_audit(opened: OpenedDep, query: Annotated[Flash, Query()]) -> Res
         playbook_id=opened.playbook_id,
         query=query,
         found=found,
-        shown=found.findings[:PAGE_SIZE],
+        shown=found.findings[:FINDINGS_SIZE],
     )
 
 
@@ -201,7 +234,7 @@ def _rows(found: Worth, query: ListQuery, now: datetime) -> list[ListedBullet]:
     rows = [
         ListedBullet(
             bullet=bullet,
-            kind=kind_of(bullet),
+            group=group_of(bullet),
             strength=decay_score(bullet, access, found.policy.decay),
             confidence=evidence.confidence(bullet, now),
             last_used=None if bullet.core else access.last_used(bullet.id),
@@ -210,33 +243,6 @@ def _rows(found: Worth, query: ListQuery, now: datetime) -> list[ListedBullet]:
     ]
     key, falling = _SORTS[query.sort]
     return sorted(rows, key=cast("Callable[[ListedBullet], float]", key), reverse=falling)
-
-
-async def _playbooks(visitor: Visitor) -> Sequence[tuple[str, str]]:
-    listed = [(DEFAULT, "")]
-    for which in ("own", "shared") if visitor.identity.may("share") else ("own",):
-        query = api.PageQuery.model_validate({"which": which, "limit": 100})
-        found = await api.list_all(visitor.identity, visitor.services, query)
-        listed += [(book.playbook_id, book.name) for book in found.playbooks if book.playbook_id != DEFAULT]
-    return listed
-
-
-class FiguresQuery(Flash):
-    """Which page of the figures; `after` is the name of the last playbook before it."""
-
-    after: Annotated[Text, Field(max_length=1_024)] = ""
-
-
-@figures.get("")
-async def show_figures(visitor: VisitorDep, query: Annotated[FiguresQuery, Query()]) -> Response:
-    """Show how each of the learner's playbooks is used, and how well."""
-    asked = api.PageQuery(limit=FIGURES_SIZE, after=query.after)
-    found = await api.list_all(visitor.identity, visitor.services, asked)
-    opened = [(each, await visitor.open(each.playbook_id)) for each in found.playbooks]
-    store, learner = visitor.services.store, visitor.learner
-    worths = [(each, await read_worth(store, one.handle, learner, lambda _: ())) for each, one in opened]
-    rows = [(each, len(active_bullets(worth.snapshot)), worth.effectiveness) for each, worth in worths]
-    return visitor.show("figures.html", query=query, rows=rows, next=found.next, own=DEFAULT)
 
 
 _BULLET = "/bullets/{bullet_id}"
@@ -256,7 +262,6 @@ _DONE: dict[Action, Done] = {
 _TURNS_READ, _MOST_RUNS = 200, 20
 _MOST_CHANGES = 50
 _EDIT_ATTEMPTS = 5
-_LISTS_OF_IDS = ("added", "reinforced", "updated", "tagged", "removed", "restored", "quarantined", "released")
 WRONG, SWITCHED_OFF = "marked as wrong on the page", "switched off on the page"
 
 
@@ -280,10 +285,8 @@ async def show_bullet(opened: OpenedDep, bullet_id: BulletName, query: Annotated
 
     found = await read_worth(store, opened.handle, visitor.learner, chosen)
     (bullet,) = chosen(found.snapshot)
-    kept = await store.history(opened.handle.key)
     recent = await store.turns(visitor.learner, _TURNS_READ)
     born = [turn for turn in found.turns if turn.turn_id in bullet.examples]
-    changes = [entry for entry in reversed(kept.entries) if _touches(entry.report, bullet.id)]
     return visitor.show(
         "bullet.html",
         playbook_id=opened.playbook_id,
@@ -291,10 +294,15 @@ async def show_bullet(opened: OpenedDep, bullet_id: BulletName, query: Annotated
         asked_id=bullet_id,
         bullet=bullet,
         confidence=found.evidence.confidence(bullet, visitor.services.clock.now()),
-        etag=found.snapshot.version.etag or "",
+        strength=decay_score(bullet, found.snapshot.access, found.policy.decay),
+        kind=kind_of(bullet),
+        group=group_of(bullet),
+        may_write=await opened.handle.may(Right.WRITE),
+        talks=await titles(visitor) if opened.playbook_id == DEFAULT else {},
+        open_to_proposals=await open_to_proposals(visitor) if opened.playbook_id == DEFAULT else [],
         born=born[-_MOST_RUNS:][::-1],
         used=[turn for turn in recent if bullet.id in turn.injected][:_MOST_RUNS],
-        changes=changes[:_MOST_CHANGES],
+        points=(await read_points(opened.handle, bullet.id))[:_MOST_CHANGES],
     )
 
 
@@ -355,9 +363,3 @@ async def act(
     gone = action in ("remove", "outdated")
     back = form.back or f"/playbooks/{opened.playbook_id}" + ("" if gone else f"/bullets/{bullet_id}")
     return await opened.visitor.after_change(back, _DONE[action], edit, wanted)
-
-
-def _touches(report: Report, bullet_id: str) -> bool:
-    if any(bullet_id in (pair.kept, pair.gone) for pair in (*report.merged, *report.superseded)):
-        return True
-    return any(bullet_id in getattr(report, name) for name in _LISTS_OF_IDS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, TypeVar
 
@@ -11,7 +12,7 @@ from pydantic import Field, Json
 
 from ace_graph.base.errors import ChangeRefused, RequestRefused
 from ace_graph.learning.dreaming import last_dream
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.delta.operations import Operation, Release, Remove
 from ace_graph.server.middleware import does
@@ -22,6 +23,7 @@ from ace_graph.server.schemas import Text
 
 routes = APIRouter(prefix="/review", route_class=PageRoute)
 _VIEW = "/review"
+_MOST_OWN = 10
 Item = TypeVar("Item")
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 Ids = Annotated[list[str], Field(max_length=200)]
@@ -42,14 +44,22 @@ class ItemsForm(BulletsForm):
     text: Annotated[Text, Field(max_length=MAX_CONTENT_CHARS)] = ""
 
 
-class ProposalForm(PageForm):
-    """What becomes of a proposal, and why; the proposer reads it."""
+class DecisionForm(PageForm):
+    """What becomes of proposals, and why; the proposer reads it."""
 
     decision: Decision
     reason: Reason = ""
 
 
-class ProposalsForm(ProposalForm):
+class ProposalForm(DecisionForm):
+    """What becomes of one; its texts may have been edited."""
+
+    texts: Annotated[
+        list[Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS)]], Field(max_length=50)
+    ] = Field([])
+
+
+class ProposalsForm(DecisionForm):
     """What becomes of several: each a JSON list of its playbook and its own id."""
 
     proposals: Annotated[list[Json[tuple[Name, Name]]], Field(max_length=50)] = Field([])
@@ -66,6 +76,7 @@ async def show(visitor: VisitorDep, query: Annotated[Flash, Query()]) -> Respons
         playbook_id=DEFAULT,
         quarantined=[bullet for bullet in bullets if bullet.status == "quarantined"],
         proposals=await _proposals(visitor),
+        mine=await _own_proposals(visitor),
         dream=await last_dream(visitor.services.store, visitor.learner),
         may_dream=visitor.identity.may("consolidate"),
     )
@@ -134,11 +145,11 @@ async def decide_proposal(
         await _decide_proposal(opened, proposal_id, form)
         return opened.visitor.lead_to(_VIEW, said="refused")
     edit = await opened.edit()
-    take = partial(sharing.accept, proposal_id, sharing.AcceptBody(), edit)
+    take = partial(sharing.accept, proposal_id, sharing.AcceptBody(texts=form.texts or None), edit)
     return await opened.visitor.after_change(_VIEW, "accepted", edit, take)
 
 
-async def _decide_proposal(opened: Opened, proposal_id: str, form: ProposalForm) -> None:
+async def _decide_proposal(opened: Opened, proposal_id: str, form: DecisionForm) -> None:
     if form.decision == "approve":
         await sharing.accept(proposal_id, sharing.AcceptBody(), await opened.edit())
     else:
@@ -159,11 +170,20 @@ async def _not_decided(items: Sequence[Item], decide: Callable[[Item], Awaitable
     return failed
 
 
-async def _proposals(visitor: Visitor) -> list[tuple[str, sharing.ProposalReply]]:
-    """The proposals that wait, to playbooks that the visitor may write, with the playbook's name."""
+@dataclass(frozen=True)
+class WaitingProposal:
+    """A proposal to the playbook of this name, and what the bullets say that it would replace."""
+
+    name: str
+    proposal: sharing.ProposalReply
+    before: tuple[str, ...]
+
+
+async def _proposals(visitor: Visitor) -> list[WaitingProposal]:
+    """The proposals that wait, to playbooks that the visitor may write."""
     if not visitor.identity.may("share"):
         return []
-    found: list[tuple[str, sharing.ProposalReply]] = []
+    found: list[WaitingProposal] = []
     for which in ("own", "shared"):
         query = api.PageQuery.model_validate({"which": which, "limit": 100})
         for listed in (await api.list_all(visitor.identity, visitor.services, query)).playbooks:
@@ -172,5 +192,23 @@ async def _proposals(visitor: Visitor) -> list[tuple[str, sharing.ProposalReply]
                 waiting = await sharing.list_proposals(
                     opened.handle, visitor.services, sharing.ProposalsQuery()
                 )
-                found += [(listed.name, proposal) for proposal in waiting.proposals]
+                replaces = any(proposal.replaces for proposal in waiting.proposals)
+                texts: Mapping[str, Bullet] = (
+                    (await opened.handle.load()).playbook.entries if replaces else {}
+                )
+                found += [
+                    WaitingProposal(
+                        listed.name,
+                        proposal,
+                        tuple(texts[name].content for name in proposal.replaces if name in texts),
+                    )
+                    for proposal in waiting.proposals
+                ]
     return found
+
+
+async def _own_proposals(visitor: Visitor) -> list[sharing.ProposalReply]:
+    """The newest that the visitor has proposed."""
+    if not visitor.identity.may("share"):
+        return []
+    return (await sharing.list_own(visitor.learner, visitor.services)).proposals[:_MOST_OWN]

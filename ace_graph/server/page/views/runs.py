@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 from urllib.parse import urlencode
 
@@ -46,14 +47,38 @@ async def show(visitor: VisitorDep, query: Annotated[RunsQuery, Query()]) -> Res
     """Show the runs, the newest first, with the figures of the last weeks."""
     found = (await trajectories(visitor.learner, visitor.services, query.wanted())).trajectories
     figures = await stats(visitor.learner, visitor.services, StatsQuery(days=90, per=query.per))
+    tokens = [period.input_tokens + period.output_tokens for period in figures.periods]
+    days = [period.start for period in figures.periods]
+    costs = [period.cost for period in figures.periods]
+    ends = [
+        abs(end)
+        for period in figures.periods
+        if (so_far := period.lift_so_far)
+        for end in (so_far.low, so_far.high)
+    ]
     return visitor.show(
         "runs.html",
         query=query,
         runs=found[:PAGE_SIZE],
         more=len(found) > PAGE_SIZE,
         figures=figures,
-        tokens=[period.input_tokens + period.output_tokens for period in figures.periods],
+        lifts=[(period.start, period.lift_so_far) for period in figures.periods],
+        token_points=list(zip(days, tokens, strict=True)),
+        cost_points=list(zip(days, costs, strict=True)),
+        tokens=tokens,
+        costs=costs,
+        token_top=_axis_top(max(tokens, default=0)),
+        cost_top=_axis_top(max(costs, default=0)),
+        lift_top=_axis_top(max(ends, default=0)),
     )
+
+
+def _axis_top(most: float) -> float:
+    """Return where an axis ends: the next of 1, 2, 5, 10, 20 ... that is not below the greatest value."""
+    if most <= 0:
+        return 1
+    power = 10.0 ** math.floor(math.log10(most))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= most)
 
 
 @routes.get("/{run_id}")
