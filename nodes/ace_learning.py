@@ -104,8 +104,8 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
         work = UndeliveredLessons(operations=chosen, learned=len(result.lessons), op_id=delta.op_id)
         undelivered = await undelivered_item(work, turn_id, op_ids("lessons"), run)
     try:
-        work = pending or undelivered
-        more = () if work is None else (work,)  # what wraps a store may take none
+        later = pending or undelivered
+        more = () if later is None else (later,)  # what wraps a store may take none
         commit = await run.resources.store.commit(learner_id, delta, newest, record, *more)
     except StoreError as error:
         logger.exception("[ACE Memory] the turn could not be saved; learning.unsaved holds it")
