@@ -14,7 +14,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Self
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import (
@@ -30,7 +29,7 @@ from ace_graph.base.off_loop import Steps, in_slices, off_loop
 from ace_graph.base.telemetry import audit_sharing
 from ace_graph.memory.bullet import Danger
 from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef, checked_entry
-from ace_graph.memory.commit import Amend, Commit, History, Pending, PendingItem, playbook_at
+from ace_graph.memory.commit import Commit, History, playbook_at
 from ace_graph.memory.delta.archive import adds_beyond_cap
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.near import joined_by_meaning
@@ -45,10 +44,9 @@ from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.sharing import outgoing, outgoing_snapshot, outgoing_text, reported
 from ace_graph.memory.similarity.vectors import Embedder
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import LearnerExport, StoredVersion
+from ace_graph.memory.stores.base import StoredVersion
 from ace_graph.memory.stores.memories import commit_checked
 from ace_graph.memory.stores.store import ContentStore, PlaybookStore, Store
-from ace_graph.memory.turn import TurnRecord
 from ace_graph.playbooks.content import (
     Change,
     Content,
@@ -452,21 +450,13 @@ class _SharedPlaybook:
     def __init__(self, playbooks: PlaybookStore, asked: PlaybookAccess) -> None:
         self.name = playbooks.name
         self.policy: Policy = playbooks.policy
-        self._asked = asked
         self._checked = playbooks.asked(asked)
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         """Return the newest snapshot as others see it. Raises PlaybookNotFound."""
         return await _seen(await self._checked.load(learner_id))
 
-    async def commit(
-        self,
-        learner_id: str,
-        delta: Delta,
-        base: Snapshot,
-        record: TurnRecord | Amend | None = None,
-        pending: Pending | PendingItem | None = None,
-    ) -> Commit:
+    async def commit(self, learner_id: str, delta: Delta, base: Snapshot) -> Commit:
         """Commit what the caller may change. Raises PlaybookForbidden, PlaybookNotFound, ChangeRefused."""
         unread = Snapshot(version=Version(epoch=base.version.epoch))
         done = await self._checked.commit(learner_id, delta, unread)
@@ -486,28 +476,6 @@ class _SharedPlaybook:
         """Return the content of a version as others see it; None where it is not readable."""
         found = await self._checked.content_at(key, n)
         return None if found is None else await in_slices(outgoing(found))
-
-    async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
-        """Return nothing: a named playbook has no turns of its own."""
-        return ()
-
-    async def export(self, learner_id: str) -> LearnerExport:
-        """Raise PlaybookForbidden: only the owner can have everything that is stored."""
-        await self._checked.load(learner_id)
-        raise not_yours(self._asked.name)
-
-    async def forget(self, learner_id: str) -> bool:
-        """Delete the playbook. Raises PlaybookForbidden, PlaybookNotFound."""
-        return await self._checked.forget(learner_id)
-
-    async def close(self) -> None:
-        """Do nothing: the store belongs to somebody else."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self.close()
 
 
 async def _seen(snapshot: Snapshot) -> Snapshot:

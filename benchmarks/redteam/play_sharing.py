@@ -272,7 +272,10 @@ _Call = Callable[[Store, str, str], Awaitable[object]]
 
 
 async def _export(store: Store, key: str, user: str) -> object:
-    return await (await open_by_id(store, key, user)).store.export(key)
+    opened = await open_by_id(store, key, user)
+    return await (store.playbooks if opened.asked is None else store.playbooks.asked(opened.asked)).export(
+        key
+    )
 
 
 async def _history(store: Store, key: str, user: str) -> object:

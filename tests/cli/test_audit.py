@@ -190,7 +190,7 @@ def test_who_may_only_read_gets_no_command(ace: Commands) -> None:
         async with SQLiteStore(ace.database) as store:
             await playbooks.create(store, "api", owner="ada")
             opened = await playbooks.open_playbook(store, "api", "ada")
-            await write(opened.store, opened.key, rewriting(Reset(bullets=ROTTEN["outdated"])))
+            await write(store.playbooks, opened.key, rewriting(Reset(bullets=ROTTEN["outdated"])))
             await playbooks.grant(store, "api", "user:bob", "viewer", owner="ada")
             await playbooks.grant(store, "api", "user:cyd", "editor", owner="ada")
 

@@ -109,7 +109,7 @@ def test_the_own_playbooks_of_a_scope_are_consolidated(ace: Commands) -> None:
             for owner, name, scope in made:
                 await playbooks.create(store, name, owner=owner, scope=scope)
                 opened = await playbooks.open_playbook(store, name, owner)
-                await write(opened.store, opened.key, rewriting(Reset(bullets=bullets(*PARAPHRASES))))
+                await write(store.playbooks, opened.key, rewriting(Reset(bullets=bullets(*PARAPHRASES))))
             await playbooks.grant(store, "hers", "user:local", "owner", owner="ada")
 
     def merged(*scope: str) -> dict[str, int]:

@@ -110,10 +110,10 @@ async def _prepare(path: str, relation: str) -> list[str]:
             target = await open_playbook(store, name, "ada")
             if command in ALIKE:
                 reset = rewriting(Reset(bullets=bullets(*PARAPHRASES)))
-                await write(target.store, target.key, reset)
+                await write(store.playbooks, target.key, reset)
             if command in HIDDEN:
                 hide = Pin(bullet_id=FIRST) if "pin" in command else Quarantine(bullet_id=FIRST, why="so")
-                await write(target.store, target.key, rewriting(hide))
+                await write(store.playbooks, target.key, rewriting(hide))
             await playbooks.grant(store, name, "user:zoe", "contributor", owner="ada")
             proposal = await playbooks.propose(store, f"ada/{name}", [FIRST], learner="zoe")
             waiting.append(proposal.proposal_id)

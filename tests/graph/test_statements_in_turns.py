@@ -256,7 +256,7 @@ async def test_a_value_that_was_a_mistake_is_none_of_the_past(build: Build, stor
     model = ScriptedModel(solver=["<final>fine</final>"] * 2, reflector=['{"lessons": []}'] * 2)
     graph = build(model)
     first = [HumanMessage("My name is Mia.")]
-    out = await graph.ainvoke({"messages": first}, context=ALICE)
+    out = await graph.ainvoke({"messages": [*first]}, context=ALICE)
     await graph.ainvoke({"messages": [*out["messages"], HumanMessage("I meant Mara.")]}, context=ALICE)
     [name] = (await store.now("alice")).playbook.bullets()
     assert (name.content, name.before) == ("Learner says: My name is Mara", ())

@@ -139,7 +139,9 @@ async def test_what_is_the_owners_own_never_leaves(store: Store) -> None:
     assert (history.entries, contents(found.snapshot)) == ((), ["Use /v2"])
     assert then is not None
     assert [each.content for each in then.bullets()] == ["Use /v2"]
-    assert (await refused(target.store.export(playbook_id)))[0] is PlaybookForbidden
+    assert target.asked is not None
+    whole = store.playbooks.asked(target.asked).export(playbook_id)
+    assert (await refused(whole))[0] is PlaybookForbidden
     assert found.snapshot.access.stamps == {}
 
 

@@ -92,7 +92,7 @@ async def test_who_may_only_read_gets_no_act_and_an_editor_no_consolidation() ->
     store = SQLiteStore(policy=Policy(max_bullets=2))
     playbook_id = await playbooks.create(store, "api", owner="alice")
     opened = await playbooks.open_playbook(store, "api", "alice")
-    await write(opened.store, opened.key, rewriting(Reset(bullets=ROTTEN["outdated"])))
+    await write(store.playbooks, opened.key, rewriting(Reset(bullets=ROTTEN["outdated"])))
     await playbooks.grant(store, "api", "user:bob", "viewer", owner="alice")
     await playbooks.grant(store, "api", "user:cyd", "editor", owner="alice")
     async with _served(store) as served:

@@ -249,7 +249,7 @@ class Place:
     async def alike(self) -> None:
         """Let its bullets say the same, which an Add would merge at once."""
         target = await open_playbook(self.store, self.name, "alice")
-        await write(target.store, target.key, rewriting(Reset(bullets=bullets(*PARAPHRASES))))
+        await write(self.store.playbooks, target.key, rewriting(Reset(bullets=bullets(*PARAPHRASES))))
 
 
 Needs = Callable[[Place], Awaitable[object]]

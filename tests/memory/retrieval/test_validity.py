@@ -145,10 +145,12 @@ def test_the_last_day_is_not_before_the_first() -> None:
 
 
 def test_a_slot_knows_the_values_that_it_had() -> None:
-    home = {"section": "profile", "slot": "home", "sources": ("learner",)}
-    held, _ = _committed(Add(content="Learner says: I live in Berlin", valid_from=date(2020, 1, 1), **home))
-    held, _ = _committed(Add(content="Learner says: I live in Bonn", **home), playbook=held)
-    rome = Add(content="Learner says: I live in Rome", valid_from=date(2026, 2, 1), **home)
+    def home(content: str, since: date | None = None) -> Add:
+        return Add(content=content, section="profile", slot="home", sources=("learner",), valid_from=since)
+
+    held, _ = _committed(home("Learner says: I live in Berlin", date(2020, 1, 1)))
+    held, _ = _committed(home("Learner says: I live in Bonn"), playbook=held)
+    rome = home("Learner says: I live in Rome", date(2026, 2, 1))
     held, _ = _committed(rome, playbook=held)
     [bullet] = held.bullets()
     assert (bullet.slot, bullet.content) == ("home", rome.content), "a slot holds one value"
