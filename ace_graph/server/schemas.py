@@ -30,7 +30,7 @@ from ace_graph.agent.state import ACEOutput, Mode
 from ace_graph.base.settings import WindowSize
 from ace_graph.base.text import without_surrogates
 from ace_graph.learning.pipeline import ace_delta
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import LEFT_OUT, MAX_BEFORE, Bullet, PastValue
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.evidence import Verdict
 from ace_graph.playbooks.versions import version_from
@@ -147,10 +147,18 @@ class RequestBody(Body):
         return sent
 
 
+class PastValueFields(PastValue):
+    """An earlier value of a bullet, with the names of its fields in camel case."""
+
+    model_config = CAMEL_CASE
+
+
 class BulletFields(Bullet):
     """A bullet, with the names of its fields in camel case."""
 
     model_config = CAMEL_CASE
+
+    before: Annotated[tuple[PastValueFields, ...], Field(max_length=MAX_BEFORE), LEFT_OUT] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
 
 
 class HistoryMessage(BaseModel):
