@@ -115,7 +115,8 @@ NewToken = Callable[[], str]
 class Commit:
     """The result of a commit. `repeated`: this op id had been applied before, nothing was written.
 
-    `scheduled` is the id of the consolidation that the commit made due and stored as pending work.
+    `scheduled` is the id of the consolidation that the commit made due and stored as pending work. `changed`:
+    it made a version.
     """
 
     status: Literal["applied", "repeated"]
@@ -123,6 +124,7 @@ class Commit:
     report: Report
     snapshot: Snapshot
     scheduled: str | None = None
+    changed: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,8 @@ class CommitPlan:
     def commit(self) -> Commit:
         """Return the result of the commit that wrote this plan."""
         scheduled = None if self.scheduled is None else self.scheduled.pending_id
-        return Commit("applied", self.snapshot.version, self.effect.report, self.snapshot, scheduled)
+        version, report = self.snapshot.version, self.effect.report
+        return Commit("applied", version, report, self.snapshot, scheduled, self.content_changed)
 
 
 @dataclass(frozen=True)

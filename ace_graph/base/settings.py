@@ -181,6 +181,9 @@ class Settings(BaseSettings):
     server_turns: int = Field(default=256, ge=1)
     server_body_bytes: int = Field(default=1_048_576, ge=1_024)
     server_origins: Names = ()
+    webhooks: Annotated[Names, Field(repr=False)] = ()
+    webhook_secret: SecretStr | None = None
+    webhooks_inner: bool = False
     server_page: bool = True
     page_token_header: str | None = None
 

@@ -9,6 +9,8 @@ import asyncio
 import logging
 import signal
 from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -69,7 +71,8 @@ def worker(
             )
             _stop_on_signals(worker)
             logger.info("[ACE Worker] model=%s store=%s: at work", choice, store.name)
-            await (worker.drain() if once else _run(worker, store, settings))
+            async with _events_noted(store, settings):
+                await (worker.drain() if once else _run(worker, store, settings))
 
     call.on_store(work, settings)
     summary = ", ".join(f"{end} {ends[end]}" for end in sorted(ends)) or "nothing was pending"
@@ -98,6 +101,24 @@ def _learned_on_nodes(call: Call, settings: Settings, concurrency: int, on: str)
 
         asyncio.run(executor.run(LearnJob(known), iter(parts), take, concurrency=concurrency))
     return ends
+
+
+@asynccontextmanager
+async def _events_noted(store: Store, settings: Settings) -> AsyncGenerator[None]:
+    """Note the events of webhooks, which a server with the same ACE_CONVERSATIONS delivers."""
+    if not settings.webhooks:
+        yield
+        return
+    from ace_graph.base.clock import SystemClock
+    from ace_graph.server.conversations.open import open_conversations
+    from ace_graph.server.webhooks import noted_events, targets_of
+
+    clock = SystemClock()
+    async with (
+        open_conversations(settings, clock) as conversations,
+        noted_events(targets_of(settings), store, conversations.database, clock),
+    ):
+        yield
 
 
 async def _run(worker: Worker, store: Store, settings: Settings) -> None:

@@ -23,6 +23,7 @@ from starlette.routing import Match
 from ace_graph.base.clock import Clock, SystemClock
 from ace_graph.base.errors import AceError, ConfigurationError, RequestRefused
 from ace_graph.base.settings import Settings
+from ace_graph.server import webhooks
 from ace_graph.server.auth import Authenticator
 from ace_graph.server.errors import (
     error_response,
@@ -136,6 +137,7 @@ def create_app(
         telemetry=_NO_TELEMETRY,
         # include_router would build each route once more for each application, in its first requests: 0.2 s.
         routes=[route for router in _ROUTERS for route in router.routes],
+        webhooks=webhooks.described,
         redirect_slashes=False,  # the target would be taken from the request's Host header
     )
     _add_error_handlers(app, settings.server_body_bytes)
@@ -188,7 +190,11 @@ def _openapi_with_token(app: FastAPI) -> Callable[[], dict[str, object]]:
     def openapi() -> dict[str, object]:
         if app.openapi_schema is None:
             document = get_openapi(
-                title=app.title, version=app.version, description=app.description, routes=app.routes
+                title=app.title,
+                version=app.version,
+                description=app.description,
+                routes=app.routes,
+                webhooks=app.webhooks.routes,
             )
             document["components"]["securitySchemes"] = {
                 "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}

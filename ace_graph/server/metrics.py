@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -46,6 +47,8 @@ class Metrics:
         self._stored = Gauge("ace_stored", rows, ("what",), registry=registry)
         taken = "Bytes that they take, where it can be told."
         self._stored_bytes = Gauge("ace_stored_bytes", taken, ("where",), registry=registry)
+        told = "Deliveries of webhooks, by how they ended."
+        self._webhooks = Counter("ace_webhooks", told, ("outcome",), registry=registry)
         self._measured_at: float | None = None
 
     def request_answered(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -63,6 +66,9 @@ class Metrics:
         for role, cost in (out.get("usage") or {}).items() if out else ():
             self._tokens.labels(role, "input").inc(cost["input_tokens"])
             self._tokens.labels(role, "output").inc(cost["output_tokens"])
+
+    def webhook_ended(self, outcome: Literal["delivered", "failed", "given_up"], number: int = 1) -> None:
+        self._webhooks.labels(outcome).inc(number)
 
     def set_pending(self, pending: int, dead: int) -> None:
         self._pending.set(pending)

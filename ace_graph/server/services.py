@@ -39,6 +39,7 @@ from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.middleware import identity_of, learner_of
 from ace_graph.server.turns import RunningTurns, recovery_loop
+from ace_graph.server.webhooks import webhooks
 from ace_graph.stores import check_store, open_store
 
 logger = logging.getLogger("ace_graph")
@@ -113,6 +114,7 @@ async def open_services(
             stack.push_async_callback(close_model, model)
         conversations = await stack.enter_async_context(open_conversations(settings, clock))
         database, snapshots = conversations.database, SnapshotCache(settings.held_mb * 1_000_000)
+        await stack.enter_async_context(webhooks(settings, store, database, clock, metrics))
         graph = build_ace_graph(
             settings=settings,
             model=model,

@@ -30,6 +30,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Namespace = Literal["learners", "playbooks"]
+
+
+class StoredChange(NamedTuple):
+    """What this process has stored under a key, without its content.
+
+    `id` is the op id of the commit, or the proposal's; `turn_id` names the turn whose pending item is done.
+    """
+
+    kind: Literal["version.created", "proposal.created", "learning.done"]
+    namespace: Namespace
+    key: str
+    id: str
+    version: int | None = None
+    turn_id: str | None = None
+
+
 Row = tuple[Any, ...]  # Any: whatever the columns hold
 Where = tuple[str, Literal["=", "!=", "<", "<=", ">", ">=", "in", "not in"], object]
 """A condition on a column. Where the column holds None, no condition holds but `= False`."""
@@ -202,6 +218,9 @@ class Backend(ABC):
     locks_rows: ClassVar[bool] = False
     """As in `Rows`."""
 
+    listeners: tuple[Callable[[StoredChange], None], ...] = ()
+    """Told on the portal what was stored; they neither wait nor raise."""
+
     def __init__(self) -> None:
         self._queues: tuple[Portal, Mapping[Namespace, CommitQueue]] | None = None
 
@@ -211,6 +230,10 @@ class Backend(ABC):
         if self._queues is None or self._queues[0] is not here:
             self._queues = here, {"learners": CommitQueue(), "playbooks": CommitQueue()}
         return self._queues[1][namespace]
+
+    def tell(self, change: StoredChange) -> None:
+        for listener in self.listeners:
+            listener(change)
 
     @abstractmethod
     async def run(

@@ -13,7 +13,8 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from typing import Protocol, Self, TypeVar
 
 from ace_graph.base.errors import ConfigurationError
@@ -29,7 +30,7 @@ from ace_graph.memory.rights import PlaybookAccess, Right, not_yours
 from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject, team_key
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores import catalogue, cleaning, export, history, pending
-from ace_graph.memory.stores.backend import Backend, Job, Namespace, Rows, Where
+from ace_graph.memory.stores.backend import Backend, Job, Namespace, Rows, StoredChange, Where
 from ace_graph.memory.stores.base import (
     LearnerExport,
     LearnerSummary,
@@ -147,7 +148,14 @@ class KeyedStore:
         async with self.backend.queue(self.namespace).slot(request.learner, request.base) as slot:
             commit = await self._commit_from(slot.base, request, began)
             slot.result = commit.snapshot
-            return commit
+        if commit.status == "applied":
+            key, op_id, n = request.learner, request.delta.op_id, commit.version.n
+            if commit.changed:
+                self.backend.tell(StoredChange("version.created", self.namespace, key, op_id, n))
+            if isinstance(request.pending, PendingItem):
+                turn = request.pending.turn_id
+                self.backend.tell(StoredChange("learning.done", self.namespace, key, op_id, n, turn))
+        return commit
 
     async def _commit_from(self, start: Snapshot, request: CommitRequest, began: float) -> Commit:
         return await commit_once(self.backend, self.namespace, start, request, began)
@@ -199,6 +207,14 @@ class KeyedStore:
     async def versions(self, key: str) -> tuple[StoredVersion, ...]:
         """Return all versions, the oldest first, also those whose content was dropped."""
         return await self._read(lambda rows: history.read_versions(rows, key), key)
+
+    async def commits_by(
+        self, key: str, author: str, since: datetime
+    ) -> tuple[tuple[str, str, datetime], ...]:
+        """Return op id, source and time of an author's commits from a moment on, but for turns."""
+        where: tuple[Where, ...] = (of(key), ("at", ">=", since.astimezone(UTC).isoformat()))
+        job = partial(history.read_commits, where=(*where, ("author", "=", author)))
+        return await self._read(job, checked_learner_id(key))
 
     async def content_at(self, key: str, n: int) -> Playbook | None:
         """Return the content of version `n`; None where it is not readable."""
@@ -608,9 +624,9 @@ class PlaybookStore(KeyedStore):
 
     async def put_proposal(self, proposal: Proposal) -> None:
         """Store a new proposal. A caller who asks needs the right to propose."""
-        await self._locked(
-            proposal.playbook_id, lambda rows: catalogue.put_proposal(rows, proposal), Right.PROPOSE
-        )
+        key, new = proposal.playbook_id, proposal.proposal_id
+        await self._locked(key, lambda rows: catalogue.put_proposal(rows, proposal), Right.PROPOSE)
+        self.backend.tell(StoredChange("proposal.created", "playbooks", key, new))
 
     async def proposals(
         self, playbook_id: str, state: ProposalState | None = None, limit: int = 100, after: str = ""

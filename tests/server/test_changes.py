@@ -15,6 +15,7 @@ from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.plugins.sizes import PATIENT
 from tests.server.serving import HandClock, Served, bearer, serving, settings_for
+from tests.server.test_chat import NO_LESSON, model
 
 RULE = "Draw a bar for a fraction"
 
@@ -36,11 +37,11 @@ class Stream:
                     self.events.put_nowait(event)
         self.events.put_nowait(None)
 
-    async def next(self) -> tuple[str, str, object] | None:
-        """The next event's id, name and data; None at the end. The clock moves while the stream waits."""
+    async def next(self, streams: int = 1) -> tuple[str, str, object] | None:
+        """The next event's id, name and data; None at the end. The clock moves while the streams wait."""
         async with asyncio.timeout(PATIENT):
             while self.events.empty():
-                if self._clock.waiting(2) == 2:  # the stream, and the recovery of turns
+                if self._clock.waiting(2) == streams + 1:  # these, and the recovery of turns
                     self._clock.move(2)
                 await asyncio.sleep(0)
             event = await self.events.get()
@@ -117,6 +118,48 @@ async def test_a_reader_is_told_that_a_playbook_is_gone_and_a_stranger_nothing()
         stranger = await served.client.get(path, headers=bearer("eve"))
     assert (number_of(first), last, end) == (("1", "version"), ("1", "gone", {"code": "not_found"}), None)
     assert stranger.status_code == 404
+
+
+async def test_proposals_are_told_to_who_may_decide_or_made_them() -> None:
+    async with served_playbook() as (served, clock, store, name):
+        path = f"/api/playbooks/{name}/changes"
+        await playbooks.grant(store, "maths", "user:eve", "contributor", owner="alice")
+        await playbooks.update_playbook(store, ["Count in tens", "Name the unit"], owner="eve")
+        first, second = (await store.load("eve")).playbook.bullets()
+        now = clock.now()
+        early = await playbooks.propose(store, "alice/maths", [first.id], learner="eve", now=now)
+        async with follow(served, clock, path) as owners, follow(served, clock, path, "bob") as readers:
+            told = [await owners.next(2), await owners.next(2)]
+            late = await playbooks.propose(store, "alice/maths", [second.id], learner="eve", now=now)
+            told.append(await owners.next(2))
+            await playbooks.update_playbook(store, ["Check by adding"], "maths", owner="alice")
+            seen = [number_of(await readers.next(2)) for _ in range(2)]
+    at = "2026-01-01T00:00:00+00:00"
+    assert [event and event[1:] for event in told[1:]] == [
+        ("proposal.created", {"proposalId": each.proposal_id, "at": at}) for each in (early, late)
+    ]
+    assert seen == [("1", "version"), ("2", "version")]
+
+
+async def test_the_own_memorys_stream_tells_when_a_turn_is_learned_from() -> None:
+    clock, scripted = HandClock(), model("5/6", lesson=NO_LESSON)
+    path = "/api/playbook/changes"
+
+    async def learned(stream: Stream) -> object:
+        while (event := await stream.next()) is not None:
+            if event[1] == "learning.done":
+                return event[2]
+        return None
+
+    async with serving(settings_for(learning=None), Overrides(model=scripted), clock=clock) as served:
+        async with follow(served, clock, path) as stream:
+            turn = (await served.ask("What is 1/2 + 1/3?"))["turnId"]
+            told = await learned(stream)
+        async with follow(served, clock, path, after=1) as stream:
+            told_again = await learned(stream)
+    assert isinstance(told, dict)
+    assert told["turnId"] == turn
+    assert told_again == told, "who goes on misses nothing"
 
 
 async def test_a_stream_ends_after_ten_minutes_and_its_place_is_free_again() -> None:

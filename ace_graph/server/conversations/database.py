@@ -121,7 +121,7 @@ class ConversationDatabase(ABC):
         """Release connections."""
 
 
-SCHEMA: Final = "2"
+SCHEMA: Final = "3"
 
 
 async def make_schema(database: ConversationDatabase, now: str) -> None:

@@ -46,3 +46,15 @@ CREATE TABLE ace_replies (
     PRIMARY KEY (learner_id, idempotency_key)
 );
 CREATE INDEX ace_replies_by_time ON ace_replies (at);
+CREATE TABLE ace_webhooks (
+    target TEXT NOT NULL,
+    id TEXT NOT NULL,
+    learner_id TEXT NOT NULL,
+    body TEXT NOT NULL,
+    began_at DOUBLE PRECISION NOT NULL,
+    due_at DOUBLE PRECISION NOT NULL,
+    tries INTEGER NOT NULL,
+    PRIMARY KEY (target, id)
+);
+CREATE INDEX ace_webhooks_by_time ON ace_webhooks (target, due_at);
+CREATE INDEX ace_webhooks_of_learner ON ace_webhooks (learner_id);

@@ -42,7 +42,8 @@ DELETE FROM ace_runs WHERE learner_id = ?;
 DELETE FROM ace_unsaved WHERE learner_id = ?;
 DELETE FROM ace_given_up WHERE learner_id = ?;
 DELETE FROM ace_paused WHERE learner_id = ?;
-DELETE FROM ace_replies WHERE learner_id = ?
+DELETE FROM ace_replies WHERE learner_id = ?;
+DELETE FROM ace_webhooks WHERE learner_id = ?
 
 -- PAUSE
 INSERT INTO ace_paused (learner_id) VALUES (?) ON CONFLICT (learner_id) DO NOTHING
@@ -112,6 +113,27 @@ WHERE learner_id = ? AND idempotency_key = ? AND request = ?
 
 -- DROP_REQUEST
 DELETE FROM ace_replies WHERE learner_id = ? AND idempotency_key = ? AND status IS NULL
+
+-- NOTE_EVENT
+INSERT INTO ace_webhooks (target, id, learner_id, body, began_at, due_at, tries) VALUES (?, ?, ?, ?, ?, ?, 0)
+ON CONFLICT (target, id) DO NOTHING
+
+-- CLAIM_EVENTS
+-- Until the lease ends no other server has them; the outer condition on the time is for one that waited here.
+UPDATE ace_webhooks SET due_at = ?, tries = tries + 1 WHERE target = ? AND due_at <= ? AND id IN (
+    SELECT id FROM ace_webhooks WHERE target = ? AND due_at <= ? ORDER BY due_at, id LIMIT ?
+) RETURNING id, body, began_at, tries
+
+-- PUT_OFF_EVENT
+UPDATE ace_webhooks SET due_at = ? WHERE target = ? AND id = ?
+
+-- DROP_EVENT
+DELETE FROM ace_webhooks WHERE target = ? AND id = ?
+
+-- NOTE_FAILURE
+-- Since when a target has failed without a success.
+INSERT INTO ace_duties (name, began_at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE
+SET began_at = ace_duties.began_at RETURNING began_at
 
 -- COPIED_PAGE
 SELECT learner_id, id, thread_id, created_at, used_at, title FROM ace_conversations

@@ -1,4 +1,4 @@
-"""Live updates over HTTP: the versions of a playbook as server-sent events, as they are committed.
+"""Live updates over HTTP: what is new about a playbook as server-sent events, as it is stored.
 
 A stream ends after ten minutes, when the server stops, and when the playbook can't be read any more. A
 client that goes on with `Last-Event-ID`, as a browser does by itself, misses nothing; its token and its
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header
@@ -16,7 +17,10 @@ from fastapi.responses import StreamingResponse
 
 from ace_graph.base.errors import PlaybookNotFound, RequestRefused, StoreError
 from ace_graph.base.tables import word_sets
+from ace_graph.learning.pending import AUTHOR
+from ace_graph.memory.consolidation import RUN
 from ace_graph.playbooks.handle import PlaybookHandle
+from ace_graph.playbooks.proposals import Proposals
 from ace_graph.playbooks.watch import EVERY_SECONDS, versions_after
 from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.middleware import does
@@ -47,9 +51,10 @@ MAX_STREAMS = 8
 """Streams that a learner may have open on one server."""
 _MAX_SECONDS = 600.0
 _RESPONSES = described_stream(
-    "The present version, or those since `Last-Event-ID`, then each new one. `gone`: it can't be read any "
-    "more. `error`: the store can't be reached; connect again later.",
-    ("version", "gone", "error"),
+    "The present version, or those since `Last-Event-ID`, then each new one. `proposal.created`: a proposal "
+    "waits for a decision; those that wait already come first. `learning.done`: what a turn taught is in the "
+    "learner's memory. `gone`: it can't be read any more. `error`: the store can't be reached.",
+    ("version", "proposal.created", "learning.done", "gone", "error"),
     word_sets("ace_graph.server", "streams.toml")["changes"],
     required=("event", "data"),
 ) | error_responses(429, 503)
@@ -65,7 +70,7 @@ async def changes(
         str, Header(max_length=20, description="The version of the last event received.")
     ] = "",
 ) -> StreamingResponse:
-    """Follow a playbook: each version as a server-sent event, as it comes.
+    """Follow a playbook: versions, proposals and what was learned as server-sent events, as they come.
 
     A stream ends after ten minutes; connect again with `Last-Event-ID`.
     """
@@ -77,17 +82,21 @@ async def changes(
         )
     if services.watching.total() >= services.settings.server_turns:
         raise RequestRefused(503, "overloaded", "the server is busy: try again later", retry_after=2)
-    seen = event_number(last_event_id)
+    seen, since = event_number(last_event_id), services.clock.now()
     if seen is None:
         seen = max(0, (await playbook.version()).n - 1)
-    return event_stream(_stream(playbook, seen, learner, services))
+    else:
+        known = await playbook.store.versions(playbook.key)
+        since = next((version.at for version in known if version.n == seen), since)
+    return event_stream(_stream(playbook, seen, since, learner, services))
 
 
 async def _stream(
-    playbook: PlaybookHandle, seen: int, learner: str, services: Services
+    playbook: PlaybookHandle, seen: int, since: datetime, learner: str, services: Services
 ) -> AsyncGenerator[bytes]:
     services.watching[learner] += 1
     began = quiet_since = services.clock.monotonic()
+    told = set[str]()
     try:
         yield b": connected\n\n"
         while not services.turns.draining and services.clock.monotonic() < began + _MAX_SECONDS:
@@ -95,6 +104,11 @@ async def _stream(
                 shown = VersionReply.about(version).model_dump(mode="json", by_alias=True)
                 yield encode_event("version", shown, version.n)
                 seen, quiet_since = version.n, services.clock.monotonic()
+            for name, key, data in await _news(playbook, since, services.clock.now()):
+                if key not in told:
+                    told.add(key)
+                    yield encode_event(name, data)
+                    quiet_since = services.clock.monotonic()
             if services.clock.monotonic() >= quiet_since + PING_SECONDS:
                 yield PING
                 quiet_since = services.clock.monotonic()
@@ -108,3 +122,23 @@ async def _stream(
         services.watching[learner] -= 1
         if not services.watching[learner]:
             del services.watching[learner]
+
+
+async def _news(
+    playbook: PlaybookHandle, since: datetime, now: datetime
+) -> list[tuple[str, str, dict[str, object]]]:
+    """Return events that are no versions, each with a key: the proposals that wait and the caller may see, or
+    what was learned since.
+    """
+    if playbook.named is not None:
+        waiting = await Proposals(playbook).listed(now=now)
+        return [
+            ("proposal.created", name, {"proposalId": name, "at": at.isoformat()})
+            for name, at in ((proposal.proposal_id, proposal.at) for proposal in waiting)
+        ]
+    done = await playbook.root.commits_by(playbook.key, AUTHOR, since)
+    return [
+        ("learning.done", op_id, {"turnId": turn_id, "at": at.isoformat()})
+        for op_id, turn_id, at in done
+        if not turn_id.startswith(RUN)
+    ]

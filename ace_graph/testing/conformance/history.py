@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, timedelta, timezone
 
 from ace_graph.memory.commit import History, playbook_at
 from ace_graph.memory.delta.operations import (
@@ -132,6 +132,21 @@ async def only_content_is_in_it(subject: StoreUnderTest) -> None:
         await write(store, learner, adding("Name the unit"))
         history = await store.history(learner)
     assert [entry.n for entry in history.entries] == [1, 2]
+
+
+async def an_authors_commits_are_found_by_their_time(subject: StoreUnderTest) -> None:
+    """They are those from a moment on, in their order, also without content; turns are not among them."""
+    learner = new_learner()
+    async with subject.open() as store:
+        made = [adding("Draw a bar"), adding("Name the unit", minute=1), rewriting(minute=2)]
+        for delta in made:
+            await write(store, learner, delta)
+        await write(store, learner, touching(), record())
+        await write(store, new_learner(), adding("Draw a bar", minute=3))
+        since = (NOON + timedelta(seconds=30)).astimezone(timezone(timedelta(hours=2)))
+        found = await store.commits_by(learner, "conformance", since)
+        assert await store.commits_by(learner, "somebody", NOON) == ()
+    assert found == tuple((delta.op_id, "suite", delta.now) for delta in made[1:])
 
 
 async def a_reset_is_an_ordinary_entry(subject: StoreUnderTest) -> None:
