@@ -14,10 +14,12 @@ from typing import Any, cast
 import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
 from langgraph.pregel import Pregel
+from pydantic import TypeAdapter
 
 from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides
 from ace_graph.server.conversations import ConversationDatabase, Execute
+from ace_graph.server.schemas import ChatEvents
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
@@ -29,8 +31,12 @@ def named(events: list[ServerSentEvent], name: str) -> list[dict[str, object]]:
 
 
 async def all_events(served: Served, message: str, conversation: str | None = None) -> list[ServerSentEvent]:
+    """All events, each as the document describes it."""
     async with served.stream(message, conversation) as events:
-        return [event async for event in events]
+        got = [event async for event in events]
+    for event in got:
+        TypeAdapter[object](ChatEvents.model_fields[event.event].annotation).validate_json(event.data)
+    return got
 
 
 async def learned(served: Served) -> list[str]:

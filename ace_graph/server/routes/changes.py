@@ -22,6 +22,7 @@ from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Place, checked_place, declare_playbook_id
 from ace_graph.server.routes.playbook import VersionReply
+from ace_graph.server.schemas import Body
 from ace_graph.server.services import Learner, Services, ServicesDep
 from ace_graph.server.sse import (
     PING,
@@ -43,13 +44,28 @@ named = APIRouter(
     dependencies=[does("change"), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
+
+class EndEvent(Body):
+    """Why the stream ends."""
+
+    code: str
+
+
+class ChangeEvents(Body):
+    """What the `data` of each event of a playbook's changes holds, by the event's name."""
+
+    version: VersionReply
+    gone: EndEvent
+    error: EndEvent
+
+
 MAX_STREAMS = 8
 """Streams that a learner may have open on one server."""
 _MAX_SECONDS = 600.0
 _RESPONSES = described_stream(
     "The present version, or those since `Last-Event-ID`, then each new one. `gone`: it can't be read any "
     "more. `error`: the store can't be reached; connect again later.",
-    ("version", "gone", "error"),
+    ChangeEvents,
     word_sets("ace_graph.server", "streams.toml")["changes"],
     required=("event", "data"),
 ) | error_responses(429, 503)
