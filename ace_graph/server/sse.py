@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 PING_SECONDS = 15.0
 """After so long without an event a comment is sent, so that proxies keep the connection."""
@@ -65,6 +65,6 @@ def described_stream(
 
 def described_events(*events: type[BaseModel]) -> dict[str, Any]:
     """Return the schemas of what streams send, by their names, for the API's document."""
-    models = [(model, "serialization") for model in events]
+    models: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "serialization") for model in events]
     _, described = models_json_schema(models, ref_template="#/components/schemas/{model}")
-    return described["$defs"]
+    return cast("dict[str, Any]", described["$defs"])

@@ -9,12 +9,11 @@ import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
 from langgraph.pregel import Pregel
-from pydantic import TypeAdapter
 
 from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides
@@ -35,7 +34,7 @@ async def all_events(served: Served, message: str, conversation: str | None = No
     async with served.stream(message, conversation) as events:
         got = [event async for event in events]
     for event in got:
-        TypeAdapter[object](ChatEvents.model_fields[event.event].annotation).validate_json(event.data)
+        get_type_hints(ChatEvents)[event.event].model_validate_json(event.data)
     return got
 
 
