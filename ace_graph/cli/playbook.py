@@ -1460,6 +1460,7 @@ async def _rescreen_listed(store: Store, listed: tuple[str, bool], *, dry_run: b
 
 _EMPTY: dict[str, object] = {
     "vouched": [],
+    "before": [],
     "examples": [],
     "evidence_count": 0,
     "consolidation_version": 0,

@@ -30,7 +30,7 @@ from ace_graph.agent.state import ACEOutput, Mode
 from ace_graph.base.settings import WindowSize
 from ace_graph.base.text import without_surrogates
 from ace_graph.learning.pipeline import ace_delta
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import LEFT_OUT, MAX_BEFORE, Bullet, PastValue
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.evidence import Verdict
 from ace_graph.playbooks.versions import version_from
@@ -115,7 +115,7 @@ CAMEL_CASE = ConfigDict(
 
 A field with a default is sent all the same, so that a client's types need not ask for it.
 """
-LEFT_OUT = Field(exclude_if=lambda value: value is None)
+UNLESS_NULL = Field(exclude_if=lambda value: value is None)
 """Of a field of a reply that is not there when it would be null."""
 
 
@@ -157,10 +157,18 @@ class RequestBody(Body):
         return sent
 
 
+class PastValueFields(PastValue):
+    """An earlier value of a bullet, with the names of its fields in camel case."""
+
+    model_config = CAMEL_CASE
+
+
 class BulletFields(Bullet):
     """A bullet, with the names of its fields in camel case."""
 
     model_config = CAMEL_CASE
+
+    before: Annotated[tuple[PastValueFields, ...], Field(max_length=MAX_BEFORE), LEFT_OUT] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
 
 
 class HistoryMessage(BaseModel):
@@ -303,8 +311,8 @@ class Scratch(Body):
 
     model_config = _NAMES_OF_DOCUMENT_003
 
-    ace_delta: Annotated[AceDelta | None, LEFT_OUT] = None
-    learning_error: Annotated[str | None, LEFT_OUT] = None
+    ace_delta: Annotated[AceDelta | None, UNLESS_NULL] = None
+    learning_error: Annotated[str | None, UNLESS_NULL] = None
     pending: bool = Field(default=False, description="Whether the turn is learned from after the answer.")
 
 
@@ -355,9 +363,9 @@ class LearnedIntoReply(Body):
     how: Literal["written", "proposed", "own memory"]
     count: Annotated[int, Field(ge=0, description="Lessons that the playbook knows by this turn.")]
     kept: Annotated[int, Field(ge=0, description="Lessons that are in the own memory.")]
-    why: Annotated[str | None, LEFT_OUT, Field(description="Why they are there.")] = None
+    why: Annotated[str | None, UNLESS_NULL, Field(description="Why they are there.")] = None
     bullet_ids: Annotated[list[str], Field(description="The playbook's bullets that say the lessons.")] = []
-    proposal_id: Annotated[str | None, LEFT_OUT] = None
+    proposal_id: Annotated[str | None, UNLESS_NULL] = None
 
 
 class UsageReply(Body):
@@ -393,7 +401,7 @@ class Metadata(Body):
     learned: Learned = Learned()
     learned_into: Annotated[
         LearnedIntoReply | None,
-        LEFT_OUT,
+        UNLESS_NULL,
         Field(description="What became of lessons for the playbook of `learnInto`; absent without any."),
     ] = None
     playbooks: Annotated[
@@ -402,7 +410,7 @@ class Metadata(Body):
     ] = []
     memory: Annotated[MemoryUse, Field(description="off: the answer of a temporary chat.")] = "on"
     verdict: Verdict = "unknown"
-    version: Annotated[int | None, LEFT_OUT, Field(description="Of the playbook after the turn.")] = None
+    version: Annotated[int | None, UNLESS_NULL, Field(description="Of the playbook after the turn.")] = None
     usage: Annotated[dict[str, UsageReply], Field(description="Calls, tokens and seconds per role.")] = {}
 
 
@@ -414,7 +422,7 @@ class ChatReply(Body):
 
     answer: str
     mode: Mode
-    conversation_id: Annotated[str | None, LEFT_OUT] = None
+    conversation_id: Annotated[str | None, UNLESS_NULL] = None
     turn_id: str
     metadata: Metadata
 
@@ -423,7 +431,7 @@ class StartEvent(Body):
     """The turn has begun. In a temporary chat there is no `conversationId`."""
 
     stream_id: str
-    conversation_id: Annotated[str | None, LEFT_OUT] = None
+    conversation_id: Annotated[str | None, UNLESS_NULL] = None
 
 
 class ModeEvent(Body):

@@ -343,23 +343,23 @@ class RunningTurns:
             await open_playbook(self.store, ref.name, ref.owner, user)
         if request.learn_into is not None:
             PlaybookRef.parse(request.learn_into, learner_id)
-        if request.memory == "on" and await self.conversations.paused(learner_id):
-            request = request.model_copy(update={"memory": "read"})
         self._check_capacity(learner_id)
         conversation = request.conversation_id or new_id
         request_json = request.model_dump_json(by_alias=True)
+        reading = request.model_copy(update={"memory": "read"}) if request.memory == "on" else request
         title = title_of(request.message)
         turn = AcceptedTurn(new_id, conversation, learner_id, request_json, thread_id=new_id, title=title)
         live = self._live[turn.run_id] = LiveTurn(turn.run_id, conversation, learner_id)
         # Playbooks come with the memory, in a read of their own.
         snapshot = None if request.playbooks else self._prefetch(learner_id)
         try:
-            turn = await self.conversations.accept(turn)
+            turn = await self.conversations.accept(turn, reading.model_dump_json(by_alias=True))
         except BaseException:
             if snapshot is not None:
                 snapshot.cancel()
             del self._live[turn.run_id]
             raise
+        request = request if turn.request_json == request_json else reading
         self._start(TurnWork(turn, live, request, snapshot, teams))
         return live
 

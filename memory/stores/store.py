@@ -25,7 +25,7 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.record_retention import START, Cleaned, CleaningPlace
-from ace_graph.memory.rights import PlaybookAccess, Right
+from ace_graph.memory.rights import PlaybookAccess, Right, not_yours
 from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject, team_key
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores import catalogue, cleaning, export, history, pending
@@ -170,9 +170,13 @@ class KeyedStore:
         """Return everything stored about the learner, read at one moment.
 
         Its history also lists changes whose effect was compacted away (without the effect), and commits
-        without a change or a record, unless a cleaning has deleted them.
+        without a change or a record, unless a cleaning has deleted them. Nobody gets it
+        of somebody else's playbook: PlaybookForbidden.
         """
         key = checked_learner_id(learner_id)
+        if self._asked is not None:
+            await self.load(key)
+            raise not_yours(self._asked.name)
         return await self._read(lambda rows: export.read_export(rows, key), key, Right.OWN)
 
     async def forget(self, learner_id: str, expected_etag: str | None = None) -> bool:

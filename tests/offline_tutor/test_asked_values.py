@@ -89,8 +89,7 @@ async def test_the_newer_of_two_homes_is_found_whatever_their_languages() -> Non
         await told(graph, "Ich wohne in Berlin")
         await told(graph, "I moved to Rome")
         answer = await told(graph, "Où est-ce que j'habite ?")
-        assert "Rome" in answer
-        assert "Berlin" not in answer
+        assert answer.index("Rome") < answer.index("before: Berlin")
 
 
 @pytest.mark.parametrize("said", ["Ich heiße Mia", "My name is Mia", "Call me Mia", "Je m'appelle Mia"])

@@ -141,14 +141,16 @@ class Conversations:
         """Make the tables where there are none. Raises OtherSchema, StoreUnavailable."""
         await make_schema(self.database, self._clock.now().isoformat())
 
-    async def accept(self, turn: AcceptedTurn) -> AcceptedTurn:
+    async def accept(self, turn: AcceptedTurn, if_paused: str | None = None) -> AcceptedTurn:
         """Store a turn, and its conversation if it is new; return it with `thread_id` and `known` set.
+
+        `if_paused` replaces its `request_json` where the learner has paused learning.
 
         Raises RequestRefused: 409 while a turn is under way in the conversation.
         """
         now = self._clock.now().isoformat()
 
-        async def work(execute: Execute) -> tuple[str, bool]:
+        async def work(execute: Execute) -> AcceptedTurn:
             new = await execute(
                 SQL["NEW_CONVERSATION"],
                 (turn.learner_id, turn.conversation_id, turn.thread_id, turn.title, now, now),
@@ -157,15 +159,18 @@ class Conversations:
             if not rows:
                 sentence = "this conversation is being deleted: try again"
                 raise RequestRefused(409, "busy", sentence, retry_after=1)
-            ids = (rows[0][0], turn.run_id, turn.learner_id, turn.conversation_id)
-            begun = await execute(SQL["BEGIN_RUN"], (*ids, turn.request_json, self._owner, self._lease_end()))
+            thread, paused = str(rows[0][0]), bool(rows[0][1])
+            asked = if_paused if paused and if_paused is not None else turn.request_json
+            ids = (thread, turn.run_id, turn.learner_id, turn.conversation_id)
+            begun = await execute(SQL["BEGIN_RUN"], (*ids, asked, self._owner, self._lease_end()))
             if not begun:
                 sentence = "a turn is under way in this conversation: wait for its end"
                 raise RequestRefused(409, "busy", sentence, retry_after=1)
-            return str(rows[0][0]), bool(new)
+            return replace(
+                turn, thread_id=thread, request_json=asked, known="nothing" if new else "conversation"
+            )
 
-        thread, is_new = await self.database.transaction(work)
-        return replace(turn, thread_id=thread, known="nothing" if is_new else "conversation")
+        return await self.database.transaction(work)
 
     async def renew(self, turn: AcceptedTurn) -> bool:
         """Extend the lease; False when the turn was taken over, or its learner forgotten."""

@@ -13,10 +13,12 @@ SELECT id, thread_id, created_at, used_at, title FROM ace_conversations WHERE le
 
 -- NEW_CONVERSATION
 INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id
+ON CONFLICT (learner_id, id) DO NOTHING
+RETURNING thread_id, (SELECT count(*) FROM ace_paused p WHERE p.learner_id = ace_conversations.learner_id)
 
 -- USE_CONVERSATION
-UPDATE ace_conversations SET used_at = ? WHERE learner_id = ? AND id = ? RETURNING thread_id
+UPDATE ace_conversations SET used_at = ? WHERE learner_id = ? AND id = ?
+RETURNING thread_id, (SELECT count(*) FROM ace_paused p WHERE p.learner_id = ace_conversations.learner_id)
 
 -- RENAME
 UPDATE ace_conversations SET title = ? WHERE learner_id = ? AND id = ? AND thread_id = ? AND title = ?

@@ -81,10 +81,10 @@ def test_what_waits_and_what_failed_is_listed_and_tried_again(
 def test_runs_come_in_pages_and_links_keep_the_choice(visit: Visit, site: Site) -> None:
     ask(site, "zia", *(f"What is {n} + 1?" for n in range(32)))
     zia = visit("zia")
-    zia.open("/runs?show=pending")
+    zia.open("/runs")
     assert zia.page.locator("[data-row]").count() == 30
     zia.page.click("#per")
-    assert zia.page.locator("#show-pending").get_attribute("aria-current") == "true"
+    assert zia.page.locator("#show-all").get_attribute("aria-current") == "true"
     zia.page.click("[rel=next]")
     assert zia.page.locator("[data-row]").count() == 2
     assert "per=week" in zia.page.url
