@@ -45,7 +45,9 @@ from ace_graph.server.routes import (
     sharing,
     trajectories,
 )
+from ace_graph.server.schemas import ChatEvents
 from ace_graph.server.services import Overrides, open_services
+from ace_graph.server.sse import described_events
 
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
 _REQUEST_HEADERS = (
@@ -185,7 +187,7 @@ def _methods(request: Request) -> set[str]:
 
 
 def _openapi_with_token(app: FastAPI) -> Callable[[], dict[str, object]]:
-    """Return FastAPI's `openapi`, which adds the token that everything under /api needs."""
+    """Return FastAPI's `openapi`, which adds what events hold, and the token that all under /api needs."""
 
     def openapi() -> dict[str, object]:
         if app.openapi_schema is None:
@@ -196,6 +198,8 @@ def _openapi_with_token(app: FastAPI) -> Callable[[], dict[str, object]]:
                 routes=app.routes,
                 webhooks=app.webhooks.routes,
             )
+            streamed = described_events(ChatEvents, changes.ChangeEvents)
+            document["components"]["schemas"] = {**streamed, **document["components"]["schemas"]}
             document["components"]["securitySchemes"] = {
                 "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
             }

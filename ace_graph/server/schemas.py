@@ -104,9 +104,19 @@ WholeNumber = Annotated[int, BeforeValidator(_check_number)]
 
 
 CAMEL_CASE = ConfigDict(
-    frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, from_attributes=True
+    frozen=True,
+    extra="forbid",
+    alias_generator=to_camel,
+    populate_by_name=True,
+    from_attributes=True,
+    json_schema_serialization_defaults_required=True,
 )
-"""Of what is sent: the names of fields are in camel case; the program makes it by their own names."""
+"""Of what is sent: the names of fields are in camel case; the program makes it by their own names.
+
+A field with a default is sent all the same, so that a client's types need not ask for it.
+"""
+UNLESS_NULL = Field(exclude_if=lambda value: value is None)
+"""Of a field of a reply that is not there when it would be null."""
 
 
 class Body(BaseModel):
@@ -301,8 +311,8 @@ class Scratch(Body):
 
     model_config = _NAMES_OF_DOCUMENT_003
 
-    ace_delta: AceDelta | None = None
-    learning_error: str | None = None
+    ace_delta: Annotated[AceDelta | None, UNLESS_NULL] = None
+    learning_error: Annotated[str | None, UNLESS_NULL] = None
     pending: bool = Field(default=False, description="Whether the turn is learned from after the answer.")
 
 
@@ -353,9 +363,9 @@ class LearnedIntoReply(Body):
     how: Literal["written", "proposed", "own memory"]
     count: Annotated[int, Field(ge=0, description="Lessons that the playbook knows by this turn.")]
     kept: Annotated[int, Field(ge=0, description="Lessons that are in the own memory.")]
-    why: Annotated[str | None, Field(description="Why they are there.")] = None
+    why: Annotated[str | None, UNLESS_NULL, Field(description="Why they are there.")] = None
     bullet_ids: Annotated[list[str], Field(description="The playbook's bullets that say the lessons.")] = []
-    proposal_id: str | None = None
+    proposal_id: Annotated[str | None, UNLESS_NULL] = None
 
 
 class UsageReply(Body):
@@ -391,6 +401,7 @@ class Metadata(Body):
     learned: Learned = Learned()
     learned_into: Annotated[
         LearnedIntoReply | None,
+        UNLESS_NULL,
         Field(description="What became of lessons for the playbook of `learnInto`; absent without any."),
     ] = None
     playbooks: Annotated[
@@ -399,7 +410,7 @@ class Metadata(Body):
     ] = []
     memory: Annotated[MemoryUse, Field(description="off: the answer of a temporary chat.")] = "on"
     verdict: Verdict = "unknown"
-    version: Annotated[int | None, Field(description="The playbook's version after the turn.")] = None
+    version: Annotated[int | None, UNLESS_NULL, Field(description="Of the playbook after the turn.")] = None
     usage: Annotated[dict[str, UsageReply], Field(description="Calls, tokens and seconds per role.")] = {}
 
 
@@ -411,9 +422,66 @@ class ChatReply(Body):
 
     answer: str
     mode: Mode
-    conversation_id: str | None = None
+    conversation_id: Annotated[str | None, UNLESS_NULL] = None
     turn_id: str
     metadata: Metadata
+
+
+class StartEvent(Body):
+    """The turn has begun. In a temporary chat there is no `conversationId`."""
+
+    stream_id: str
+    conversation_id: Annotated[str | None, UNLESS_NULL] = None
+
+
+class ModeEvent(Body):
+    """How it is answered."""
+
+    mode: Mode
+
+
+class PromptBullet(Body):
+    """A bullet of the prompt."""
+
+    id: str
+    section: str
+    content: str
+
+
+class BulletsEvent(Body):
+    """The bullets that are in the prompt."""
+
+    bullets: list[PromptBullet]
+
+
+class TokenEvent(Body):
+    """The next piece of the answer."""
+
+    text: str
+
+
+class FailedEvent(Body):
+    """Why there is no answer, with the status that the route without a stream would answer with."""
+
+    error: str
+    code: str
+    status: int
+
+
+class DoneEvent(Body):
+    """Nothing follows."""
+
+
+class ChatEvents(Body):
+    """What the `data` of each event of an answer holds, by the event's name."""
+
+    start: StartEvent
+    mode: ModeEvent
+    bullets: BulletsEvent
+    token: TokenEvent
+    result: ChatReply
+    error: FailedEvent
+    done: DoneEvent
 
 
 def reply_of(out: ACEOutput, conversation_id: str | None) -> ChatReply:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 PING_SECONDS = 15.0
 """After so long without an event a comment is sent, so that proxies keep the connection."""
@@ -36,18 +38,37 @@ def event_stream(events: AsyncGenerator[bytes]) -> StreamingResponse:
 
 
 def described_stream(
-    description: str, names: Sequence[str], example: str, *, required: Sequence[str] = ("id", "event", "data")
+    description: str,
+    events: type[BaseModel],
+    example: str,
+    *,
+    required: Sequence[str] = ("id", "event", "data"),
 ) -> Responses:
-    """Return what the API's document says of a stream of events with these names."""
+    """Return what the API's document says of a stream of events; `events` has a field for each by its name
+    or alias.
+
+    A schema can't say what is inside a text, so `described_events` adds it to the document by itself.
+    """
     event = {
-        "description": "One event; `data` is a JSON object.",
+        "description": f"One event. `data` is a JSON object, the property of `{events.__name__}` that has "
+        "the event's name.",
         "type": "object",
         "properties": {
             "id": {"type": "string", "pattern": "^[0-9]+$"},
-            "event": {"enum": list(names)},
+            "event": {
+                "type": "string",
+                "enum": [field.alias or name for name, field in events.model_fields.items()],
+            },
             "data": {"type": "string", "contentMediaType": "application/json"},
         },
         "required": list(required),
     }
     content = {"text/event-stream": {"schema": event, "example": example}}
     return {200: {"description": description, "content": content}}
+
+
+def described_events(*events: type[BaseModel]) -> dict[str, Any]:
+    """Return the schemas of what streams send, by their names, for the API's document."""
+    models: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "serialization") for model in events]
+    _, described = models_json_schema(models, ref_template="#/components/schemas/{model}")
+    return cast("dict[str, Any]", described["$defs"])

@@ -113,7 +113,7 @@ class LiveTurn:
     def complete(self, reply: ChatReply) -> None:
         """End with the reply: by now everything is stored."""
         self.reply = reply
-        self.publish("result", reply.model_dump(mode="json", by_alias=True, exclude_none=True))
+        self.publish("result", reply.model_dump(mode="json", by_alias=True))
         self.publish("done", {})
         self._end.set()
 

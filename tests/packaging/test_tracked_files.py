@@ -60,6 +60,12 @@ def test_the_scan_finds_what_it_looks_for(what: str, sample: str) -> None:
     assert [found for found in _matches(sample) if what in found]
 
 
+def test_nothing_that_npm_makes_is_tracked() -> None:
+    """A lock file holds a registry's addresses; the client is generated from the server that is run."""
+    made = {"node_modules", "package-lock.json", "npm-shrinkwrap.json", "api.ts"}
+    assert [str(path) for path in tracked() if not made.isdisjoint(path.parts)] == []
+
+
 def test_no_part_of_the_package_is_a_stub() -> None:
     modules = _python("ace_graph", *LINKED)
     assert [str(path) for path, text in modules if "raise NotImplementedError" in text] == []

@@ -7,11 +7,12 @@ forbids is refused, and what it allows is not; no token, no answer.
 from __future__ import annotations
 
 import copy
+import re
 import socket
 import threading
 from collections.abc import Callable, Generator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import schemathesis
@@ -27,6 +28,8 @@ from schemathesis.generation.hypothesis.builder import (
 from schemathesis.schemas import BaseSchema
 
 from ace_graph.server import create_app
+from ace_graph.server.turns import EventName
+from tests.packaging.repository import ROOT
 from tests.plugins.heavy import some_heavy
 from tests.plugins.sizes import LONG, PATIENT, sized
 from tests.server.serving import bearer, settings_for
@@ -281,3 +284,41 @@ def test_every_route_and_every_answer_is_explained() -> None:
     chat = _document()["paths"]["/api/ai/chat"]["post"]["responses"]
     every = {200, 401, 403, 404, 408, 409, 413, 422, 429, 500, 501, 502, 503, 504}
     assert set(chat) == {str(status) for status in every}
+
+
+def test_a_field_that_is_always_sent_is_required() -> None:
+    """Else a typed client would have to ask for what is always there."""
+    schemas = _document()["components"]["schemas"]
+    absent = {
+        "ChangeReply": set[str](),
+        "ChatReply": {"conversationId"},
+        "LearnedIntoReply": {"proposalId", "why"},
+        "Metadata": {"learnedInto", "version"},
+        "Scratch": {"ace_delta", "learning_error"},
+        "StartEvent": {"conversationId"},
+    }
+    for name, left_out in absent.items():
+        assert schemas[name]["properties"].keys() - set(schemas[name].get("required", ())) == left_out
+
+
+def test_no_body_may_be_anything() -> None:
+    """Generators take `anyOf` beside properties for another body, of any shape."""
+    schemas = _document()["components"]["schemas"]
+    assert [name for name, each in schemas.items() if {"anyOf", "properties"} <= each.keys()] == []
+
+
+def test_the_typescript_client_names_what_there_is() -> None:
+    """`.ci/long typescript` lets the compiler check all of it."""
+    files = [ROOT.joinpath("clients", "typescript", name) for name in ("src", "examples")]
+    text = "".join(path.read_text("utf-8") for folder in files for path in folder.rglob("*.ts"))
+    document = _document()
+    called = re.findall(r'\.(GET|POST|PUT|PATCH|DELETE)\("([^"]+)"', text)
+    assert {path for _, path in called} >= {"/api/ai/chat", "/api/ai/chat/stream", "/api/playbook"}
+    assert [call for call in called if call[0].lower() not in document["paths"].get(call[1], {})] == []
+    schemas = document["components"]["schemas"]
+    assert set(re.findall(r'Schemas\["(\w+)"\]', text)) <= schemas.keys()
+    events = set(re.findall(r'\.event [!=]== "(\w+)"', text))
+    assert (
+        {"start", "token", "result", "error", "done"} <= events <= schemas["ChatEvents"]["properties"].keys()
+    )
+    assert set(schemas["ChatEvents"]["properties"]) == set(get_args(EventName))

@@ -9,7 +9,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
@@ -18,6 +18,7 @@ from langgraph.pregel import Pregel
 from ace_graph.memory.delta import Add
 from ace_graph.server import Overrides
 from ace_graph.server.conversations import ConversationDatabase, Execute
+from ace_graph.server.schemas import ChatEvents
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
@@ -29,8 +30,12 @@ def named(events: list[ServerSentEvent], name: str) -> list[dict[str, object]]:
 
 
 async def all_events(served: Served, message: str, conversation: str | None = None) -> list[ServerSentEvent]:
+    """All events, each as the document describes it."""
     async with served.stream(message, conversation) as events:
-        return [event async for event in events]
+        got = [event async for event in events]
+    for event in got:
+        get_type_hints(ChatEvents)[event.event].model_validate_json(event.data)
+    return got
 
 
 async def learned(served: Served) -> list[str]:

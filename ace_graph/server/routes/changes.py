@@ -14,6 +14,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header
 from fastapi.responses import StreamingResponse
+from pydantic import Field
 
 from ace_graph.base.errors import PlaybookNotFound, RequestRefused, StoreError
 from ace_graph.base.tables import word_sets
@@ -26,6 +27,7 @@ from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Place, checked_place, declare_playbook_id
 from ace_graph.server.routes.playbook import VersionReply
+from ace_graph.server.schemas import Body
 from ace_graph.server.services import Learner, Services, ServicesDep
 from ace_graph.server.sse import (
     PING,
@@ -47,6 +49,37 @@ named = APIRouter(
     dependencies=[does("change"), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
+
+class EndEvent(Body):
+    """Why the stream ends."""
+
+    code: str
+
+
+class ProposalEvent(Body):
+    """A proposal that waits for a decision."""
+
+    proposal_id: str
+    at: datetime
+
+
+class LearnedEvent(Body):
+    """A turn whose lessons are in the learner's memory."""
+
+    turn_id: str
+    at: datetime
+
+
+class ChangeEvents(Body):
+    """What the `data` of each event of a playbook's changes holds, by the event's name."""
+
+    version: VersionReply
+    proposal_created: Annotated[ProposalEvent, Field(alias="proposal.created")]
+    learning_done: Annotated[LearnedEvent, Field(alias="learning.done")]
+    gone: EndEvent
+    error: EndEvent
+
+
 MAX_STREAMS = 8
 """Streams that a learner may have open on one server."""
 _MAX_SECONDS = 600.0
@@ -54,7 +87,7 @@ _RESPONSES = described_stream(
     "The present version, or those since `Last-Event-ID`, then each new one. `proposal.created`: a proposal "
     "waits for a decision; those that wait already come first. `learning.done`: what a turn taught is in the "
     "learner's memory. `gone`: it can't be read any more. `error`: the store can't be reached.",
-    ("version", "proposal.created", "learning.done", "gone", "error"),
+    ChangeEvents,
     word_sets("ace_graph.server", "streams.toml")["changes"],
     required=("event", "data"),
 ) | error_responses(429, 503)

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, Self
 from uuid import uuid4
 
 from fastapi import APIRouter, Header, Path, Query, Response
@@ -40,6 +40,7 @@ from ace_graph.server.routes.edit import Absent, IfMatch
 from ace_graph.server.schemas import (
     CONVERSATION_ID,
     Body,
+    ChatEvents,
     ChatReply,
     ChatRequest,
     Learned,
@@ -56,7 +57,7 @@ from ace_graph.server.sse import (
     event_number,
     event_stream,
 )
-from ace_graph.server.turns import EventName, LiveTurn
+from ace_graph.server.turns import LiveTurn
 
 chatting = APIRouter(
     prefix="/api/ai", tags=["chat"], route_class=DescribedRoute, dependencies=[does("converse")]
@@ -66,13 +67,13 @@ SSE_RESPONSES = described_stream(
     "The turn as it happens. The answer is the text of all `token` events. `done` comes when what was "
     "learned is stored. `error` comes instead of `result` and `done`, with the `status` that the route "
     "without a stream would answer with.",
-    get_args(EventName),
+    ChatEvents,
     word_sets("ace_graph.server", "streams.toml")["chat"],
 )
 _CHAT_ERRORS = error_responses(404, 408, 409, 413, 501, 502, 504)
 
 
-@chatting.post("/chat", responses=_CHAT_ERRORS, response_model_exclude_none=True)
+@chatting.post("/chat", responses=_CHAT_ERRORS)
 async def chat(request: ChatRequest, sender: Sender, services: ServicesDep) -> ChatReply:
     """Answer a message.
 

@@ -308,6 +308,7 @@ class BulletReply(StrategyEntry):
 class Patch(RequestBody):
     """The fields to change, at least one, and none to null."""
 
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
     must_say: ClassVar[str]
 
     @model_validator(mode="after")
@@ -331,13 +332,6 @@ class BulletPatch(Patch):
     """The fields to change, at least one."""
 
     must_say = "a new content, pinned, ttlDays, validFrom or validUntil"
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [
-                {"required": [name]} for name in ("content", "pinned", "ttlDays", "validFrom", "validUntil")
-            ]
-        }
-    )
 
     content: Annotated[
         Text | None,
@@ -629,11 +623,6 @@ class AboutPatch(Patch):
     """The fields to change, at least one."""
 
     must_say = "a description, a scope or a rule for lessons"
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [{"required": ["description"]}, {"required": ["scope"]}, {"required": ["lessons"]}]
-        }
-    )
 
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] | Absent = None
     scope: Scope | Absent = None
@@ -644,7 +633,7 @@ class UpdateBody(ContentBody):
     """The new content, or with `merge` what is added to it: bullets, strategies, or both."""
 
     model_config = ConfigDict(
-        json_schema_extra={"anyOf": [{"required": ["bullets"]}, {"required": ["strategies"]}]}
+        json_schema_extra={"if": {"required": ["bullets"]}, "else": {"required": ["strategies"]}}
     )
 
     merge: Annotated[bool, Field(strict=True, description="Add to what is there, replace nothing.")] = False

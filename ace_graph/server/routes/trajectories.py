@@ -44,7 +44,15 @@ from ace_graph.server.errors import error_responses, refusing_usage_errors
 from ace_graph.server.keyed import KeyedRoute, OpId
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Absent, ChangeReply, change_reply
-from ace_graph.server.schemas import CAMEL_CASE, Body, LearnedIntoReply, RequestBody, Text, WholeNumber
+from ace_graph.server.schemas import (
+    CAMEL_CASE,
+    UNLESS_NULL,
+    Body,
+    LearnedIntoReply,
+    RequestBody,
+    Text,
+    WholeNumber,
+)
 from ace_graph.server.services import Learner, ServicesDep
 
 routes = APIRouter(prefix="/api/trajectories", tags=["trajectories"], route_class=KeyedRoute)
@@ -109,7 +117,7 @@ class FeedbackReply(TurnFeedback):
     model_config = CAMEL_CASE
 
 
-_LearnedInto = Annotated[LearnedIntoReply | None, Field(exclude_if=lambda value: value is None)]
+_LearnedInto = Annotated[LearnedIntoReply | None, UNLESS_NULL]
 
 
 class TrajectoryReply(TurnRecord):
