@@ -352,6 +352,8 @@ async def _facts(
     for turn in (*together, task.subject):
         facts = [fact for fact in left if turn is task.subject or fact.quote in turn.question]
         left = [fact for fact in left if fact not in facts]
+        if not facts:
+            continue
         found = await run_off_loop(
             len(turn.question),
             learner_facts,
