@@ -26,7 +26,15 @@ from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Access, Label, Snapshot, Version, touch, touches_of
+from ace_graph.memory.snapshot import (
+    Access,
+    ContentChange,
+    Label,
+    Snapshot,
+    Version,
+    touch,
+    touches_of,
+)
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.use_stamps import Touches, mark_after
 
@@ -289,14 +297,12 @@ def planning(
 
 
 def _touches(access: Access, effect: Effect, on: date, record: TurnRecord | None) -> Touches:
-    return touches_of(
-        access,
-        effect.touched,
-        effect.gone,
-        effect.restamped,
-        content_changed=bool(effect.changes),
-        on=on,
-        record=record,
+    return touches_of(access, effect.touched, _change(effect), on=on, record=record)
+
+
+def _change(effect: Effect) -> ContentChange:
+    return ContentChange(
+        effect.gone, effect.restamped, bool(effect.changes), effect.access_reset, effect.analyzed
     )
 
 
@@ -320,14 +326,10 @@ def touched(
         access,
         effect.touched,
         record,
-        gone=effect.gone,
-        reset=effect.access_reset,
-        restamped=effect.restamped,
-        content_changed=bool(effect.changes),
+        change=_change(effect),
         verdicts=verdicts,
         followed=followed,
         on=on,
-        analyzed=effect.analyzed,
     )
 
 

@@ -117,31 +117,44 @@ class Access:
         return max(0, self.access_clock - self.stamps.get(bullet_id, self.access_clock))
 
 
+@dataclass(frozen=True)
+class ContentChange:
+    """What a commit did to the bullets, as far as the access part follows it.
+
+    Bullets that are `gone` have no stamps any more; `restamped` are the stamps of restored ones. `changed`:
+    it changed the content. With `reset` everything starts at clock 0 again (the playbook was cleared).
+    `analyzed` are trajectories that were reflected on; recent ones count once.
+    """
+
+    gone: Iterable[str] = ()
+    restamped: Uses | None = None
+    changed: bool = True
+    reset: bool = False
+    analyzed: Collection[str] = ()
+
+
+_CHANGED = ContentChange()
+
+
 def touch(
     access: Access,
     ids: Iterable[str],
     record: TurnRecord | None = None,
     *,
-    gone: Iterable[str] = (),
-    reset: bool = False,
-    restamped: Uses | None = None,
-    content_changed: bool = True,
+    change: ContentChange = _CHANGED,
     verdicts: Mapping[str, Verdict] = MappingProxyType({}),
     followed: Collection[str] = (),
     on: date | None = None,
-    analyzed: Collection[str] = (),
 ) -> Access:
-    """Return the access part after one commit: the clock one higher, `ids` stamped, `gone` without stamps.
+    """Return the access part after one commit: the clock one higher, `ids` stamped.
 
     `record` is added to the last 20 turns unless it is in progress, and replaces an earlier record of the
-    turn. With `reset` everything starts at clock 0 again (the playbook was cleared). `restamped` are stamps
-    of restored bullets. `verdicts` replace those of recent turns; `followed` are turns for which a bullet got
-    a vote. `on` is the day of the commit. `analyzed` are trajectories that were reflected on; recent ones
-    count once.
+    turn. `verdicts` replace those of recent turns; `followed` are turns for which a bullet got a vote. `on`
+    is the day of the commit.
     """
-    if reset:
+    if change.reset:
         return Access(consolidation=access.consolidation._replace(next_id=0, dreamed=0))
-    moved = touches_of(access, ids, gone, restamped, content_changed=content_changed, on=on, record=record)
+    moved = touches_of(access, ids, change, on=on, record=record)
     grown = after_touches(access.grown, (moved,))
     known = tuple(_judged(turn, verdicts, followed) for turn in access.recent_turns)
     turns = _with_turn(known, record, followed)
@@ -152,8 +165,8 @@ def touch(
     trial = _recounted(access.trial, changed)
     usage = recounted_usage(access.usage, changed, _use_of(record))
     before = {turn.turn_id for turn in turns if turn.analyzed}
-    count = access.analyzed + len(set(analyzed) - before)
-    turns = tuple(_marked(turn, analyzed) for turn in turns)
+    count = access.analyzed + len(set(change.analyzed) - before)
+    turns = tuple(_marked(turn, change.analyzed) for turn in turns)
     return Access(
         moved.clock,
         grown.stamps,
@@ -172,10 +185,8 @@ def touch(
 def touches_of(
     access: Access,
     ids: Iterable[str],
-    gone: Iterable[str],
-    restamped: Uses | None,
+    change: ContentChange,
     *,
-    content_changed: bool,
     on: date | None,
     record: TurnRecord | None = None,
 ) -> Touches:
@@ -184,11 +195,11 @@ def touches_of(
     A day counts if it is after the last one; clocks of machines may differ. The question of a turn counts
     when its record is first complete.
     """
-    clock, moved = moved_stamps(access.access_clock, access.stamps, ids, gone, restamped)
+    clock, moved = moved_stamps(access.access_clock, access.stamps, ids, change.gone, change.restamped)
     is_new = on is not None and not (access.days and on <= access.days[-1][1])
     day = on if is_new else None
     asked = _asked(access, record)
-    return Touches(clock=clock, moved=moved, content_changed=content_changed, day=day, asked=asked)
+    return Touches(clock=clock, moved=moved, content_changed=change.changed, day=day, asked=asked)
 
 
 def _asked(access: Access, record: TurnRecord | None) -> tuple[str, ...]:

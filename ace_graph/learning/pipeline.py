@@ -31,7 +31,7 @@ from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import BulletVerdict, Lesson
 from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, is_small_talk, reflect
 from ace_graph.learning.statements.forms import SENSITIVE
-from ace_graph.learning.statements.model_facts import WantedFacts, learner_facts, stated_later
+from ace_graph.learning.statements.model_facts import ReadMessage, WantedFacts, learner_facts, stated_later
 from ace_graph.learning.statements.told import with_told
 from ace_graph.learning.statements.turn_source import from_trajectory, from_turn
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks, task_of
@@ -352,6 +352,8 @@ async def _facts(
     for turn in (*together, task.subject):
         facts = [fact for fact in left if turn is task.subject or fact.quote in turn.question]
         left = [fact for fact in left if fact not in facts]
+        if not facts:
+            continue
         found = await run_off_loop(
             len(turn.question),
             learner_facts,
@@ -361,8 +363,7 @@ async def _facts(
             turn.turn_id,
             sensitive,
             stated_later(turn.turn_id, snapshot),
-            turn.said,
-            turn.day,
+            ReadMessage(turn.said, turn.day),
         )
         operations = found.operations
         if turn is not task.subject:

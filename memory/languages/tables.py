@@ -68,6 +68,7 @@ def raw_table(language: str, file: str) -> Mapping[str, object]:
     return read_toml(_PACKAGE, f"{_FOLDER}/{language}/{file}.toml")
 
 
+@cache
 def table(language: str, file: str) -> Mapping[str, str]:
     """Return the texts of a language's table, by name."""
     return word_sets(_PACKAGE, f"{_FOLDER}/{language}/{file}.toml")

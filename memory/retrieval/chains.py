@@ -107,6 +107,7 @@ class Chain:
         self._one_value = one_value
         self._asked = {term for term in query.weights if term != query.topic}
         self._most = max(_RARE, int(_RARE_SHARE * len(index)))
+        self._facts: dict[str, Bullet | None] = {}
 
     def links(self, lines: Sequence[Bullet], take: Callable[[Link], bool]) -> list[Link]:
         """Return the links from the best of `lines` on, each after the line that named it.
@@ -175,6 +176,13 @@ class Chain:
         newest = max(stated, key=age, default=bullet)
         return [newest] if self._is_rival(newest, bullet) else []
 
+    def _fact(self, key: str) -> Bullet | None:
+        """Return the bullet if a prompt may hold it and it is a fact."""
+        if key not in self._facts:
+            bullet = self._bullet(key)
+            self._facts[key] = bullet if bullet is not None and is_fact(bullet) else None
+        return self._facts[key]
+
     def _leads(self, line: Bullet, known: set[str], open_: Iterable[str]) -> Iterator[_Lead]:
         """Yield the facts that share the longest runs with a line.
 
@@ -199,9 +207,8 @@ class Chain:
                 keys += [key for key in holders if key in covering][-_NEWEST:]
             for key in keys:
                 if key not in runs:
-                    bullet = None if key in known else self._bullet(key)
-                    run = None
-                    if bullet is not None and is_fact(bullet):
+                    bullet, run = None if key in known else self._fact(key), None
+                    if bullet is not None:
                         run = _shared_run(words, strange, places, _ordered(bullet.content))
                     runs[key] = None if bullet is None or run is None else (bullet, run)
                 if lead := runs[key]:

@@ -273,6 +273,12 @@ def with_earlier(text: str, earlier: Earlier, when: str, later: Sequence[str] = 
 
 def same_relation(a: Bullet, b: Bullet, *, one_value: bool = False) -> bool:
     """Whether two facts tell of one subject and relation; `one_value` as in `of_one_relation`."""
+    first, second = stated_by(a), stated_by(b)
+    if (first and first.key) != (second and second.key):
+        return False
+    by_relation = first is not None and (first.holds_one or one_value)
+    if not by_relation and set(_beginnings(a.content)).isdisjoint(_beginnings(b.content)):
+        return False
     return bool(of_one_relation([(a, False), (b, False)], one_value=one_value))
 
 

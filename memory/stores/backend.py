@@ -210,7 +210,7 @@ def result_of(work: Coroutine[Any, Any, T]) -> T:  # Any: asyncio's own
 
 
 class Backend(ABC):
-    """An open database. Its coroutines run on the portal."""
+    """An open database. Its coroutines run on the portal, but for `run` where that may run `anywhere`."""
 
     name: ClassVar[str]
     """The name in log lines, e.g. SQLite."""
@@ -219,7 +219,10 @@ class Backend(ABC):
     """As in `Rows`."""
 
     listeners: tuple[Callable[[StoredChange], None], ...] = ()
-    """Told on the portal what was stored; they neither wait nor raise."""
+    """Told what was stored, on the loop that stored it; they neither wait nor raise."""
+
+    anywhere: ClassVar[bool] = False
+    """Whether `run` may be called on any event loop, which saves the way to the portal and back."""
 
     def __init__(self) -> None:
         self._queues: tuple[Portal, Mapping[Namespace, CommitQueue]] | None = None

@@ -10,6 +10,7 @@ forget) holds for a named playbook. The suite in `ace_graph.testing.conformance`
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
@@ -135,19 +136,25 @@ class KeyedStore:
         Also raises CommitTooOld, CommitContention, TrajectoryNotFound, and what the Amend raises.
         """
         key, policy, new_token = checked_learner_id(learner_id), self.policy, self._new_token
-        return await self._commit_on_portal(
+        return await self._commit_to_end(
             CommitRequest(key, delta, base, record, pending, policy, new_token, asked=self._asked)
         )
 
-    async def _commit_on_portal(self, request: CommitRequest) -> Commit:
-        """Carry a commit out on the portal, to its end even where the caller is cancelled."""
+    async def _commit_to_end(self, request: CommitRequest) -> Commit:
+        """Carry a commit out to its end, even where the caller is cancelled."""
+        if self.backend.anywhere:
+            return await asyncio.shield(asyncio.ensure_future(self._commit(request)))
         return await portal().run(self._commit(request), shielded=True)
 
     async def _commit(self, request: CommitRequest) -> Commit:
-        began = time.monotonic()
-        async with self.backend.queue(self.namespace).slot(request.learner, request.base) as slot:
-            commit = await self._commit_from(slot.base, request, began)
-            slot.result = commit.snapshot
+        began, queue = time.monotonic(), self.backend.queue(self.namespace)
+        if self.backend.anywhere and queue.begin_alone(request.learner):
+            try:
+                commit = await self._commit_from(request.base, request, began)
+            finally:
+                queue.end_alone(request.learner)
+        else:
+            commit = await portal().run(self._commit_in_turn(request, began), shielded=self.backend.anywhere)
         if commit.status == "applied":
             key, op_id, n = request.learner, request.delta.op_id, commit.version.n
             if commit.changed:
@@ -155,6 +162,12 @@ class KeyedStore:
             if isinstance(request.pending, PendingItem):
                 turn = request.pending.turn_id
                 self.backend.tell(StoredChange("learning.done", self.namespace, key, op_id, n, turn))
+        return commit
+
+    async def _commit_in_turn(self, request: CommitRequest, began: float) -> Commit:
+        async with self.backend.queue(self.namespace).slot(request.learner, request.base) as slot:
+            commit = await self._commit_from(slot.base, request, began)
+            slot.result = commit.snapshot
         return commit
 
     async def _commit_from(self, start: Snapshot, request: CommitRequest, began: float) -> Commit:
@@ -425,6 +438,8 @@ class KeyedStore:
 
     async def _run(self, job: Job[T], *, writes: bool = False, seconds: float | None = None) -> T:
         running = self.backend.run(self.namespace, job, writes=writes, seconds=seconds)
+        if self.backend.anywhere and not writes:
+            return await running
         return await portal().run(running, shielded=writes)
 
 
@@ -543,7 +558,7 @@ class PlaybookStore(KeyedStore):
         Raises PlaybookExists where the owner has a playbook of that name, whoever created it first.
         """
         key = checked_learner_id(entry.playbook_id)
-        return await self._commit_on_portal(
+        return await self._commit_to_end(
             CommitRequest(
                 key, delta, Snapshot(), None, None, self.policy, self._new_token, entry, grants, self._asked
             )

@@ -17,8 +17,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, message_chunk_to_message
+from langgraph.config import get_config
 from langgraph.graph.message import push_message
 
 from ace_graph.agent.context import TurnListener
@@ -50,6 +52,12 @@ def push_text(text: str, answer_id: str, listener: TurnListener | None) -> None:
         push_message(AIMessageChunk(content=text, id=answer_id), state_key=None)
 
 
+def is_streamed() -> bool:
+    """Whether somebody may stream the run that is executing: LangGraph streams messages by a callback."""
+    callbacks = get_config().get("callbacks")
+    return bool(callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks)
+
+
 class ModelSession:
     """The model calls of one attempt. `usage` grows with every call.
 
@@ -77,6 +85,7 @@ class ModelSession:
         self._role = role
         self._timeout = run.resources.settings.llm_timeout
         self._listener = run.listener
+        self._watched = not hold and (run.listener is not None or is_streamed())
 
     def _count(self, usage: Usage) -> None:
         self.usage += usage
@@ -99,7 +108,7 @@ class ModelSession:
         """Call the model and show the final answer while it streams.
 
         Where the model may call tools, text outside of `<final>` waits for the end of the reply, and is not
-        shown if it calls one.
+        shown if it calls one. Where nobody watches, the reply is read once it is whole.
         """
         parser = AnswerParser(plain=not may_call)
         pause = _Pause(0.0 if self._listener is None else _PAUSE_SECONDS)
@@ -109,10 +118,13 @@ class ModelSession:
             messages,
             timeout=self._timeout,
             config=self.run.call_config(self._role),
+            together=not self._watched,
         )
         async with aclosing(stream) as pieces:
             async for chunk in pieces:
                 chunks.append(chunk)
+                if not self._watched:
+                    continue
                 self.push_text(parser.feed(chunk.text))
                 if self.streamed:
                     await pause.take()
@@ -121,6 +133,9 @@ class ModelSession:
             self._count(usage_of(total, began))
             whole = message_chunk_to_message(total)
             message = whole if isinstance(whole, AIMessage) else message
+        if not self._watched:
+            unread = "".join(chunk.text for chunk in chunks)
+            self.push_text(await run_off_loop(len(unread), parser.feed, unread))
         answering = parser.answering
         rest, parsed = await run_off_loop(len(message.text), parser.finish)
         if answering or not message.tool_calls:
@@ -130,8 +145,9 @@ class ModelSession:
     def push_text(self, text: str) -> None:
         """Show a piece of the final answer, unless it is held back."""
         if text and not self._hold:
-            push_text(text, self._answer_id, self._listener)
             self.streamed = True
+            if self._watched:
+                push_text(text, self._answer_id, self._listener)
 
     def log_thought(self, what: str, text: str) -> None:
         """Log a step of the reasoning."""

@@ -86,6 +86,16 @@ class WantedFacts:
     problems: tuple[str, ...] = ()
 
 
+class ReadMessage(NamedTuple):
+    """A message as it was read before: its statements, and the day of it where the learner is."""
+
+    said: Sequence[Statement] | None = None
+    day: date | None = None
+
+
+_UNREAD = ReadMessage()
+
+
 def learner_facts(
     message: str,
     facts: Sequence[LearnerFact],
@@ -93,16 +103,15 @@ def learner_facts(
     source: str,
     sensitive: SensitiveFacts,
     newer: frozenset[str] = frozenset(),
-    said: Sequence[Statement] | None = None,
-    today: date | None = None,
+    reading: ReadMessage = _UNREAD,
 ) -> WantedFacts:
     """Return what becomes of the facts that a model found in `message`; what is kept already is left out.
 
-    `source` names the turn. A value of a slot in `newer` was stated after the message, and stays. `said` are
-    the statements of the message, where it was read; `today` is the day of it where the learner is.
+    `source` names the turn. A value of a slot in `newer` was stated after the message, and stays.
     """
     if not facts:
         return WantedFacts()
+    said, today = reading
     said = read_statements(message, playbook, source) if said is None else said
     stated = [each.operation.content for each in said if isinstance(each.operation, Add)]
     room = max(0, MAX_STATEMENTS - len(stated))

@@ -364,7 +364,7 @@ def connection_options(timeouts: Timeouts) -> dict[str, object]:
 
 
 @dataclass
-class Link:
+class PortalPool:
     """What belongs to one portal: the pool, and what is known about the server."""
 
     portal: Portal
@@ -386,7 +386,7 @@ class PostgresDatabase(Backend):
         self.address = address
         self._connections = connections
         self._partitions = partitions
-        self._links: list[Link] = []
+        self._links: list[PortalPool] = []
 
     async def run(
         self,
@@ -399,7 +399,7 @@ class PostgresDatabase(Backend):
     ) -> T:
         """Return the result of a job, with a connection of the pool, retried on transient errors."""
 
-        async def attempt(link: Link) -> T:
+        async def attempt(link: PortalPool) -> T:
             async with link.pool.connection() as connection:
                 return await job(PostgresTables(connection, namespace))
 
@@ -419,11 +419,11 @@ class PostgresDatabase(Backend):
         return await self.run(namespace, write, writes=True)
 
     @property
-    def link(self) -> Link:
+    def link(self) -> PortalPool:
         """This process's link. One that a parent process made stays referenced and is never used."""
         here = portal()
         if not self._links or self._links[-1].portal is not here:
-            self._links.append(Link(here, self._pool()))
+            self._links.append(PortalPool(here, self._pool()))
             here.at_exit(self.close)
         return self._links[-1]
 
@@ -432,7 +432,7 @@ class PostgresDatabase(Backend):
         if self._links and self._links[-1].portal is portal():
             await self._links.pop().pool.close(timeout=1)
 
-    async def work(self, attempt: Callable[[Link], Awaitable[T]], *, seconds: float | None = None) -> T:
+    async def work(self, attempt: Callable[[PortalPool], Awaitable[T]], *, seconds: float | None = None) -> T:
         """Return the result of `attempt`, retried on transient errors, within `seconds` or a read's time.
 
         `attempt` must be safe to repeat. Raises StoreUnavailable, StoreAuthError, CommitContention,
@@ -465,7 +465,7 @@ class PostgresDatabase(Backend):
             num_workers=1,
         )
 
-    async def _open(self, link: Link) -> None:
+    async def _open(self, link: PortalPool) -> None:
         """Make the tables and open the pool, once for all calls that wait for it."""
         if link.opened:
             return
@@ -478,7 +478,7 @@ class PostgresDatabase(Backend):
             link.opening = None
         opening.result()  # raises what the attempt raised, in every call
 
-    async def _prepare(self, link: Link) -> None:
+    async def _prepare(self, link: PortalPool) -> None:
         """Connect past the pool, which would not tell why it can't, and bring the tables up to date."""
         connection = await self._connect()
         try:
@@ -507,7 +507,7 @@ class PostgresDatabase(Backend):
             return translated(why, self.address)
         return translated(error, self.address)
 
-    async def _retried(self, link: Link, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _retried(self, link: PortalPool, attempt: Callable[[], Awaitable[T]]) -> T:
         attempts = AsyncRetrying(
             retry=retry_if_exception(is_retryable),
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
@@ -525,7 +525,7 @@ class PostgresDatabase(Backend):
         raise AssertionError("tenacity ends with a result or an error")
 
 
-async def _within(link: Link, seconds: float, work: Coroutine[Any, Any, T]) -> T:  # Any: as asyncio has it
+async def _within(link: PortalPool, seconds: float, work: Coroutine[Any, Any, T]) -> T:  # Any: asyncio
     """Return the result of `work`. Raises TimeoutError after `seconds`, whatever `work` waits for.
 
     Cancelled work waits until the server has heard of it; a server that hangs never does.
@@ -543,7 +543,7 @@ async def _within(link: Link, seconds: float, work: Coroutine[Any, Any, T]) -> T
             task.add_done_callback(lambda ended: _forget(link, ended))
 
 
-def _forget(link: Link, task: asyncio.Future[Any]) -> None:  # Any: as above
+def _forget(link: PortalPool, task: asyncio.Future[Any]) -> None:  # Any: as above
     link.abandoned.discard(task)
     _seen(task)
 

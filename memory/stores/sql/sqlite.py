@@ -24,12 +24,16 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ace_graph.base.errors import CorruptPayload, OtherSchema, StoreError, StoreUnavailable
+from ace_graph.base.portal import portal
 from ace_graph.memory.commit import NewToken
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.backend import Backend, Job, Namespace, Row, Rows, result_of
+from ace_graph.memory.serialization import load_report
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.backend import Backend, Job, Locked, Namespace, Row, Rows, result_of
 from ace_graph.memory.stores.base import TIMEOUT, random_token
 from ace_graph.memory.stores.sql.database import Tables, Values
 from ace_graph.memory.stores.sql.schema import make_schema
+from ace_graph.memory.stores.states import HEAD_COLUMNS, head_of
 from ace_graph.memory.stores.store import Store
 
 T = TypeVar("T")
@@ -48,6 +52,13 @@ _BROKEN = {
     sqlite3.SQLITE_NOTADB: "is not a SQLite database and was left as it is: move it away",
     sqlite3.SQLITE_CORRUPT: "is damaged and was left as it is: restore it from a backup",
 }
+
+
+_REPORT = "(SELECT report_json FROM {table} WHERE user_id = :key AND op_id = :op_id)"
+_STATE = (
+    f"SELECT {HEAD_COLUMNS}, seq, coalesce({_REPORT.format(table='ace_deltas')}, "  # noqa: S608  constants
+    f"{_REPORT.format(table='ace_turns')}) FROM ace_learners WHERE user_id = :key"
+)
 
 
 class SQLiteTables(Tables):
@@ -85,6 +96,14 @@ class SQLiteTables(Tables):
     async def lock(self, key: str, *, wait: bool = True) -> bool:
         """Do nothing: a transaction that writes has the lock of the whole file."""
         return True
+
+    async def lock_at_once(self, key: str, op_id: str, known: Snapshot) -> Locked:
+        """Return a key's state with the report of an operation, in one statement."""
+        row = self.execute(_STATE, {"key": key, "op_id": op_id}).fetchone()
+        if row is None:
+            return Locked()
+        *head, seq, report = row
+        return Locked(head_of(tuple(head)), seq, None if report is None else load_report(report))
 
     async def fetch(self, statement: str, values: Values = ()) -> list[Row]:
         """Run a statement and return its rows."""
@@ -136,9 +155,9 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> Generator[None]:
 
 
 class SQLiteThread:
-    """Runs jobs on the file at `path`, or on a database in memory.
+    """Runs jobs on the file at `path`, or on a database in memory, for any event loop.
 
-    Belongs to one event loop; `close` it, or `close_now` where there is no loop.
+    `close` it, or `close_now` where there is no loop.
     """
 
     def __init__(self, path: Path | None, *, make_folder: bool, lock_timeout: float) -> None:
@@ -148,6 +167,8 @@ class SQLiteThread:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ace-graph-sqlite")
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._waits = 0.0
+        self._closed = False
 
     async def run(self, job: Callable[[sqlite3.Connection], T], *, began: float | None = None) -> T:
         """Run `job` after the earlier ones and return its result.
@@ -165,9 +186,9 @@ class SQLiteThread:
     async def close(self) -> None:
         """Wait for the submitted jobs, then close the connection and the thread."""
         try:
-            await asyncio.wrap_future(self._pool.submit(self._disconnect))
+            await asyncio.wrap_future(self._pool.submit(self._end))
         except RuntimeError:
-            self._disconnect()
+            self._end()
         self._pool.shutdown(wait=False)
 
     def close_now(self) -> None:
@@ -176,9 +197,14 @@ class SQLiteThread:
         self._disconnect()
 
     def _work(self, job: Callable[[sqlite3.Connection], T], deadline: float) -> T:
+        if self._closed:
+            raise StoreUnavailable(f"{self._path} was closed meanwhile: make the same call again")
         with _translated_errors(self._path):
             connection = self._connection_for(deadline)
-            _set_busy_timeout(connection, deadline)
+            left = deadline - time.monotonic()
+            if abs(left - self._waits) > self._lock_timeout / 100:
+                _set_busy_timeout(connection, deadline)
+                self._waits = left
             return job(connection)
 
     def _connection_for(self, deadline: float) -> sqlite3.Connection:
@@ -205,8 +231,13 @@ class SQLiteThread:
                 connection.close()
                 raise
             self._connection = connection
+            self._waits = 0.0
             self._file = _identity(self._path)
         return self._connection
+
+    def _end(self) -> None:
+        self._closed = True
+        self._disconnect()
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -313,6 +344,7 @@ class SQLiteDatabase(Backend):
     """
 
     name = "SQLite"
+    anywhere = True
 
     def __init__(
         self, path: Path | None = None, *, make_folder: bool = False, lock_timeout: float = TIMEOUT
@@ -335,9 +367,21 @@ class SQLiteDatabase(Backend):
         began: float | None = None,
     ) -> T:
         """Return the result of a job, which waits at most the lock timeout for other processes."""
-        connections = self._connections()
-        thread = connections.writer if writes else connections.reader
-        return await thread.run(lambda link: result_of(job(SQLiteTables(link, namespace))), began=began)
+        began = time.monotonic() if began is None else began
+        connections, at_home = self._open, portal().here
+        if at_home:
+            connections = self._connections()
+        if connections is not None and connections.pid == os.getpid():
+            thread = connections.writer if writes else connections.reader
+            try:
+                return await thread.run(
+                    lambda link: result_of(job(SQLiteTables(link, namespace))), began=began
+                )
+            except StoreUnavailable:
+                if at_home or connections is self._open:
+                    raise
+        # Connections are opened and closed on the portal: there are none, or they were just closed.
+        return await portal().run(self.run(namespace, job, writes=writes, began=began))
 
     async def close(self) -> None:
         """Close the connections when the current calls have ended; the next call opens them again."""
