@@ -26,9 +26,9 @@ import httpx
 from fastapi import APIRouter, Header
 
 from ace_graph.base.clock import Clock
-from ace_graph.base.errors import ConfigurationError, StoreError
+from ace_graph.base.errors import ConfigurationError, StoreUnavailable
 from ace_graph.base.settings import Settings
-from ace_graph.learning.cleaning import in_background
+from ace_graph.learning.cleaning import in_background, try_job
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.consolidation import RUN
@@ -154,14 +154,16 @@ async def noted_events(
 
     async def note_all() -> None:
         while True:
-            change, noted = await changes.get(), False
-            while not noted:
-                try:
-                    await _note(change, targets, store, database, clock.now())
-                    noted = True
-                except StoreError as error:
-                    logger.warning("[ACE Server][Webhook] an event is noted later: %s", error)
-                    await clock.sleep(POLL_SECONDS)
+            change = await changes.get()
+            try:
+                await _note(change, targets, store, database, clock.now())
+            except StoreUnavailable as error:
+                logger.warning("[ACE Server][Webhook] an event is noted later: %s", error)
+                changes.put_nowait(change)
+                await clock.sleep(POLL_SECONDS)
+            except Exception as error:
+                # It must go on whatever happens.
+                logger.error("[ACE Server][Webhook] an event is lost: %s", type(error).__name__)  # noqa: TRY400
             changes.task_done()
 
     backend = store.backend
@@ -252,13 +254,15 @@ class _Delivery:
         # by their address only, which two targets may share.
         async with httpx.AsyncClient(verify=self.tls, trust_env=False, timeout=_TARGET_SECONDS) as client:
             while target in self.targets:
-                now, rows = self.clock.now().timestamp(), list[Row]()
-                try:
+                rows = list[Row]()
+
+                async def deliver_due(rows: list[Row] = rows) -> None:
+                    now = self.clock.now().timestamp()
                     claim = (now + _LEASE_SECONDS, target, now, target, now, _AT_ONCE)
-                    rows = await self.database.execute(SQL["CLAIM_EVENTS"], claim)
+                    rows += await self.database.execute(SQL["CLAIM_EVENTS"], claim)
                     await asyncio.gather(*(self._deliver(client, target, row) for row in rows))
-                except StoreError as error:
-                    logger.warning("[ACE Server][Webhook] events are delivered later: %s", error)
+
+                await try_job(deliver_due, "events of webhooks could not be delivered", "webhooks")
                 if len(rows) < _AT_ONCE:
                     await self.clock.sleep(POLL_SECONDS)
 
