@@ -158,7 +158,7 @@ class Stated(BaseModel):
     at: Moment
 
 
-class Claim(BaseModel):
+class StatedClaim(BaseModel):
     """What a text states, as a reflector read it: the `value` of a `relation` of its `subject`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -240,7 +240,7 @@ class Bullet(BaseModel):
     source_words: Annotated[tuple[SourceWord, ...], Field(max_length=MAX_SOURCE_WORDS), LEFT_OUT] = ()
     valid_from: Annotated[Day | None, LEFT_OUT] = None
     valid_until: Annotated[Day | None, LEFT_OUT] = None
-    claim: Annotated[Claim | None, LEFT_OUT] = None
+    claim: Annotated[StatedClaim | None, LEFT_OUT] = None
     before: Annotated[tuple[PastValue, ...], Field(max_length=MAX_BEFORE), LEFT_OUT] = ()
 
     @property

@@ -16,7 +16,6 @@ from ace_graph.memory.bullet import (
     MAX_BEFORE,
     Bullet,
     BulletTag,
-    Claim,
     Danger,
     Day,
     Days,
@@ -25,6 +24,7 @@ from ace_graph.memory.bullet import (
     PastValue,
     Polarity,
     Stated,
+    StatedClaim,
     Text,
 )
 from ace_graph.memory.evidence import EvidenceSource, Verdict
@@ -99,7 +99,7 @@ class Add(_Frozen):
     spares: Annotated[BulletRef | None, LEFT_OUT] = None
     valid_from: Annotated[Day | None, LEFT_OUT] = None
     valid_until: Annotated[Day | None, LEFT_OUT] = None
-    claim: Annotated[Claim | None, LEFT_OUT] = None
+    claim: Annotated[StatedClaim | None, LEFT_OUT] = None
     before: Annotated[tuple[PastValue, ...], Field(max_length=MAX_BEFORE), LEFT_OUT] = ()
 
     @model_validator(mode="after")

@@ -131,21 +131,6 @@ class CommitQueue:
 
     def __init__(self) -> None:
         self._queues: dict[str, _LearnerQueue] = {}
-        self._alone = set[str]()
-
-    def begin_alone(self, learner_id: str) -> bool:
-        """Whether a commit may run now, on any event loop, because no other one of the learner does.
-
-        One that comes meanwhile begins in the queue, and meets the other as that of another process.
-        """
-        if learner_id in self._queues or learner_id in self._alone:
-            return False
-        self._alone.add(learner_id)
-        return True
-
-    def end_alone(self, learner_id: str) -> None:
-        """End what `begin_alone` has begun."""
-        self._alone.discard(learner_id)
 
     @asynccontextmanager
     async def slot(self, learner_id: str, base: Snapshot) -> AsyncGenerator[QueueSlot, None]:

@@ -10,7 +10,6 @@ forget) holds for a named playbook. The suite in `ace_graph.testing.conformance`
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
@@ -142,19 +141,13 @@ class KeyedStore:
 
     async def _commit_to_end(self, request: CommitRequest) -> Commit:
         """Carry a commit out to its end, even where the caller is cancelled."""
-        if self.backend.anywhere:
-            return await asyncio.shield(asyncio.ensure_future(self._commit(request)))
         return await portal().run(self._commit(request), shielded=True)
 
     async def _commit(self, request: CommitRequest) -> Commit:
-        began, queue = time.monotonic(), self.backend.queue(self.namespace)
-        if self.backend.anywhere and queue.begin_alone(request.learner):
-            try:
-                commit = await self._commit_from(request.base, request, began)
-            finally:
-                queue.end_alone(request.learner)
-        else:
-            commit = await portal().run(self._commit_in_turn(request, began), shielded=self.backend.anywhere)
+        began = time.monotonic()
+        async with self.backend.queue(self.namespace).slot(request.learner, request.base) as slot:
+            commit = await self._commit_from(slot.base, request, began)
+            slot.result = commit.snapshot
         if commit.status == "applied":
             key, op_id, n = request.learner, request.delta.op_id, commit.version.n
             if commit.changed:
@@ -162,12 +155,6 @@ class KeyedStore:
             if isinstance(request.pending, PendingItem):
                 turn = request.pending.turn_id
                 self.backend.tell(StoredChange("learning.done", self.namespace, key, op_id, n, turn))
-        return commit
-
-    async def _commit_in_turn(self, request: CommitRequest, began: float) -> Commit:
-        async with self.backend.queue(self.namespace).slot(request.learner, request.base) as slot:
-            commit = await self._commit_from(slot.base, request, began)
-            slot.result = commit.snapshot
         return commit
 
     async def _commit_from(self, start: Snapshot, request: CommitRequest, began: float) -> Commit:

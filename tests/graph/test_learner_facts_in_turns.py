@@ -14,7 +14,7 @@ from ace_graph.agent import ACEInput
 from ace_graph.agent.offline_tutor import OfflineTutor
 from ace_graph.base import Settings
 from ace_graph.learning.statements import SensitiveFacts
-from ace_graph.memory.bullet import Claim
+from ace_graph.memory.bullet import StatedClaim
 from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
@@ -246,6 +246,6 @@ async def test_a_relation_that_rules_cannot_read_is_taken_from_the_reply(
         await graph.ainvoke(ask(message), context=ALICE)
     first, second = (await store.now("alice")).playbook.bullets()
     assert (first.valid_from, second.valid_from) == (date(2026, 1, 1), None), "1999 is not in the message"
-    assert second.claim == Claim(subject="i", relation="rent", value="950 euros")
+    assert second.claim == StatedClaim(subject="i", relation="rent", value="950 euros")
     assert "comes to 950 euros (said" in model.calls_of("solver")[-1].prompt
     assert "before: 900 euros)" in model.calls_of("solver")[-1].prompt

@@ -335,9 +335,11 @@ async def test_a_grant_revoked_after_the_check_fails_closed(monkeypatch: pytest.
     await playbooks.create(store, "maths", ["Use a common denominator"], owner="bob")
     accept = Conversations.accept
 
-    async def revoked_first(conversations: Conversations, turn: AcceptedTurn) -> AcceptedTurn:
+    async def revoked_first(
+        conversations: Conversations, turn: AcceptedTurn, paused: str | None
+    ) -> AcceptedTurn:
         await playbooks.revoke(store, "maths", "user:alice", owner="bob")
-        return await accept(conversations, turn)
+        return await accept(conversations, turn, paused)
 
     overrides, refused = Overrides(model=model("one", lesson=NO_LESSON), store=store), list[int]()
     async with serving(settings_for(), overrides) as served:

@@ -35,7 +35,7 @@ _BYTES_PER_ROW = 150
 """What the key and the table take beside the vector."""
 
 
-class Rows:
+class VectorRows:
     """Content hash -> row, the least recently used dropped first. Safe to use from any thread."""
 
     def __init__(self, max_bytes: int = 128_000_000) -> None:
@@ -278,7 +278,7 @@ class Meaning:
         self._embeddings = embeddings
         self._monotonic = monotonic
         self._patience = None if isinstance(embeddings, StaticVectors) else patience
-        self._rows = Rows()
+        self._rows = VectorRows()
         self._stored = stored
         self._size: int | None = None
         self._lock = threading.Lock()

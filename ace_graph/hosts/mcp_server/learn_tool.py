@@ -47,7 +47,7 @@ _SPEAKERS: Mapping[str, Speaker] = {
 _LONGEST_NAME = 12
 
 
-class TranscriptMessage(BaseModel):
+class HostMessage(BaseModel):
     """One message of a conversation. Other fields that an agent's messages have are ignored."""
 
     role: Literal["user", "assistant", "tool", "system"]
@@ -61,7 +61,7 @@ class TranscriptLine(NamedTuple):
     text: str
 
 
-class Exchange(NamedTuple):
+class LastExchange(NamedTuple):
     """The last question of a transcript, the answer to it, and what came before, in order."""
 
     question: str
@@ -69,7 +69,7 @@ class Exchange(NamedTuple):
     before: tuple[TranscriptLine, ...]
 
 
-def lines_of(messages: Iterable[TranscriptMessage]) -> list[TranscriptLine]:
+def lines_of(messages: Iterable[HostMessage]) -> list[TranscriptLine]:
     """Return what was said, in order; what the role `user` says is the learner's."""
     said = (
         TranscriptLine("learner" if each.role == "user" else "agent", each.content.strip())
@@ -98,7 +98,7 @@ def read_transcript(text: str) -> list[TranscriptLine]:
     return [line for line in lines if line.text]
 
 
-def last_exchange(lines: list[TranscriptLine]) -> Exchange:
+def last_exchange(lines: list[TranscriptLine]) -> LastExchange:
     """Return the last answer with the question before it; without an answer, the last question."""
     asked, found = None, None
     for n, line in enumerate(lines):
@@ -108,13 +108,13 @@ def last_exchange(lines: list[TranscriptLine]) -> Exchange:
             found = (asked, n)
     if found is not None:
         asked, answered = found
-        return Exchange(lines[asked].text, lines[answered].text, tuple(lines[:asked]))
-    return Exchange("" if asked is None else lines[asked].text, "", tuple(lines[: asked or 0]))
+        return LastExchange(lines[asked].text, lines[answered].text, tuple(lines[:asked]))
+    return LastExchange("" if asked is None else lines[asked].text, "", tuple(lines[: asked or 0]))
 
 
 _MOST_STEPS, _MOST_STATING, _MOST_MESSAGES = 20, 50, 1_000
 Messages = Annotated[
-    tuple[TranscriptMessage, ...],
+    tuple[HostMessage, ...],
     Field(
         max_length=_MOST_MESSAGES,
         description="The conversation in order, each message with the role of who wrote it: `user` is the "
@@ -256,7 +256,7 @@ class LearnTool:
         return frozenset(done.report.added)
 
     async def _complete(
-        self, learner: str, name: str, said: Exchange, outcome: Outcome, completion: Completion
+        self, learner: str, name: str, said: LastExchange, outcome: Outcome, completion: Completion
     ) -> str | None:
         """Store the steps and the outcome. Raises UsageError where this conversation was learned from."""
         store, clock = self._memory.store, self._memory.clock

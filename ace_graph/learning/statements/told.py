@@ -10,7 +10,7 @@ from datetime import date
 
 from ace_graph.learning.reflection import Told
 from ace_graph.learning.statements.validity import days_named
-from ace_graph.memory.bullet import Claim
+from ace_graph.memory.bullet import StatedClaim
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.languages.relations import claimed, is_self, relation_of
 
@@ -30,7 +30,7 @@ def with_told(add: Add, told: Told, message: str, today: date | None) -> Add:
     return add.model_copy(update=changed) if changed else add
 
 
-def _claim(told: Told, message: str) -> Claim | None:
+def _claim(told: Told, message: str) -> StatedClaim | None:
     subject, relation, value = (_plain(text) for text in (told.subject, told.relation, told.value))
     said = _plain(message)
     about = is_self(subject) or _stands_in(subject, said)
@@ -39,7 +39,7 @@ def _claim(told: Told, message: str) -> Claim | None:
     known = claimed(relation, subject, value)
     if known is None or not (known.holds_one or _stands_in(relation, said)):
         return None
-    return Claim(subject=subject, relation=relation, value=" ".join(told.value.split()))
+    return StatedClaim(subject=subject, relation=relation, value=" ".join(told.value.split()))
 
 
 def _day(text: str, message: str, today: date, *, ahead: bool) -> date | None:

@@ -177,7 +177,7 @@ async def operate(
     return response
 
 
-class LearnersQuery(Flash):
+class LearnerSearchQuery(Flash):
     """Which learners an operator looks for."""
 
     search: Annotated[str, Field(max_length=256, pattern=r"^[^\x00]*$")] = ""
@@ -185,7 +185,7 @@ class LearnersQuery(Flash):
 
 
 @routes.get("/learners")
-async def find_learners(visitor: VisitorDep, query: Annotated[LearnersQuery, Query()]) -> Response:
+async def find_learners(visitor: VisitorDep, query: Annotated[LearnerSearchQuery, Query()]) -> Response:
     """Let an operator find a learner by a part of the id."""
     identity, services = visitor.identity, visitor.services
     allowed = identity.may_operate or identity.operator is not None

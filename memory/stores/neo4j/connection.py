@@ -48,7 +48,7 @@ from ace_graph.memory.stores.backend import Backend, Job, Namespace, Rows
 from ace_graph.memory.stores.base import Timeouts, other_schema
 from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
 from ace_graph.memory.stores.neo4j.queries import CREATE, UPDATE
-from ace_graph.memory.stores.neo4j.rows import MovedError, Neo4jRows, Session, fresh_parameters, unstage
+from ace_graph.memory.stores.neo4j.rows import MovedError, Neo4jRows, Neo4jSession, fresh_parameters, unstage
 from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.stores.snapshot_and_log import StateHead
 
@@ -274,7 +274,7 @@ class Neo4jConnection(Backend):
         async def attempt(link: Neo4jLink) -> T:
             nonlocal again
             async with self._session(link) as session:
-                on = Session(session, again, lambda: self._session(link))
+                on = Neo4jSession(session, again, lambda: self._session(link))
                 again = True
                 try:
                     return await job(Neo4jRows(on, namespace))

@@ -94,7 +94,7 @@ class MovedError(Exception):
 
 
 @dataclass
-class Session:
+class Neo4jSession:
     """A session of one task, and its transaction where there is one."""
 
     session: AsyncSession
@@ -112,7 +112,7 @@ class Neo4jRows(Rows):
 
     locks_rows = True
 
-    def __init__(self, on: Session, namespace: Namespace) -> None:
+    def __init__(self, on: Neo4jSession, namespace: Namespace) -> None:
         super().__init__(namespace)
         self._on = on
 

@@ -31,7 +31,7 @@ Word = Literal[_Text, "off", "on", "voted", "pinned", "unpinned", "touched"]
 
 
 @dataclass(frozen=True)
-class Change:
+class ToldChange:
     """What happened to one bullet: what it says, and where that is something else, what was said before."""
 
     word: Word
@@ -47,7 +47,7 @@ class Point:
     n: int
     at: datetime
     author: str
-    changes: tuple[Change, ...]
+    changes: tuple[ToldChange, ...]
     back: bool
 
 
@@ -79,7 +79,9 @@ def _points(history: History) -> Iterator[Point]:
             yield Point(entry.n, entry.at, entry.author, changes, back)
 
 
-def _changes(report: Report, before: Mapping[str, Bullet], after: Mapping[str, Bullet]) -> Iterator[Change]:
+def _changes(
+    report: Report, before: Mapping[str, Bullet], after: Mapping[str, Bullet]
+) -> Iterator[ToldChange]:
     told = set[str]()
     pairs: tuple[tuple[Word, tuple[Merged, ...]], ...] = (
         ("replaced", report.superseded),
@@ -88,7 +90,7 @@ def _changes(report: Report, before: Mapping[str, Bullet], after: Mapping[str, B
     for word, merged in pairs:
         for pair in merged:
             told |= {pair.kept, pair.gone}
-            yield Change(word, pair.kept, _text(after, pair.kept), _text(after, pair.gone))
+            yield ToldChange(word, pair.kept, _text(after, pair.kept), _text(after, pair.gone))
     lists: tuple[tuple[Word, Iterable[str]], ...] = (
         ("added", report.added),
         ("restored", report.restored),
@@ -107,18 +109,18 @@ def _changes(report: Report, before: Mapping[str, Bullet], after: Mapping[str, B
                 yield (
                     _updated(before.get(name), after.get(name), name)
                     if word == "changed"
-                    else Change(word, name, _text(after, name))
+                    else ToldChange(word, name, _text(after, name))
                 )
 
 
-def _updated(before: Bullet | None, after: Bullet | None, name: str) -> Change:
+def _updated(before: Bullet | None, after: Bullet | None, name: str) -> ToldChange:
     """Return what was changed of a bullet: its text, or whether it is pinned, or something less."""
     if before is None or after is None:
-        return Change("changed", name, "" if after is None else after.content)
+        return ToldChange("changed", name, "" if after is None else after.content)
     if before.content != after.content:
-        return Change("changed", name, after.content, before.content)
+        return ToldChange("changed", name, after.content, before.content)
     pinned: Word = "pinned" if after.pinned else "unpinned"
-    return Change("touched" if before.pinned == after.pinned else pinned, name, after.content)
+    return ToldChange("touched" if before.pinned == after.pinned else pinned, name, after.content)
 
 
 def _text(bullets: Mapping[str, Bullet], name: str) -> str:
