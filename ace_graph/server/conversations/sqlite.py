@@ -21,6 +21,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ace_graph.base.errors import StoreUnavailable
+from ace_graph.memory.stores.backend import result_of
 from ace_graph.server.conversations.database import ConversationDatabase, R, Row, Work, read_statements
 
 
@@ -150,19 +151,9 @@ def _transact(connection: sqlite3.Connection, work: Work[R]) -> R:
         connection.rollback()
     connection.execute("BEGIN IMMEDIATE")
     try:
-        result = _result_of(work(execute))
+        result = result_of(work(execute))
         connection.commit()
     except BaseException:
         connection.rollback()
         raise
     return result
-
-
-def _result_of(work: Coroutine[Any, Any, R]) -> R:  # Any: asyncio's own
-    """Return what a coroutine returns that waits for nothing: its statements run within the call."""
-    try:
-        work.send(None)
-    except StopIteration as end:
-        return cast("R", end.value)
-    work.close()
-    raise TypeError("a transaction awaits its statements and nothing else")
