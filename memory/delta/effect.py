@@ -6,7 +6,6 @@ byte for byte, even when the rules of `resolve` have changed since.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -227,7 +226,7 @@ class Effect(BaseModel):
         return tuple(left)
 
 
-class _Fold:
+class Fold:
     """A playbook into which changes are folded; what they do not touch is not copied."""
 
     def __init__(self, playbook: Playbook) -> None:
@@ -245,12 +244,19 @@ class _Fold:
         match change:
             case Put():
                 self.entries.writable()[change.bullet.id] = change.bullet
-            case Archived():
-                self._archive(change)
+            case Archived(bullet=bullet, why=why, into=into):
+                self.entries.writable().pop(bullet.id, None)
+                if into is not None and why in ABSORBED:
+                    aliases = self.aliases.writable()
+                    aliases.update({old: into for old, target in aliases.items() if target == bullet.id})
+                    aliases[bullet.id] = into
+                elif into is not None:
+                    self.tombstones.writable()[bullet.id] = into
             case Revived():
                 self.entries.writable()[change.bullet.id] = change.bullet
                 if change.place is not None:
-                    self.entries.replace(moved_last(self.entries.now, change.place))
+                    *others, last = self.entries.now.items()
+                    self.entries.replace(dict([*others[: change.place], last, *others[change.place :]]))
                 self._unlink(change.bullet.id)
             case Rewound():
                 if change.order:
@@ -295,16 +301,6 @@ class _Fold:
             if bullet_id in links.now:
                 del links.writable()[bullet_id]
 
-    def _archive(self, change: Archived) -> None:
-        gone, into = change.bullet.id, change.into
-        self.entries.writable().pop(gone, None)
-        if into is not None and change.why in ABSORBED:
-            aliases = self.aliases.writable()
-            aliases.update({old: into for old, target in aliases.items() if target == gone})
-            aliases[gone] = into
-        elif into is not None:
-            self.tombstones.writable()[gone] = into
-
     def result(self) -> Playbook:
         return replace(
             self.playbook,
@@ -319,12 +315,6 @@ class _Fold:
         )
 
 
-def moved_last(entries: Mapping[str, Bullet], place: int) -> dict[str, Bullet]:
-    """Return the bullets with the last one moved after the first `place` ones."""
-    *others, last = entries.items()
-    return dict([*others[:place], last, *others[place:]])
-
-
 def apply(playbook: Playbook, *effects: Effect) -> Playbook:
     """Return the playbook after the effects, with one copy of what they change.
 
@@ -333,7 +323,7 @@ def apply(playbook: Playbook, *effects: Effect) -> Playbook:
     changes = [change for effect in effects for change in effect.changes]
     if not changes:
         return playbook
-    folding = _Fold(playbook)
+    folding = Fold(playbook)
     for change in changes:
         folding.apply(change)
     result = folding.result()

@@ -47,7 +47,7 @@ def undo(draft: Draft, operation: Undo) -> None:
             draft.note("restored", bullet.id)
     _restore_links(aliases, operation.aliases_before)
     _restore_links(tombstones, operation.tombstones_before)
-    draft.rewind(
+    draft.record(
         Rewound(
             aliases=aliases,
             tombstones=tombstones,
@@ -84,14 +84,13 @@ def _restore_links(links: dict[str, str], before: Mapping[str, str]) -> None:
 
 def reset(draft: Draft, operation: Reset) -> None:
     """Archive every bullet, delete all links, votes and insights, and add the operation's bullets."""
-    draft.changes.append(Cleared())
+    draft.record(Cleared())
     wanted = {bullet.id for bullet in operation.bullets}
     held_back = {bullet.id for bullet in draft.entries.values() if bullet.status == "quarantined"}
     for bullet in list(draft.entries.values()):
         draft.archive(Archived(bullet=bullet, why="reset"))
         if bullet.id not in wanted:
             draft.note("removed", bullet.id)
-    draft.forget_links()
     added: dict[str, Bullet] = {}
     for bullet in operation.bullets:
         if bullet.id in added:
@@ -121,19 +120,13 @@ def rollback(draft: Draft, operation: Rollback) -> None:
         elif known != bullet:
             draft.put(bullet)
             draft.note("updated", bullet.id)
-    draft.rewind(_rewound(draft, operation, tuple(wanted)))
+    order = tuple(wanted)
+    draft.record(
+        Rewound(
+            order=() if order == tuple(draft.entries) else order,
+            **{name: getattr(operation, name) for name in Rewound.model_fields.keys() - {"kind", "order"}},
+        )
+    )
     draft.access_reset = False
     stamps = differences(operation.uses.stamps, draft.access.stamps)
     draft.restamp(Uses(clock=operation.uses.clock, stamps=stamps))
-
-
-def _rewound(draft: Draft, operation: Rollback, order: tuple[str, ...]) -> Rewound:
-    return Rewound(
-        order=() if order == tuple(draft.entries) else order,
-        aliases=operation.aliases,
-        tombstones=operation.tombstones,
-        reflections=operation.reflections,
-        votes=operation.votes,
-        base_votes=operation.base_votes,
-        consolidations=operation.consolidations,
-    )
