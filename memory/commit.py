@@ -14,9 +14,10 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.errors import CommitTooOld, HistoryTooShort, LearnerForgotten, PlaybookChanged
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import shorten
 from ace_graph.memory.bullet import Moment, Text
@@ -52,14 +53,12 @@ PendingState = Literal["pending", "dead"]
 """`dead`: a dead letter; it failed too often and waits for a person."""
 
 
-class Pending(BaseModel):
+class Pending(Frozen):
     """New work, stored atomically with the commit that creates it.
 
     `pending_id` is the op id of the commit that will complete it; `turn_id` names its turn. Of one learner's
     items the highest priority is next, then the oldest.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pending_id: Text
     turn_id: Text

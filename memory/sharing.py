@@ -9,9 +9,10 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Annotated, Literal, NamedTuple, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.errors import ChangeRefused, InvalidGrant, PlaybookForbidden
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps
 from ace_graph.memory.bullet import GIVEN, PROFILE_SECTIONS, Bullet, BulletSource, Moment, Text
 from ace_graph.memory.delta.effect import Merged, Report
@@ -217,7 +218,7 @@ class Trust(IntEnum):
     PROVEN = 2
 
 
-class Proposal(BaseModel):
+class Proposal(Frozen):
     """Changes of one playbook that wait, or waited, for a decision.
 
     `delta` is what is committed, onto the newest version then. `targets` maps each bullet that it changes to
@@ -227,8 +228,6 @@ class Proposal(BaseModel):
     were known already. `through` are the subjects whose grants gave the right to propose it, `reason` says
     why it was refused.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     proposal_id: Annotated[Text, Field(min_length=1, max_length=128)]
     playbook_id: Text
