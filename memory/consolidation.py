@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from ace_graph.base.errors import CorruptPayload, UsageError
 from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps, finish
-from ace_graph.memory.bullet import Bullet, MemoryType, Text
+from ace_graph.memory.bullet import LEFT_OUT, Bullet, MemoryType, Text
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import CommitPlan, Pending, PendingItem, operation_id, touched
 from ace_graph.memory.delta.consolidate import merged_away, protection_of
@@ -510,8 +510,8 @@ class ConsolidationWork(Frozen):
     section: Text | None = None
     below: Annotated[float, Field(ge=0, le=1)] = 0.5
     keep_above: Annotated[float, Field(ge=0, le=1)] | None = 0.8
-    memory_types: Annotated[tuple[MemoryType, ...], Field(exclude_if=lambda value: not value)] = ()
-    tags: Annotated[tuple[Text, ...], Field(exclude_if=lambda value: not value)] = ()
+    memory_types: Annotated[tuple[MemoryType, ...], LEFT_OUT] = ()
+    tags: Annotated[tuple[Text, ...], LEFT_OUT] = ()
     expected_etag: Annotated[Text | None, Field(exclude_if=lambda value: value is None)] = None
 
     def options(self, batch: int) -> Options:

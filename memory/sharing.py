@@ -14,7 +14,7 @@ from pydantic import Field
 from ace_graph.base.errors import ChangeRefused, InvalidGrant, PlaybookForbidden
 from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps
-from ace_graph.memory.bullet import GIVEN, PROFILE_SECTIONS, Bullet, BulletSource, Moment, Text
+from ace_graph.memory.bullet import GIVEN, LEFT_OUT, PROFILE_SECTIONS, Bullet, BulletSource, Moment, Text
 from ace_graph.memory.delta.effect import Merged, Report
 from ace_graph.memory.delta.operations import (
     Add,
@@ -242,8 +242,8 @@ class Proposal(Frozen):
     decided_by: Text = ""
     decided_at: Moment | None = None
     added: tuple[Text, ...] = ()
-    through: Annotated[tuple[Text, ...], Field(exclude_if=lambda value: not value)] = ()
-    reason: Annotated[Text, Field(max_length=500, exclude_if=lambda value: not value)] = ""
+    through: Annotated[tuple[Text, ...], LEFT_OUT] = ()
+    reason: Annotated[Text, Field(max_length=500), LEFT_OUT] = ""
 
     @property
     def adds(self) -> tuple[Add, ...]:

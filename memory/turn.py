@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue, model_validator
 from typing_extensions import TypedDict  # pydantic refuses the one of typing before Python 3.12
 
 from ace_graph.base.frozen import Frozen
-from ace_graph.memory.bullet import MemoryType, Moment, Polarity, Share, Text
+from ace_graph.memory.bullet import LEFT_OUT, MemoryType, Moment, Polarity, Share, Text
 from ace_graph.memory.evidence import Evidence, Verdict
 
 MAX_STEP_CHARS = 1_000
@@ -69,10 +69,8 @@ class TurnReflection(Frozen):
     observations: _Lines = ()
     recommendations: _Lines = ()
     confidence: Share | None = None
-    lessons: Annotated[
-        tuple[ReflectedLesson, ...], Field(max_length=20, exclude_if=lambda value: not value)
-    ] = ()
-    trajectory_ids: Annotated[tuple[Text, ...], Field(max_length=64, exclude_if=lambda value: not value)] = ()
+    lessons: Annotated[tuple[ReflectedLesson, ...], Field(max_length=20), LEFT_OUT] = ()
+    trajectory_ids: Annotated[tuple[Text, ...], Field(max_length=64), LEFT_OUT] = ()
     frequency: Annotated[int, Field(ge=1, exclude_if=lambda value: value == 1)] = 1
     fallback: bool = False
     error: _Line | None = None
@@ -146,9 +144,9 @@ class RecentTurn(Frozen):
     cited: Ids = ()
     verdict: Verdict = "unknown"
     arm: Arm | None = None
-    analyzed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
-    followed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
-    replay: Annotated[Replay | None, Field(exclude_if=lambda value: value is None)] = None
+    analyzed: Annotated[bool, LEFT_OUT] = False
+    followed: Annotated[bool, LEFT_OUT] = False
+    replay: Annotated[Replay | None, LEFT_OUT] = None
 
 
 class PlaybookRead(NamedTuple):
@@ -214,16 +212,16 @@ class TurnRecord(Frozen):
     injected: Ids = ()
     cited: Ids = ()
     arm: Arm | None = None
-    replay: Annotated[Replay | None, Field(exclude_if=lambda value: value is None)] = None
-    playbooks: Annotated[tuple[PlaybookRead, ...], Field(exclude_if=lambda value: not value)] = ()
-    learned_into: Annotated[LearnedInto | None, Field(exclude_if=lambda value: value is None)] = None
+    replay: Annotated[Replay | None, LEFT_OUT] = None
+    playbooks: Annotated[tuple[PlaybookRead, ...], LEFT_OUT] = ()
+    learned_into: Annotated[LearnedInto | None, LEFT_OUT] = None
     evidence: tuple[Evidence, ...] = ()
     steps: tuple[Step, ...] = ()
     steps_left_out: Amount = 0
     steps_dropped: Literal["sampled", "retention"] | None = None
     reflections: tuple[TurnReflection, ...] = ()
     feedback: tuple[TurnFeedback, ...] = ()
-    unattributed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+    unattributed: Annotated[bool, LEFT_OUT] = False
     deleted: bool = False
     started_at: Moment
     completed_at: Moment | None = None

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from ace_graph.base.copy_on_write import CopyOnWrite
 from ace_graph.base.frozen import Frozen
+from ace_graph.memory.bullet import LEFT_OUT, Count
 from ace_graph.memory.search.tokenize import terms
 
 # The terms of a learner's questions: which of them are chat, because they are asked more often than held.
@@ -87,8 +88,8 @@ def after_questions(held: QuestionTerms, questions: Iterable[Iterable[str]]) -> 
 class Uses(Frozen):
     """An access clock, and stamps by bullet id; 0 stands for a bullet without a stamp."""
 
-    clock: Annotated[int, Field(ge=0)] = 0
-    stamps: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    clock: Count = 0
+    stamps: dict[str, Count] = Field(default_factory=dict)
 
 
 def differences(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
@@ -126,11 +127,12 @@ class Touches(Frozen):
     content changed, the earlier values start anew.
     """
 
-    clock: int
-    moved: dict[str, int]
+    format: Literal[1] = 1
+    clock: Count
+    moved: dict[str, Count]
     content_changed: bool
-    day: date | None = None
-    asked: tuple[str, ...] = ()
+    day: Annotated[date | None, LEFT_OUT] = None
+    asked: Annotated[tuple[str, ...], LEFT_OUT] = ()
 
 
 def moved_stamps(

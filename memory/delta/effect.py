@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ace_graph.base.copy_on_write import CopyOnWrite
 from ace_graph.base.frozen import Frozen
-from ace_graph.memory.bullet import Bullet, Moment
+from ace_graph.memory.bullet import LEFT_OUT, Bullet, Moment
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, TurnVotes, Vote
 from ace_graph.memory.use_stamps import Uses
@@ -204,7 +204,7 @@ class Effect(Frozen):
     touched: Ids = ()
     access_reset: bool = False
     restamped: Uses | None = None
-    analyzed: Annotated[Ids, Field(exclude_if=lambda value: not value)] = ()
+    analyzed: Annotated[Ids, LEFT_OUT] = ()
     before: Uses = Uses()
     earlier: dict[str, int] = Field(default_factory=dict)
     report: Report = Report()
