@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 
@@ -315,14 +315,9 @@ class Bullet(Frozen):
 
         Raises ValueError for a tag other than helpful, harmful, neutral.
         """
-        moved = {"updated_at": _utc(now or utc_now())}
-        if tag == "helpful":
-            return self.model_copy(update={"helpful": self.helpful + 1, **moved})
-        if tag == "harmful":
-            return self.model_copy(update={"harmful": self.harmful + 1, **moved})
-        if tag == "neutral":
-            return self.model_copy(update={"neutral": self.neutral + 1, **moved})
-        raise ValueError(f"{tag!r} is no tag: use helpful, harmful or neutral")
+        if tag not in get_args(BulletTag):
+            raise ValueError(f"{tag!r} is no tag: use helpful, harmful or neutral")
+        return self.model_copy(update={tag: getattr(self, tag) + 1, "updated_at": _utc(now or utc_now())})
 
 
 Hidden = Literal["quarantined", "sensitive"]

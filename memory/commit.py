@@ -283,7 +283,9 @@ def planning(
     verdicts, followed = _verdicts_of(delta, playbook), _followed_by(delta)
     access = touched(before, effect, record, verdicts, followed=followed, on=today)
     access = replace(access, mark=mark_after(before.mark, effect.op_id))
-    moved = None if effect.access_reset else _touches(before, effect, today, record)
+    moved = None
+    if not effect.access_reset:
+        moved = touches_of(before, effect.touched, _change(effect), on=today, record=record)
     old = current.version
     version = Version(
         epoch=old.epoch or new_token(),
@@ -293,10 +295,6 @@ def planning(
     )
     after = Snapshot(playbook, access, version)
     return CommitPlan(effect, after, changed, old, before.access_clock, before.mark, moved)
-
-
-def _touches(access: Access, effect: Effect, on: date, record: TurnRecord | None) -> Touches:
-    return touches_of(access, effect.touched, _change(effect), on=on, record=record)
 
 
 def _change(effect: Effect) -> ContentChange:

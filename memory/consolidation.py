@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -569,7 +570,9 @@ def with_schedule(
     if not (ran or merged or due or dreams):
         return plan
     access, playbook = plan.snapshot.access, plan.snapshot.playbook
-    note, asked = access.consolidation, None if work is None else _asked_by(work)
+    note, asked = access.consolidation, None
+    with suppress(CorruptPayload):
+        asked = None if work is None else read_consolidation(work)
     if due or merged or (asked is not None and asked.work == "consolidate" and asked.name == DEFAULT):
         note = note._replace(next_id=playbook.next_id)
     if ran and isinstance(work, PendingItem) and (asked is None or asked.work == "consolidate"):
@@ -588,14 +591,6 @@ def with_schedule(
 def ended_run(run_id: str, name: str) -> str:
     """Return what `ConsolidationNote.ended` says once a run on the playbook of this name has ended."""
     return run_id if name == DEFAULT else f"{run_id} {name}"
-
-
-def _asked_by(work: Pending) -> ConsolidationWork | None:
-    """What the work asks for; None for other work and for what can't be read."""
-    try:
-        return read_consolidation(work)
-    except CorruptPayload:
-        return None
 
 
 def _is_due(snapshot: Snapshot, policy: Policy) -> bool:

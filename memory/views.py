@@ -91,10 +91,9 @@ def kind_of(bullet: Bullet) -> BulletKind:
 
 def checked_kind(name: str) -> Kind:
     """Return the kind of this name. Raises UnknownKind, which names all nine."""
-    for kind in KINDS:
-        if kind == name:
-            return kind
-    raise UnknownKind(f"{name[:40]!r} is no kind of memory: use one of {', '.join(KINDS)}")
+    if name not in KINDS:
+        raise UnknownKind(f"{name[:40]!r} is no kind of memory: use one of {', '.join(KINDS)}")
+    return name
 
 
 def is_bullet_kind(kind: Kind) -> TypeGuard[BulletKind]:

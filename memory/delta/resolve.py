@@ -265,7 +265,10 @@ def _remove(draft: Draft, operation: Remove, *, by_person: bool) -> None:
 def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
     bullet = draft.locate(operation.bullet_id)
     if isinstance(operation, Quarantine):
-        status, why, note = "quarantined", _manual_reason(operation.why), "quarantined"
+        # Never a reason that the screen would give, so that a Rescreen does not release it
+        said = operation.why
+        said = f"by hand: {said}" if is_screen_reason(clean_line(said)) else said
+        status, why, note = "quarantined", bounded_reason(said), "quarantined"
         vouched: tuple[Danger, ...] = ()
     else:
         status, why, note = "active", None, "released"
@@ -279,11 +282,6 @@ def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
     draft.note(note, bullet.id)
     if occupant is not None and note == "released":
         draft.supersede(occupant, bullet.id)
-
-
-def _manual_reason(why: str) -> str | None:
-    """The reason to store: never one that the screen would give, so that a Rescreen does not release it."""
-    return bounded_reason(f"by hand: {why}" if is_screen_reason(clean_line(why)) else why)
 
 
 def _set_pinned(draft: Draft, operation: Pin | Unpin) -> None:
