@@ -138,7 +138,10 @@ class CommitQueue:
         queue.waiting += 1
         try:
             async with queue.lock:
-                slot = QueueSlot(_newer(base, queue.newest))
+                held = queue.newest
+                slot = QueueSlot(base)
+                if held is not None and base.version.epoch in (None, held.version.epoch):
+                    slot.base = held
                 try:
                     yield slot
                 except BaseException:
@@ -149,12 +152,6 @@ class CommitQueue:
             queue.waiting -= 1
             if not queue.waiting:
                 del self._queues[learner_id]
-
-
-def _newer(base: Snapshot, held: Snapshot | None) -> Snapshot:
-    if held is None or base.version.epoch not in (None, held.version.epoch):
-        return base
-    return held
 
 
 _SHORT = frozenset({"touch", "judge", "analyze"})
@@ -246,16 +243,6 @@ class SerializedPlan:
         """The bytes that this commit adds to the touches."""
         return _bytes(self.touches_json)
 
-    @property
-    def base_bytes(self) -> int:
-        """The bytes of the base."""
-        return _bytes(self.base.text)
-
-    @property
-    def stamps_bytes(self) -> int:
-        """The bytes of the stamps."""
-        return _bytes(self.stamps.text)
-
     def prepare(self, head: StateHead) -> None:
         """Make the texts that a fold onto this state needs."""
         folds = self._folding(head, (True, True))
@@ -272,9 +259,9 @@ class SerializedPlan:
         """Return the bytes of content and access part once this is written."""
         content, access = head.content.grown(self.effect_bytes), head.access.grown(self.touches_bytes)
         if folds.content:
-            content = Sizes(self.base_bytes)
+            content = Sizes(_bytes(self.base.text))
         if folds.access:
-            access = Sizes(self.stamps_bytes)
+            access = Sizes(_bytes(self.stamps.text))
         return content, access
 
     def _folding(self, head: StateHead, ready: tuple[bool, bool]) -> Folding:

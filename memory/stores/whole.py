@@ -158,28 +158,18 @@ def _content_pieces(found: LearnerExport) -> Iterator[str]:
 
 
 def _fields(entry: PlaybookEntry) -> str:
-    fields = {
-        "playbook_id": entry.playbook_id,
-        "name": entry.name,
-        "description": entry.description,
-        "scope": entry.scope,
-        "visibility": entry.visibility,
-        "lessons": entry.lessons,
-        "created_at": entry.created_at.isoformat(),
-        "updated_at": entry.updated_at.isoformat(),
-    }
-    return _json(fields)[1:-1]
+    names = (
+        *("playbook_id", "name", "description", "scope", "visibility", "lessons"),
+        *("created_at", "updated_at"),
+    )
+    return _json({name: getattr(entry, name) for name in names})[1:-1]
 
 
 def _entry(entry: HistoryEntry) -> Mapping[str, object]:
     return {
         "version": entry.n,
         "label": str(entry.label),
-        "op_id": entry.op_id,
-        "at": entry.at.isoformat(),
-        "author": entry.author,
-        "reason": entry.reason,
-        "source": entry.source,
+        **{name: getattr(entry, name) for name in ("op_id", "at", "author", "reason", "source")},
         "report": entry.report.model_dump(mode="json"),
         "effect": None if entry.effect is None else json.loads(dump_effect(entry.effect)),
     }
@@ -194,7 +184,7 @@ def _sharing(sharing: SharingExport) -> Mapping[str, object]:
                 "subject": str(grant.subject),
                 "relation": grant.relation,
                 "by": grant.by,
-                "at": grant.at.isoformat(),
+                "at": grant.at,
             }
             for grant in sharing.grants
         ],
@@ -208,4 +198,4 @@ def _separated(values: Iterable[str]) -> Iterator[str]:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=datetime.isoformat)

@@ -7,6 +7,7 @@ statement here, because all of a state must come from one snapshot of the databa
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -40,24 +41,21 @@ def of_playbooks(statement: str) -> str:
 
 
 _TEXTS = named_texts("ace_graph.memory.stores.sql", "state.sql")
-_STATES = _TEXTS["STATES"]
-_PARTS = _TEXTS["PARTS"]
-_OWN = _TEXTS["OWN"]
-_LOAD = f"WITH {_OWN}, {_STATES.format(name='own')} {_PARTS.format(name='own')}"
-
-_ASKED = _TEXTS["ASKED"]
-_NAMED = _TEXTS["NAMED"]
-_ENTRIES = _TEXTS["ENTRIES"]
-_GRANTED = _TEXTS["GRANTED"]
 
 
+@cache
 def _statement(places: int) -> str:
     """Return the statement that reads a learner's state and so many named playbooks."""
-    named = _NAMED.format(asked=", ".join(map(_ASKED.format, range(places))))
+    states, parts = _TEXTS["STATES"], _TEXTS["PARTS"]
+    own, own_parts = f"{_TEXTS['OWN']}, {states.format(name='own')}", parts.format(name="own")
+    if not places:
+        return f"WITH {own} {own_parts}"
+    named = _TEXTS["NAMED"].format(asked=", ".join(map(_TEXTS["ASKED"].format, range(places))))
+    granted = map(_TEXTS["GRANTED"].format, range(places))
     return (
-        f"WITH {_OWN}, {_STATES.format(name='own')}, {named}, {of_playbooks(_STATES.format(name='named'))} "
-        f"{_PARTS.format(name='own')} UNION ALL {of_playbooks(_PARTS.format(name='named'))} "
-        f"UNION ALL {' UNION ALL '.join((_ENTRIES, *map(_GRANTED.format, range(places))))}"
+        f"WITH {own}, {named}, {of_playbooks(states.format(name='named'))} "
+        f"{own_parts} UNION ALL {of_playbooks(parts.format(name='named'))} "
+        f"UNION ALL {' UNION ALL '.join((_TEXTS['ENTRIES'], *granted))}"
     )
 
 
@@ -126,10 +124,9 @@ async def _read_parts(
         values[f"owner_{place}"], values[f"name_{place}"] = asked.ref.owner or "", asked.ref.key
         values[f"epoch_{place}"], values[f"etag_{place}"] = asked.known.epoch, asked.known.etag
         values[f"subjects_{place}"] = list(asked.subjects)
-    statement = _statement(len(wanted)) if wanted else _LOAD
-    parts: dict[int, _Parts] = {}
-    for place, kind, n, checksum, *texts in await fetch(statement, values):
-        parts.setdefault(place, _Parts()).add(kind, n, checksum, tuple(texts))
+    parts = defaultdict[int, _Parts](_Parts)
+    for place, kind, n, checksum, *texts in await fetch(_statement(len(wanted)), values):
+        parts[place].add(kind, n, checksum, tuple(texts))
     return parts
 
 
