@@ -149,7 +149,6 @@ from .serialization import (
     dump_effect as dump_effect,
     dump_playbook as dump_playbook,
     dump_record as dump_record,
-    dump_report as dump_report,
     load_access as load_access,
     load_effect as load_effect,
     load_playbook as load_playbook,

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from ace_graph.base.errors import CorruptPayload, NewerFormat
 from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import LEFT_OUT, Bullet, Count
-from ace_graph.memory.delta.effect import Archived, Change, Effect, Put, Report, Revived
+from ace_graph.memory.delta.effect import Archived, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, Vote
 from ace_graph.memory.snapshot import Access, ConsolidationNote
@@ -227,13 +227,13 @@ def load_effect(text: str) -> Effect:
     effect = read_stored(Effect, text, "history entry", _EFFECT_FORMAT)
     if effect.format >= _EXAMPLES_SINCE["effect"]:
         return effect
-    return effect.model_copy(update={"changes": tuple(map(_changed_with_examples, effect.changes))})
-
-
-def _changed_with_examples(change: Change) -> Change:
-    if isinstance(change, Put | Archived | Revived):
-        return change.model_copy(update={"bullet": _with_examples(change.bullet)})
-    return change
+    changes = (
+        change.model_copy(update={"bullet": _with_examples(change.bullet)})
+        if isinstance(change, Put | Archived | Revived)
+        else change
+        for change in effect.changes
+    )
+    return effect.model_copy(update={"changes": tuple(changes)})
 
 
 def _with_examples(bullet: Bullet) -> Bullet:
@@ -255,11 +255,6 @@ def load_record(text: str) -> TurnRecord:
     except (ValueError, LookupError, TypeError) as error:
         raise CorruptPayload(_broken("turn record", f"steps: {error}")) from error
     return read_stored(TurnRecord, whole, "turn record", STEPS_FORMAT)
-
-
-def dump_report(report: Report) -> str:
-    """Return the canonical JSON of a commit's report."""
-    return report.model_dump_json()
 
 
 def load_report(text: str) -> Report:

@@ -50,6 +50,7 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
         if survivor.ttl_days is None or dropped.ttl_days is None
         else max(survivor.ttl_days, dropped.ttl_days)
     )
+    why = survivor.quarantine_reason or dropped.quarantine_reason
     return survivor.model_copy(
         update={
             **{name: getattr(survivor, name) + getattr(dropped, name) for name in _COUNTS},
@@ -60,7 +61,7 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
                 :MAX_KEYWORDS
             ],
             "importance": max(survivor.importance, dropped.importance),
-            "quarantine_reason": _quarantine_reason(survivor, dropped),
+            "quarantine_reason": why if survivor.status == "quarantined" else None,
             "ttl_days": ttl,
             "sources": _union(survivor.sources, dropped.sources)[-MAX_SOURCES:],
             "consolidated_from": _union(
@@ -209,11 +210,6 @@ def _stated(a: Stated | None, b: Stated | None) -> Stated | None:
     weights = (a.count, b.count) if count else (1, 1)
     mean = (a.confidence * weights[0] + b.confidence * weights[1]) / sum(weights)
     return Stated(confidence=min(1.0, mean), count=count, at=min(a.at, b.at))
-
-
-def _quarantine_reason(survivor: Bullet, dropped: Bullet) -> str | None:
-    kept_back = survivor.status == "quarantined"
-    return survivor.quarantine_reason or dropped.quarantine_reason if kept_back else None
 
 
 def _rank(bullet: Bullet) -> tuple[int, datetime, datetime, str]:

@@ -16,7 +16,7 @@ from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.json import JsonFormat
 from ace_graph.memory.formats.kayba import KaybaFormat, KaybaV1Format
-from ace_graph.memory.formats.lines import AceFormat, TextFormat
+from ace_graph.memory.formats.lines import ACE, ACE_PLAIN, TEXT
 from ace_graph.memory.formats.lmb import LmbFormat
 from ace_graph.memory.formats.markdown import AgentsFormat
 from ace_graph.memory.formats.reading import Document, Format, Reading, Refusal
@@ -25,11 +25,10 @@ from ace_graph.memory.playbook import Playbook, id_number, mint_id
 
 _KAYBA, _KAYBA_V1, _LMB, _JSON = KaybaFormat(), KaybaV1Format(), LmbFormat(), JsonFormat()
 _SKILL, _AGENTS = SkillFormat(), AgentsFormat()
-_ACE, _ACE_PLAIN, _TEXT = AceFormat(), AceFormat(counters=False), TextFormat()
 FormatName = Literal["json", "text", "ace", "ace-plain", "kayba", "kayba-v1", "lmb", "skill", "agents"]
 """The names of FORMATS, as a type for the schema of the HTTP routes."""
-FORMATS: tuple[Format, ...] = (_JSON, _TEXT, _ACE, _ACE_PLAIN, _KAYBA, _KAYBA_V1, _LMB, _SKILL, _AGENTS)
-_STRICTEST_FIRST: tuple[Format, ...] = (_KAYBA, _KAYBA_V1, _LMB, _JSON, _SKILL, _AGENTS, _ACE, _TEXT)
+FORMATS: tuple[Format, ...] = (_JSON, TEXT, ACE, ACE_PLAIN, _KAYBA, _KAYBA_V1, _LMB, _SKILL, _AGENTS)
+_STRICTEST_FIRST: tuple[Format, ...] = (_KAYBA, _KAYBA_V1, _LMB, _JSON, _SKILL, _AGENTS, ACE, TEXT)
 
 
 def format_named(name: str) -> Format:

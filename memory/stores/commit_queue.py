@@ -28,7 +28,7 @@ from ace_graph.memory.consolidation import with_schedule
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.rights import PlaybookAccess
-from ace_graph.memory.serialization import dump_effect, dump_report
+from ace_graph.memory.serialization import dump_effect
 from ace_graph.memory.sharing import Grant, permitted
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.records import record_columns
@@ -171,7 +171,7 @@ class SerializedPlan:
         self.access_json = dump_small_access(plan.snapshot.access)
         self.touches_json = None if plan.touches is None else plan.touches.model_dump_json()
         self.effect_json = dump_effect(plan.effect) if self.in_history else None
-        self.report_json = dump_report(plan.effect.report)
+        self.report_json = plan.effect.report.model_dump_json()
         self.record_columns = {} if record is None else record_columns(record)
 
     @classmethod
