@@ -51,7 +51,6 @@ from .commit import (
     plan as plan,
     playbook_at as playbook_at,
     references as references,
-    touched as touched,
 )
 from .confidence import (
     EvidenceIndex as EvidenceIndex,
@@ -178,7 +177,7 @@ from .snapshot import (
     Label as Label,
     Snapshot as Snapshot,
     Version as Version,
-    touch as touch,
+    touched as touched,
 )
 from .trajectory import (
     MAX_STEPS as MAX_STEPS,

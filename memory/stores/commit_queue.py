@@ -46,7 +46,7 @@ from ace_graph.memory.stores.snapshot_and_log import (
     folding,
     stamps_checksum,
 )
-from ace_graph.memory.stores.whole import WholeDelta, WholeTouches
+from ace_graph.memory.stores.whole import WholeDelta
 from ace_graph.memory.turn import TurnRecord
 
 
@@ -217,13 +217,12 @@ class SerializedPlan:
         return WholeDelta(effect.op_id, version.n, plan.content_changed, effect.now, *said, *of_version)
 
     @property
-    def touched(self) -> WholeTouches | None:
+    def touched(self) -> StoredTouches | None:
         """What the commit moved; None where the access part starts anew."""
         if self.touches_json is None:
             return None
         access = self.plan.snapshot.access
-        touches = StoredTouches(self.plan.parent_mark, access.mark, self.touches_json)
-        return WholeTouches(access.access_clock, touches)
+        return StoredTouches(access.access_clock, self.plan.parent_mark, access.mark, self.touches_json)
 
     @cached_property
     def base(self) -> StoredBase:

@@ -177,8 +177,9 @@ class StoredStamps(NamedTuple):
 
 
 class StoredTouches(NamedTuple):
-    """What the commit moved that made the access part with this mark of its `parent`."""
+    """What the commit at this value of the access clock moved, which made `mark` of its `parent`."""
 
+    clock: int
     parent: str
     mark: str
     text: str

@@ -60,13 +60,6 @@ class WholeTurn(NamedTuple):
     record_json: str
 
 
-class WholeTouches(NamedTuple):
-    """What the commit at a value of the access clock moved."""
-
-    clock: int
-    touches: StoredTouches
-
-
 @dataclass(frozen=True)
 class WholeMemory:
     """A learner's memory, or a named playbook, whose entry has its catalogue's fields.
@@ -80,7 +73,7 @@ class WholeMemory:
     updated_at: datetime
     bases: tuple[StoredBase, ...] = ()
     stamps: StoredStamps | None = None
-    touches: tuple[WholeTouches, ...] = ()
+    touches: tuple[StoredTouches, ...] = ()
     deltas: tuple[WholeDelta, ...] = ()
     turns: tuple[WholeTurn, ...] = ()
     pending: tuple[PendingItem, ...] = ()
@@ -104,7 +97,7 @@ class WholeMemory:
             base or EMPTY_BASE,
             tuple(effects),
             self.stamps or NO_STAMPS,
-            tuple(touched.touches for touched in self.touches),
+            self.touches,
         ).snapshot(Snapshot())
 
     def precedes(self, newer: WholeMemory) -> bool:

@@ -84,7 +84,7 @@ class _Parts:
     base: StoredBase | None = None
     stamps: StoredStamps | None = None
     effects: list[StoredEffect] = field(default_factory=list[StoredEffect])
-    touches: list[tuple[int, StoredTouches]] = field(default_factory=list[tuple[int, StoredTouches]])
+    touches: list[StoredTouches] = field(default_factory=list[StoredTouches])
     entry: Row | None = None
     grants: list[Grant] = field(default_factory=list[Grant])
 
@@ -101,7 +101,7 @@ class _Parts:
             case "effect":
                 self.effects.append(StoredEffect(n, one, two, three))
             case "touch":
-                self.touches.append((n, StoredTouches(one, two, three)))
+                self.touches.append(StoredTouches(n, one, two, three))
             case "entry":
                 self.entry = (n, *texts)
             case _:
@@ -136,7 +136,7 @@ def _snapshot(parts: _Parts | None, known: Snapshot) -> Snapshot:
     n, base_n, epoch, etag, access_json, mark, label = parts.head
     version = _version(epoch, n, etag, label)
     effects = tuple(sorted(parts.effects, key=lambda effect: effect.n))
-    touches = tuple(touched for _, touched in sorted(parts.touches, key=lambda moved: moved[0]))
+    touches = tuple(sorted(parts.touches, key=lambda touched: touched.clock))
     same = known.version.epoch == epoch
     base, stamps = parts.base, parts.stamps
     if base is None and not (same and (effects[0].n - 1 if effects else n) == known.version.n):
