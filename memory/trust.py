@@ -131,22 +131,16 @@ def counted(turn: RecentTurn | None) -> Trial:
     """Return the counts of one turn: of its replay, and of its answer if that has an arm and was judged."""
     if turn is None:
         return Trial()
-    replay = Trial(followed_right=turn.replay == "kept", followed_wrong=turn.replay == "refused")
-    return pooled((replay, _answered(turn)))
-
-
-def _answered(turn: RecentTurn) -> Trial:
-    if turn.arm is None or turn.verdict not in ("success", "failure"):
-        return Trial()
-    right = turn.verdict == "success"
-    wrong, followed = not right, turn.followed
-    if turn.arm == "without":
-        return Trial(without_right=right, without_wrong=wrong)
+    right, wrong = turn.verdict == "success", turn.verdict == "failure"
+    shown, withheld = turn.arm == "with", turn.arm == "without"
+    followed = shown and turn.followed
     return Trial(
-        with_right=right,
-        with_wrong=wrong,
-        followed_right=right and followed,
-        followed_wrong=wrong and followed,
+        with_right=shown and right,
+        with_wrong=shown and wrong,
+        without_right=withheld and right,
+        without_wrong=withheld and wrong,
+        followed_right=(followed and right) + (turn.replay == "kept"),
+        followed_wrong=(followed and wrong) + (turn.replay == "refused"),
     )
 
 

@@ -8,7 +8,7 @@ bullet that was merged away.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from itertools import combinations
 
@@ -98,13 +98,18 @@ def _days(survivor: Bullet, dropped: Bullet) -> dict[str, date | None]:
 def _origin(survivor: Bullet, dropped: Bullet) -> dict[str, object]:
     """The turn of the survivor, or of the dropped one if it has none, and the source words of both."""
     known = survivor if survivor.turn_id or survivor.conversation_id else dropped
-    newest_first = sorted((dropped, survivor), key=lambda bullet: bullet.updated_at, reverse=True)
-    words = _union(*(bullet.source_words for bullet in newest_first))
     return {
         "turn_id": known.turn_id,
         "conversation_id": known.conversation_id,
-        "source_words": words_besides(words, survivor.content) if words else (),
+        "source_words": source_words_of((dropped, survivor), survivor.content),
     }
+
+
+def source_words_of(bullets: Iterable[Bullet], text: str) -> tuple[str, ...]:
+    """Return the source words of all bullets that a text lacks, of the bullet that changed last first."""
+    newest_first = sorted(bullets, key=lambda bullet: bullet.updated_at, reverse=True)
+    words = _union(*(bullet.source_words for bullet in newest_first))
+    return words_besides(words, text) if words else ()
 
 
 def with_keywords_of(bullet: Bullet, other: Bullet) -> Bullet:
@@ -136,10 +141,7 @@ def merge_named(draft: Draft, operation: Merge) -> None:
 def _check_claims(found: Sequence[Bullet], text: str | None, similarity: float) -> None:
     """Raise Refused where two of the bullets, or the new text and one of them, don't say the same."""
     for a, b in combinations(found, 2):
-        if not mergeable_scope(a, b):
-            raise Refused(f"{a.id} and {b.id} differ in type, polarity, status, section or topic")
-        if are_distinct(a, b):
-            raise Refused(f"{a.id} and {b.id} are distinct")
+        check_joinable(a, b)
         _check_same(a, b, f"{a.id} and {b.id}", similarity)
     if text is None:
         return
@@ -149,6 +151,14 @@ def _check_claims(found: Sequence[Bullet], text: str | None, similarity: float) 
         _check_same(
             bullet, bullet.model_copy(update={"content": text}), f"{bullet.id} and the new text", similarity
         )
+
+
+def check_joinable(a: Bullet, b: Bullet) -> None:
+    """Raise Refused for bullets that never become one, whatever their texts say."""
+    if not mergeable_scope(a, b):
+        raise Refused(f"{a.id} and {b.id} differ in type, polarity, status, section or topic")
+    if are_distinct(a, b):
+        raise Refused(f"{a.id} and {b.id} are distinct")
 
 
 def _check_same(a: Bullet, b: Bullet, named: str, similarity: float) -> None:

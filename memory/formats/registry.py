@@ -197,9 +197,10 @@ def outcome_of(
         gone.update({pruned.id: PLAYBOOK_FULL for pruned in report.pruned})
         gone.update({pair.gone: f"{pair.kept} holds a later value" for pair in report.superseded})
     asked_as = {asked.ref: asked.id or asked.content[:60] for asked in reading.bullets}
+    adds_rejected = (item for report in reports for item in report.rejected if item.op == "add")
     refused = [
         *reading.refused,
-        *(Refusal(asked_as.get(name, name), why) for name, why in _rejected(reports)),
+        *(Refusal(asked_as.get(rejected.id, rejected.id), rejected.why) for rejected in adds_rejected),
         *(Refusal(asked_as.get(bullet.ref, ""), PLAYBOOK_FULL) for bullet in unread),
     ]
     held = {name for report in reports for name in report.quarantined}
@@ -232,7 +233,3 @@ def outcome_of(
 
 def _number(bullet: Add) -> int:
     return id_number(bullet.id or "")
-
-
-def _rejected(reports: Iterable[Report]) -> Iterator[tuple[str, str]]:
-    return ((each.id, each.why) for report in reports for each in report.rejected if each.op == "add")

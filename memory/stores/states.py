@@ -225,8 +225,12 @@ async def write(rows: Rows, learner: str, serialized: SerializedPlan, locked: Lo
         # Store the stamps as they are after the commit, in place of the earlier ones and all touches
         held = await rows.row("stamps", "mark", of(learner))
         touches = await rows.select("touches", "clock, parent, mark", of(learner), order="clock")
-        mark = NO_STAMPS.mark if held is None else held[0]
-        check_touches(mark, (StoredTouches(*row, text="") for row in touches), head.access_mark)
+        start = NO_STAMPS.mark if held is None else held[0]
+        check_touches(
+            start,
+            (StoredTouches(clock, parent, mark, "") for clock, parent, mark in touches),
+            head.access_mark,
+        )
         await rows.put("stamps", {"user_id": learner, **columns(STAMPS_COLUMNS, serialized.stamps)})
         await rows.delete("touches", of(learner))
     elif serialized.touched is not None:

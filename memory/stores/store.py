@@ -312,10 +312,8 @@ class KeyedStore:
         `dry_run` nothing is changed, only counted. Call it with `Cleaned.next` until that is None. Version
         and clock do not move.
         """
-        batch = cleaning.Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most))
-        return await self._run(
-            lambda rows: cleaning.clean_batch(rows, batch, dry_run=dry_run), writes=not dry_run
-        )
+        batch = cleaning.Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most), dry_run)
+        return await self._run(lambda rows: cleaning.clean_batch(rows, batch), writes=not dry_run)
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
         """Return whether the caller should clean all learners now.

@@ -17,13 +17,7 @@ from ace_graph.memory.bullet import Hides
 from ace_graph.memory.commit import NewToken
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import (
-    TIMEOUT,
-    GraphLag,
-    Timeouts,
-    checked_learner_id,
-    random_token,
-)
+from ace_graph.memory.stores.base import TIMEOUT, GraphLag, Timeouts, checked_learner_id, random_token
 from ace_graph.memory.stores.neo4j import graph
 from ace_graph.memory.stores.neo4j.connection import Login, Neo4jConnection
 from ace_graph.memory.stores.neo4j.queries import statement

@@ -198,10 +198,7 @@ class PostgresTables(Tables):
     """A connection of the pool."""
 
     locks_rows = True
-    spelling = (
-        (re.compile(r"\?"), "%s"),
-        (re.compile(r"(?<![:\w]):([a-z]\w*)"), r"%(\1)s"),
-    )
+    spelling = ((re.compile(r"\?"), "%s"), (re.compile(r"(?<![:\w]):([a-z]\w*)"), r"%(\1)s"))
     version = "split_part(current_setting('server_version'), ' ', 1)"
     bytes_of_tables = (
         "(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "  # noqa: S608  ours
