@@ -271,7 +271,9 @@ def planning(
     playbook = apply(current.playbook, effect)
     today = delta.now.astimezone(UTC).date()
     before = current.access
-    verdicts, followed = _verdicts_of(delta, playbook), _followed_by(delta)
+    # Turns whose judgement names a bullet
+    followed = frozenset(each.turn_id for each in delta.operations if each.op == "judge" and each.bullet_ids)
+    verdicts = _verdicts_of(delta, playbook)
     moved = None if effect.access_reset else touches_of(before, effect, record, on=today)
     access = touched(before, effect, record, verdicts, followed=followed, on=today, moved=moved)
     access = replace(access, mark=mark_after(before.mark, effect.op_id))
@@ -303,12 +305,6 @@ def _verdicts_of(delta: Delta, playbook: Playbook) -> dict[str, Verdict]:
             evidence = Evidence(source=operation.source, verdict=operation.verdict)
             judged.setdefault(operation.turn_id, []).append(evidence)
     return {turn: verdict_of((*_standing(playbook, turn), *now)) for turn, now in judged.items()}
-
-
-def _followed_by(delta: Delta) -> frozenset[str]:
-    """Return the turns whose judgement names a bullet."""
-    judges = (operation for operation in delta.operations if operation.op == "judge")
-    return frozenset(operation.turn_id for operation in judges if operation.bullet_ids)
 
 
 def _standing(playbook: Playbook, turn: str) -> list[Evidence]:

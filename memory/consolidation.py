@@ -130,16 +130,13 @@ def grouped(candidates: Candidates, fits: Fits, most: int, taken: Collection[str
         members = [first]
         for name in sorted(candidates.close[first.id] - used, key=place.__getitem__):
             other = candidates.playbook.entries[name]
-            if len(members) < most and _joinable(members, other):
-                members += [other] if fits(members, other) else []
+            apart = (are_distinct(each, other) or not mergeable_scope(each, other) for each in members)
+            if len(members) < most and not any(apart) and fits(members, other):
+                members.append(other)
         if len(members) > 1:
             used.update(bullet.id for bullet in members)
             found.append(members)
     return found
-
-
-def _joinable(members: Sequence[Bullet], other: Bullet) -> bool:
-    return all(mergeable_scope(each, other) and not are_distinct(each, other) for each in members)
 
 
 def _same(similarity: float, members: Sequence[Bullet], other: Bullet) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, TypeVar, cast
@@ -23,7 +23,7 @@ from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, Vote
 from ace_graph.memory.snapshot import Access, ConsolidationNote
 from ace_graph.memory.trust import Trial
-from ace_graph.memory.turn import RecentTurn, Step, TurnRecord
+from ace_graph.memory.turn import RecentTurn, TurnRecord
 from ace_graph.memory.usage import PlaybookUsage, recounted_usage
 from ace_graph.memory.use_stamps import QuestionTerms
 
@@ -33,11 +33,6 @@ STEPS_FORMAT = 2
 _AGAIN = "again"
 _SAID = ("kind", "text", "metadata")
 _Document = dict[str, JsonValue]
-
-
-def has_repeats(steps: Sequence[Step]) -> bool:
-    """Whether any step says what an earlier one says."""
-    return len({(step.kind, step.text, json.dumps(step.metadata)) for step in steps}) < len(steps)
 
 
 def fold_repeats(record: str) -> str:
@@ -245,7 +240,8 @@ def _with_examples(bullet: Bullet) -> Bullet:
 def dump_record(record: TurnRecord) -> str:
     """Return the canonical JSON of a turn's record; repeated content of steps is in it once."""
     text = record.model_dump_json()
-    return fold_repeats(text) if has_repeats(record.steps) else text
+    different = {(step.kind, step.text, json.dumps(step.metadata)) for step in record.steps}
+    return fold_repeats(text) if len(different) < len(record.steps) else text
 
 
 def load_record(text: str) -> TurnRecord:

@@ -100,7 +100,8 @@ def arm_of(retrieved: Iterable[Bullet], trial: Trial, clock: int, turn_id: str, 
     if all(map(proven, retrieved)):
         return None
     share = share_withheld(trial, rate, clock)
-    return "without" if _chance(turn_id) < share else "with"
+    chance = int.from_bytes(sha256(f"holdout:{turn_id}".encode()).digest()[:8]) / 2**64
+    return "without" if chance < share else "with"
 
 
 def share_withheld(trial: Trial, rate: float, clock: int = GRACE) -> float:
@@ -167,7 +168,3 @@ def lift(trial: Trial) -> Lift | None:
 
 def _variance(a: float, b: float) -> float:
     return a * b / ((a + b) ** 2 * (a + b + 1))
-
-
-def _chance(turn_id: str) -> float:
-    return int.from_bytes(sha256(f"holdout:{turn_id}".encode()).digest()[:8]) / 2**64

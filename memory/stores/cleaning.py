@@ -27,7 +27,6 @@ from ace_graph.memory.stores.states import CHANGES, load, of, read_head
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
 
-
 OldTurn = tuple[str, TurnRecord, Fate]
 """A row of the batch: its op id, the record, and its fate."""
 

@@ -65,15 +65,7 @@ class BulletNode(NamedTuple):
     def row(self, key: str) -> Properties:
         """Return the row of PUT."""
         own = {"user_id": key, "id": self.id, "fingerprint": self.fingerprint, "strength": self.strength}
-        return {
-            "id": self.id,
-            "live": self.live,
-            "properties": self.properties | own,
-            "topics": list(self.topics),
-            "turns": list(self.turns),
-            "replaces": list(self.replaces),
-            "merged_from": list(self.merged_from),
-        }
+        return {**self._asdict(), "properties": self.properties | own}
 
 
 def graph_of(snapshot: Snapshot, rates: DecayRates, hides: Hides) -> Steps[tuple[BulletNode, ...]]:

@@ -63,7 +63,7 @@ T = TypeVar("T")
 Properties = dict[str, Any]
 """The properties of a node as the driver takes them: Any, because Neo4j's types have no common base."""
 _NOT_PROPERTIES = {
-    *("task", "answer", "answer_hash", "evidence", "injected", "cited"),
+    *("task", "answer", "answer_hash", "evidence"),
     # Neo4j stores no nested values
     *("steps", "reflections", "feedback", "metrics", "playbooks", "learned_into"),
 }
@@ -187,5 +187,4 @@ def owner_name(ref: PlaybookRef) -> str:
 def turn_properties(record: TurnRecord) -> Properties:
     """Return the record as JSON, and as properties what is searched for or useful in Neo4j Browser."""
     searched = record.model_dump(exclude=_NOT_PROPERTIES)
-    lists = {"injected": list(record.injected), "cited": list(record.cited)}
-    return searched | lists | {"has_steps": bool(record.steps), "record_json": dump_record(record)}
+    return searched | {"has_steps": bool(record.steps), "record_json": dump_record(record)}

@@ -450,7 +450,9 @@ def selection(
     """Return the statement that selects rows, made of names of ours, and its parameters."""
     match, values = _match(table, where)
     columns = ", ".join(f"n.{_property(table, name)} AS {name}" for name in names)
-    ends = [f" ORDER BY {_order(table, order, distinct=distinct)}"] if order else []
+    if order and not distinct:
+        order = ", ".join(f"n.{_property(table, part)}" for part in order.split(", "))
+    ends = [f" ORDER BY {order}"] if order else []
     if skip:
         ends.append(" SKIP $skip")
         values["skip"] = skip
@@ -461,12 +463,6 @@ def selection(
         return f"{match} RETURN DISTINCT {columns}{''.join(ends)}", values
     # Nodes are sorted, not their texts
     return f"{match} WITH n{''.join(ends)} RETURN {columns}", values
-
-
-def _order(table: str, order: str, *, distinct: bool) -> str:
-    if distinct:
-        return order
-    return ", ".join(f"n.{_property(table, part)}" for part in order.split(", "))
 
 
 def _property(table: str, column: str) -> str:

@@ -531,12 +531,8 @@ async def _within(link: PortalPool, seconds: float, work: Coroutine[Any, Any, T]
         if not task.done():
             task.cancel()
             link.abandoned.add(task)
-            task.add_done_callback(lambda ended: _forget(link, ended))
-
-
-def _forget(link: PortalPool, task: asyncio.Future[Any]) -> None:  # Any: as above
-    link.abandoned.discard(task)
-    _seen(task)
+            task.add_done_callback(link.abandoned.discard)
+            task.add_done_callback(_seen)
 
 
 def _seen(task: asyncio.Future[Any]) -> None:  # Any: as above
