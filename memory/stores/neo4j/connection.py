@@ -345,6 +345,11 @@ class Neo4jConnection(Backend):
         )
 
     async def _retried(self, link: Neo4jLink, attempt: Callable[[], Awaitable[T]]) -> T:
+        async def answered() -> T:
+            result = await attempt()
+            link.answered = True
+            return result
+
         def is_transient(error: BaseException) -> bool:
             never_reached = isinstance(error, ServiceUnavailable) and not link.answered
             moved = isinstance(error, MovedError)
@@ -356,9 +361,7 @@ class Neo4jConnection(Backend):
             stop=stop_after_delay(self.timeouts.connect),
             reraise=True,
         )
-        result: T = await attempts(attempt)
-        link.answered = True
-        return result
+        return await attempts(answered)
 
     async def _make_schema(self, link: Neo4jLink) -> None:
         """Make constraints and indexes. Another process or call may do the same at the same time."""
