@@ -16,7 +16,7 @@ from ace_graph.memory.delta.archive import PLAYBOOK_FULL, adds_beyond_cap, archi
 from ace_graph.memory.delta.consolidate import consolidate, distinguish
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived, Effect, Reflected
-from ace_graph.memory.delta.merge import merge_named, restore
+from ace_graph.memory.delta.merge import MAX_SOURCES, merge_named, restore
 from ace_graph.memory.delta.operations import (
     Add,
     Analyze,
@@ -222,7 +222,7 @@ def _update(draft: Draft, operation: Update) -> None:
     new |= {
         "examples": (*old.examples, *more)[-MAX_EXAMPLES:],
         "evidence_count": old.evidence_count + len(more),
-    } | _without_sources(old, operation)
+    } | _sources_after(old, operation)
     if operation.ttl_days == "never":
         new["ttl_days"] = None
     new |= {name: None for name in ("valid_from", "valid_until") if getattr(operation, name) == "unknown"}
@@ -243,9 +243,16 @@ def _update(draft: Draft, operation: Update) -> None:
         draft.blamed[old.id] = None
 
 
-def _without_sources(old: Bullet, operation: Update) -> dict[str, object]:
+def _sources_after(old: Bullet, operation: Update) -> dict[str, object]:
     left = tuple(name for name in old.sources if name not in operation.withdrawn)
-    return {"sources": left, "seen": max(1, old.seen - len(old.sources) + len(left))}
+    seen = {"seen": max(1, old.seen - len(old.sources) + len(left))}
+    if not operation.sources:
+        return {"sources": left, **seen}
+    return {
+        "sources": tuple(dict.fromkeys((*left, *operation.sources)))[-MAX_SOURCES:],
+        "vouched": (),
+        **seen,
+    }
 
 
 def _supersede(draft: Draft, operation: Supersede) -> None:
