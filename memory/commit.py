@@ -282,9 +282,9 @@ def planning(
     today = delta.now.astimezone(UTC).date()
     before = current.access
     verdicts, followed = _verdicts_of(delta, playbook), _followed_by(delta)
-    access = touched(before, effect, record, verdicts, followed=followed, on=today)
-    access = replace(access, mark=mark_after(before.mark, effect.op_id))
     moved = None if effect.access_reset else _touches(before, effect, today, record)
+    access = touched(before, effect, record, verdicts, followed=followed, on=today, moved=moved)
+    access = replace(access, mark=mark_after(before.mark, effect.op_id))
     old = current.version
     version = Version(
         epoch=old.epoch or new_token(),
@@ -320,6 +320,7 @@ def touched(
     *,
     followed: Collection[str] = (),
     on: date | None = None,
+    moved: Touches | None = None,
 ) -> Access:
     """Return the access part after the commit of `effect`, which has the turn's `record`; see `touch`."""
     return touch(
@@ -330,6 +331,7 @@ def touched(
         verdicts=verdicts,
         followed=followed,
         on=on,
+        moved=moved,
     )
 
 
