@@ -164,25 +164,15 @@ def checked_entry(
         )
     if len(description) > MAX_DESCRIPTION_CHARS or "\x00" in description:
         raise InvalidPlaybook(f"a description has at most {MAX_DESCRIPTION_CHARS} characters, and no NUL")
-    if scope not in get_args(Scope):
-        raise InvalidPlaybook(f"{scope[:40]!r} is no scope: use one of {', '.join(get_args(Scope))}")
-    if visibility not in get_args(Visibility):
-        raise InvalidPlaybook(
-            f"{visibility[:40]!r} is no visibility: use one of {', '.join(get_args(Visibility))}"
-        )
-    if lessons not in get_args(Lessons):
-        raise InvalidPlaybook(f"lessons can't be {lessons[:40]!r}: use one of {', '.join(get_args(Lessons))}")
-    return PlaybookEntry(
-        playbook_id,
-        ref.owner,
-        name,
-        now,
-        now,
-        description,
-        cast("Scope", scope),
-        cast("Visibility", visibility),
-        cast("Lessons", lessons),
-    )
+    for given, known, wrong in (
+        (scope, get_args(Scope), "{!r} is no scope"),
+        (visibility, get_args(Visibility), "{!r} is no visibility"),
+        (lessons, get_args(Lessons), "lessons can't be {!r}"),
+    ):
+        if given not in known:
+            raise InvalidPlaybook(f"{wrong.format(given[:40])}: use one of {', '.join(known)}")
+    fields = cast("Scope", scope), cast("Visibility", visibility), cast("Lessons", lessons)
+    return PlaybookEntry(playbook_id, ref.owner, name, now, now, description, *fields)
 
 
 # Playbooks that a run reads beside the learner's memory: what a store is asked for, and what it returns.
