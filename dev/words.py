@@ -27,7 +27,7 @@ def group_of(page: Path) -> str:
 
 def counted() -> dict[str, tuple[int, int, int]]:
     """Return for each group its pages, words and words of prose."""
-    found = dict.fromkeys(GROUPS, (0, 0, 0))
+    found: dict[str, tuple[int, int, int]] = dict.fromkeys(GROUPS, (0, 0, 0))
     for page in DOCS.rglob("*.md"):
         text = page.read_text(encoding="utf-8")
         prose = _NO_PROSE.sub("", _FENCED.sub("", text))

@@ -329,7 +329,7 @@ class Bullet(BaseModel):
             return self.model_copy(update={"harmful": self.harmful + 1, **moved})
         if tag == "neutral":
             return self.model_copy(update={"neutral": self.neutral + 1, **moved})
-        raise ValueError(f"{tag!r} is no tag: use helpful, harmful or neutral")
+        raise ValueError(f"unknown tag {tag!r}: use helpful, harmful or neutral")
 
 
 Hidden = Literal["quarantined", "sensitive"]

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple, TypeGuard, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.base.errors import UnknownKind, UsageError
+from ace_graph.base.errors import UnknownKind, UsageError, unknown
 from ace_graph.memory.bullet import (
     MAX_CONTEXT_CHARS,
     Bullet,
@@ -93,7 +93,7 @@ def checked_kind(name: str) -> Kind:
     for kind in KINDS:
         if kind == name:
             return kind
-    raise UnknownKind(f"{name[:40]!r} is no kind of memory: use one of {', '.join(KINDS)}")
+    raise UnknownKind(unknown("kind", name, KINDS))
 
 
 def is_bullet_kind(kind: Kind) -> TypeGuard[BulletKind]:

@@ -128,7 +128,9 @@ def chat(call: Call, options: ChatOptions) -> int:
                     if text:
                         runner.run(conversation.take(text))
                 except KeyboardInterrupt:
-                    console().print("\nstopped; the conversation goes on without this question", style="dim")
+                    console().print(
+                        "\nstopped; the conversation continues without this question", style="dim"
+                    )
                 except DailyTokensUsed as error:
                     failed = True
                     console().print(f"{error}.", soft_wrap=not sys.stdout.isatty())

@@ -261,7 +261,7 @@ def debugging(ctx: typer.Context) -> bool:
 def check_all(on: str | None, *, everybody: bool) -> None:
     """Raise UsageError where a cluster is asked for one playbook."""
     if on is not None and not everybody:
-        raise UsageError("--on is for work on many learners: add --all")
+        raise UsageError("--on needs --all: add it")
 
 
 def by_command(reason: str) -> Change:

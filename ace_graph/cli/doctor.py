@@ -125,7 +125,7 @@ def check_model(settings: Settings) -> Iterator[Check]:
         yield Check(
             "model",
             "warn",
-            "none is configured: the offline tutor answers, which is no language model",
+            "none is configured: the offline tutor answers, which is not a language model",
             "set GEMINI_API_KEY, or ACE_MODEL=provider:name; ACE_MODEL=offline if that is what you want",
         )
     except AceError as error:

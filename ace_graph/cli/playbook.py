@@ -22,7 +22,7 @@ from rich.text import Text
 
 from ace_graph import playbooks
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import ChangeRefused, FormatError, UsageError
+from ace_graph.base.errors import ChangeRefused, FormatError, UsageError, unknown
 from ace_graph.cli.adapt import CompareOptions
 from ace_graph.cli.command import (
     AUTHOR,
@@ -406,7 +406,7 @@ def _show_records(call: Call, kind: str, limit: int) -> None:
 def _show_memories(call: Call, found: Callable[[Store], Awaitable[tuple[MemoryItem, ...]]]) -> None:
     """Print memories of a scope, each with the playbook that it is in. `--name` has no part in it."""
     if call.name != DEFAULT_NAME:
-        raise UsageError("--scope says which playbooks: leave out --name")
+        raise UsageError("--scope can't be combined with --name: use one")
     items = call.on_store(found)
     call.answer(
         {"memories": [asdict(each) for each in items]},
@@ -484,7 +484,7 @@ def search(
     """
     if scope is not None or agent is not None:
         if explain or tag or memory_type or bullet:
-            raise UsageError("--scope and --agent take words alone: leave the other options out")
+            raise UsageError("--scope and --agent can't be combined with other options: leave those out")
         most = _MOST_FOUND
         _show_memories(
             call, lambda store: search_memories(store, call.learner, text, most, scope=scope, agent=agent)
@@ -492,11 +492,11 @@ def search(
         return
     if explain:
         if tag:
-            raise UsageError("--explain takes no --tag: a turn's search does not look at tags; leave it out")
+            raise UsageError("--explain can't be combined with --tag: a turn does not filter by tag")
         _explain(call, text, _types(memory_type), bullet)
         return
     if bullet is not None:
-        raise UsageError("--id goes with --explain; playbook show lists every bullet")
+        raise UsageError("--id needs --explain: add it")
     wanted = BulletFilter(tags=tuple(tag or ()), memory_types=_types(memory_type), words=text)
     snapshot, policy = _load(call)
     hits = [b for b in snapshot.playbook.bullets() if wanted.passes(b)]
@@ -720,7 +720,7 @@ def add(
     )
     if kind is not None:
         if section or memory_type or avoid:
-            raise typer.BadParameter("--kind says what --section, --type and --avoid say: use it alone")
+            raise typer.BadParameter("--kind excludes --section, --type and --avoid: use it alone")
         wanted = fields_of(kind)
         fields = {"memory_type": wanted.memory_type, "polarity": wanted.polarity}
         bullet = bullet.model_copy(update={"section": wanted.section or "lessons", **fields})
@@ -771,7 +771,7 @@ def edit(
     if bullet_id is None:
         if description is None and scope is None and lessons is None:
             raise typer.BadParameter(
-                "name a bullet, or say --description, --scope or --lessons of a named playbook"
+                "nothing to change: give a bullet's id, or a playbook's --description, --scope or --lessons"
             )
         fields = description, scope, lessons
         entry = call.on_playbook(lambda _, target: target.edit_fields(*fields))
@@ -797,7 +797,7 @@ def edit(
     if vote is not None:
         operations.append(ops.Tag(bullet_id=bullet_id, tag=vote, by=by))
     if not operations:
-        raise typer.BadParameter("name a new text, or one of the options")
+        raise typer.BadParameter("nothing to change: give a new text or an option")
     done = _change(call, operations, "edit")
     told = ", ".join(_told(operation, done, bullet_id) for operation in operations)
     call.answer_commit(done, f"{bullet_id}: {told}")
@@ -839,12 +839,12 @@ def remove(
     """
     if everything:
         if bullet_id is not None or replaced_by is not None:
-            raise UsageError("--all removes every bullet: leave the id out")
+            raise UsageError("--all can't be combined with an id: use one")
         done = _change(call, [ops.Reset()], "remove --all")
         call.answer_commit(done, f"the playbook of {call} is empty; {_undo_hint(done)}")
         return
     if bullet_id is None:
-        raise UsageError("name a bullet, or say --all")
+        raise UsageError("nothing to remove: give a bullet's id, or --all")
     operation: Operation = ops.Remove(bullet_id=bullet_id)
     how = "removed"
     if replaced_by is not None:
@@ -869,7 +869,7 @@ def merge(
     ace-graph playbook merge les-00001 les-00003 --never
     """
     if len(bullet_ids) < 2:
-        raise UsageError("playbook merge takes the ids of two bullets or more")
+        raise UsageError("playbook merge needs the ids of two bullets or more")
     if never:
         from ace_graph.playbooks.consolidation import distinguish
 
@@ -885,7 +885,7 @@ def merge(
 
 def _checked_days(days: float | None) -> float | None:
     if days is not None and not 0 < days <= 1_000_000:
-        raise typer.BadParameter("--ttl-days is a number of days above 0, at most 1,000,000")
+        raise typer.BadParameter("--ttl-days must be above 0 and at most 1,000,000")
     return days
 
 
@@ -896,7 +896,7 @@ def _day_or_unknown(text: str | None) -> date | Literal["unknown"] | None:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is no day: write it as 2026-11-30, or unknown") from error
+        raise typer.BadParameter(f"{text!r} is not a date: write 2026-11-30, or unknown") from error
 
 
 def _change(call: Call, operations: Sequence[Operation], verb: str) -> Commit:
@@ -1189,7 +1189,7 @@ def rollback(
     ace-graph playbook rollback --bullet les-00001
     """
     if (version is None) == (bullet_id is None):
-        raise UsageError("name a version that `playbook history` lists, or a bullet with --bullet ID")
+        raise UsageError("give a version that `playbook history` lists, or --bullet ID")
     if bullet_id is not None:
         _restore(call, bullet_id)
         return
@@ -1215,7 +1215,7 @@ def _restore(call: Call, bullet_id: str) -> None:
 def _version_from(text: str) -> int | str:
     """Return the version that a text names. Raises UsageError for what is no number and no label."""
     if not text.isascii() or not text.replace(".", "", 1).isdecimal():
-        raise UsageError(f"{text[:20]} is no version: give a number such as 2, or a label such as 2.0")
+        raise UsageError(f"{text[:20]} is not a version: use a number such as 2, or a label such as 2.0")
     return version_from(text)
 
 
@@ -1303,14 +1303,14 @@ def consolidate(
 
     if action is not None:
         if action != "undo":
-            raise UsageError(f"{action[:40]!r} is nothing that consolidate does: say undo, or nothing")
+            raise UsageError(unknown("action", action, ("undo",)))
         undo_consolidation(call, undone_run)
         return 0
     check_all(on, everybody=everybody)
     options = options_of(chosen, (*(chosen.tag or ()), *((agent_label(agent),) if agent else ())))
     where = checked_scope(scope, agent)
     if where is not None and (everybody or run_id is not None or call.name != DEFAULT_NAME):
-        raise UsageError("--scope says which playbooks: leave out --name, --all and --resume")
+        raise UsageError("--scope can't be combined with --name, --all or --resume: leave those out")
     work = Work(call.settings(), options, batch, dry_run, with_model, run_id)
     if everybody:
         return consolidate_all(call, work, on)
@@ -1357,10 +1357,10 @@ def dream(
 
     edits = dict(_edited(each) for each in edit or ())
     if (accept and refuse) or (refuse and (edits or at_least is not None)):
-        raise UsageError("--refuse refuses, --accept and --edit take: give one of them")
+        raise UsageError("--refuse can't be combined with --accept or --edit: use one")
     if not (accept or refuse or edits):
         if item_ids or at_least is not None:
-            raise UsageError("say what becomes of the items: --accept or --refuse")
+            raise UsageError("the items need a decision: add --accept or --refuse")
         show_dream(call)
         return
     wanted = item_ids or (list(edits) if edits and not accept else None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ace_graph.base.errors import ModelNotConfigured, UsageError
+from ace_graph.base.errors import ModelNotConfigured, UsageError, unknown
 from ace_graph.cli.command import AUTHOR, LEARNER, Call, as_utc, command
 from ace_graph.cli.terminal import counted, learning_summary, picked, print_notice, printable
 
@@ -56,11 +56,10 @@ def reflect(
     """
     if bool(trajectory_id) == batch:
         raise UsageError(
-            "say what to reflect on, one of both: ace-graph reflect ID, or ace-graph reflect --batch; "
-            "trajectory list shows the ids"
+            "nothing to reflect on: give the id of a trajectory, or --batch; trajectory list shows the ids"
         )
     if not batch and (agent, type_, since, minimum) != (None, None, None, _MIN_TRAJECTORIES):
-        raise UsageError("--agent, --type, --since and --min select the runs of --batch: add it")
+        raise UsageError("--agent, --type, --since and --min need --batch: add it")
     if trajectory_id is not None and not batch:
         return _reflect_on(call, trajectory_id)
     from ace_graph.learning.batch_reflection import batch_reflect
@@ -132,7 +131,7 @@ def judge(call: Call, trajectory_id: str, verdict: str, text: str) -> None:
     from ace_graph.learning.trajectory_feedback import give_feedback
 
     if verdict not in _VERDICTS:
-        raise UsageError(f"{verdict[:40]!r} is no verdict: say good or bad")
+        raise UsageError(unknown("verdict", verdict, ("good", "bad")))
     settings = call.settings()
     given = call.on_store(
         lambda store: give_feedback(store, call.learner, trajectory_id, _VERDICTS[verdict], text), settings

@@ -223,9 +223,9 @@ def _parse_payload(raw: bytes) -> _Payload:
     try:
         document: object = json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise UsageError(f"stdin is no UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise UsageError(f"stdin is not UTF-8: {error.reason} at byte {error.start}") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"stdin is no valid JSON: {error}") from error
+        raise UsageError(f"stdin is not valid JSON: {error}") from error
     if not isinstance(document, dict):
         raise UsageError(f"stdin holds a JSON {type(document).__name__}, not an object with messages")
     try:

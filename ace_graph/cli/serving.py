@@ -108,7 +108,7 @@ def token(
     lasts = timedelta(**{_UNITS[unit]: int(number)}) if known else timedelta()
     if not timedelta() < lasts <= _LONGEST:
         raise UsageError(
-            f"--expires is a number and s, m, h or d, such as 12h or 30d, and not {expires[:20]!r}"
+            f"invalid --expires {expires[:20]!r}: use a number and s, m, h or d, such as 12h or 30d"
         )
     settings = call.settings("WARNING")
     _check_installed(("jwt",), "server", "tokens need the packages of the web backend")

@@ -51,7 +51,7 @@ def copy(
     another memory of a learner, nothing is written. Exit code 1: something is missing or not the same.
     """
     if dry_run and verify_only:
-        raise UsageError("--dry-run says what would be copied, --verify-only what is not the same: use one")
+        raise UsageError("--dry-run and --verify-only exclude each other: use one")
     mode: Mode = "dry run" if dry_run else "verify" if verify_only else "copy"
     settings, file = call.settings(), _file_of(target)
     reads_nothing = mode != "copy" and file is not None and not file.exists()  # opening would make the file
@@ -78,7 +78,7 @@ def copy(
 
 def _check_stays(url: str) -> None:
     if url.startswith("memory://"):
-        raise StoreUrlError(f"{url} ends with this process: name a store that stays")
+        raise StoreUrlError(f"{url} is lost when this process ends: choose another store")
 
 
 def _check_places(source: str, target: str) -> None:
@@ -86,14 +86,14 @@ def _check_places(source: str, target: str) -> None:
     _check_file(source)
     files = [file.absolute() for file in (_file_of(source), _file_of(target)) if file is not None]
     if source == target or (len(files) == 2 and files[0] == files[1]):
-        raise UsageError("FROM and TO are the same store: name another one")
+        raise UsageError("FROM and TO are the same store: choose another")
 
 
 def _check_file(url: str) -> None:
     """Refuse a store that is no file, which opening would create."""
     file = _file_of(url)
     if file is not None and not file.is_file():
-        raise ConfigurationError(f"there is no file {file}: name a store that is there")
+        raise ConfigurationError(f"there is no file {file}: check the path")
 
 
 def _file_of(url: str) -> Path | None:
@@ -184,7 +184,7 @@ def backup(
     """
     settings = call.settings()
     if os.path.lexists(file):
-        raise ConfigurationError(f"{file} is there already: name another file, backups overwrite nothing")
+        raise ConfigurationError(f"{file} already exists and is not overwritten: choose another name")
     if not file.absolute().parent.is_dir():
         raise ConfigurationError(f"there is no folder {file.absolute().parent}: make it first")
 
@@ -224,14 +224,14 @@ def backup(
 def _put_in_place(made: Path, file: Path) -> None:
     """Give a finished database its name, unless that was taken meanwhile."""
     if made.with_name(f"{made.name}-wal").exists():
-        raise StoreUnavailable(f"{file.absolute().parent} can't take the whole backup: make room on the disk")
+        raise StoreUnavailable(f"{file.absolute().parent} has no room for the backup: free some space")
     with made.open("rb") as data:
         os.fsync(data.fileno())
     try:
         os.link(made, file)
     except OSError as error:
         if os.path.lexists(file):
-            raise ConfigurationError(f"{file} was made meanwhile and stays: name another file") from error
+            raise ConfigurationError(f"{file} was created meanwhile: choose another name") from error
         made.rename(file)  # the file system has no hard links
 
 
@@ -287,7 +287,7 @@ def copy_conversations(
     from ace_graph.server.conversations.open import copy_conversations as copy_all
 
     if source == target:
-        raise UsageError("FROM and TO are the same place: name another one")
+        raise UsageError("FROM and TO are the same place: choose another")
     settings = call.settings()
 
     async def work() -> ConversationsCopied:

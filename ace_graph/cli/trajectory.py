@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 import typer
 
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import FormatError, UsageError
+from ace_graph.base.errors import FormatError, UsageError, unknown
 from ace_graph.cli.command import LEARNER, Bounds, Call, CommandGroup, as_utc, command, to_its_end
 from ace_graph.cli.terminal import (
     counted,
@@ -84,7 +84,7 @@ def list_(
     With --since or --until those in progress are left out. The day of --until counts to its end.
     """
     if status is not None and status not in get_args(TurnStatus):
-        raise UsageError(f"{status[:40]!r} is no status: use one of {', '.join(get_args(TurnStatus))}")
+        raise UsageError(unknown("status", status, get_args(TurnStatus)))
     wanted = TrajectoryFilter(
         agent=agent,
         task_type=type_,
@@ -270,9 +270,9 @@ def _json_object(text: str | None, option: str) -> dict[str, JsonValue]:
     try:
         value: object = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"{option} is no JSON: {error}") from error
+        raise UsageError(f"{option} is not valid JSON: {error}") from error
     if not isinstance(value, dict):
-        raise UsageError(f'{option} is a JSON object, like {{"pages": 3}}')
+        raise UsageError(f'{option} must be a JSON object such as {{"pages": 3}}')
     return cast("dict[str, JsonValue]", value)
 
 

@@ -51,7 +51,7 @@ def worker(
     worked on; a worker that dies loses nothing. Ctrl-C ends it when what is under way is done.
     """
     if on is not None and not once:
-        raise UsageError("--on is for work that ends: add --once, or start a worker on each machine")
+        raise UsageError("--on needs --once: add it, or start a worker on each machine")
     from ace_graph.agent.models import choose_model, open_model
     from ace_graph.learning.worker import build_worker
     from ace_graph.stores import check_store

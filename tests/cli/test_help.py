@@ -1,9 +1,8 @@
-"""The commands can be learned; and none loads what it does not need. Their help is docs/reference/commands.md."""
+"""The commands can be learned; none loads what it does not need. docs/reference has their help."""
 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from typer.core import TyperGroup
