@@ -91,9 +91,9 @@ class ACEContext(BaseModel):
     learn_into: Annotated[str, AfterValidator(_checked_name)] | None = Field(
         default=None,
         description="A named playbook, as name or owner/name, for the lessons of the turn: written "
-        "where the learner may write, proposed where they may propose, else kept in the learner's memory. It is "
-        "read only where playbooks names it, too. Votes and what the learner says of themselves stay in the "
-        "own memory.",
+        "where the learner may write, proposed where they may propose, else kept in the learner's memory. "
+        "It is read only where playbooks names it, too. Votes, and what learners say about themselves, "
+        "stay in the learner's memory.",
     )
     teams: Annotated[tuple[ShortText, ...], Field(max_length=1_000)] | None = Field(
         default=None,

@@ -66,7 +66,7 @@ def demo(
 ) -> None:
     """A demonstration: two learners, two sessions, no key, no server.
 
-    As in chat, the log stays below WARNING unless ACE_LOG_LEVEL is set.
+    The log shows warnings only, unless ACE_LOG_LEVEL is set.
     """
     from ace_graph.cli.environment import log_content_by_default
 

@@ -37,14 +37,12 @@ def reflect(
     call: Call,
     trajectory_id: Annotated[str | None, "ID", "A trajectory, or the id of pending work."] = None,
     batch: Annotated[bool, "Find what many runs have in common, instead of reflecting on one."] = False,
-    agent: Annotated[str | None, "--agent NAME", "--batch: who did them."] = None,
-    type_: Annotated[str | None, "--type TYPE", "--batch: what kind of task they are."] = None,
+    agent: Annotated[str | None, "--agent NAME", "--batch: the agent."] = None,
+    type_: Annotated[str | None, "--type TYPE", "--batch: the kind of task."] = None,
     since: Annotated[
-        datetime | None, "--since TIME", "--batch: completed on this day or later, or from a time on, in UTC."
+        datetime | None, "--since TIME", "--batch: completed on this day or later, or since a time (UTC)."
     ] = None,
-    minimum: Annotated[
-        int, "--min N", "--batch: how many runs there must be, at least 2."
-    ] = _MIN_TRAJECTORIES,
+    minimum: Annotated[int, "--min N", "--batch: runs needed, at least 2."] = _MIN_TRAJECTORIES,
 ) -> int:
     """Learn from one trajectory now; or, with --batch, find what many runs have in common.
 
@@ -52,7 +50,7 @@ def reflect(
     ace-graph reflect 3f2a...
     ace-graph reflect --batch --agent crawler --since 2026-01-01
 
-    What failed too often is tried again. --batch needs no model; `playbook curate` takes the ids it prints.
+    Dead letters are retried. --batch needs no model; `playbook curate` takes the ids it prints.
     """
     if bool(trajectory_id) == batch:
         raise UsageError(

@@ -68,7 +68,7 @@ commands = typer.Typer()
 
 @command(commands, "store")
 def run(call: Call, base: Base = None) -> int:
-    """Answer one JSON object on stdin with one JSON line on stdout; for backends in other languages.
+    """Answer one JSON object on stdin with one JSON line on stdout, for other languages.
 
     \b
     echo '{"messages": [{"role": "user", "content": "What is 12 * 5?"}],

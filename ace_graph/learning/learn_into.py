@@ -58,8 +58,8 @@ _LEARNERS = ("learner", "student", "pupil", "user")
 class Destination:
     """The playbook that a run's lessons are meant for, and how they get there.
 
-    Without a `playbook` they stay in the learner's memory, for the reason `why`. `judged`: lessons without evidence
-    do.
+    Without a `playbook` they stay in the learner's memory, for the reason `why`. `judged`: lessons
+    without evidence do.
     """
 
     name: str

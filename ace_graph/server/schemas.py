@@ -248,8 +248,8 @@ class ChatRequest(RequestBody):
                 max_length=512,
                 pattern=PLAYBOOK_REF,
                 description="A named playbook for the lessons of this message: written where the "
-                "learner may write, proposed where they may propose, else kept in the learner's memory. It is read "
-                "only where `playbooks` names it, too.",
+                "learner may write, proposed where they may propose, else kept in the learner's memory. "
+                "It is read only where `playbooks` names it, too.",
                 examples=["ada/api_client"],
             ),
         ]

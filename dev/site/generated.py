@@ -124,11 +124,16 @@ def _commands() -> str:
     counted = Counter(row for each in leaves.values() for row in _options(each))
     shared = {row for row, count in counted.items() if count * 5 > len(leaves)}
     parts = [_COMMANDS, *_table("option | meaning", sorted(shared)), ""]
-    for noun, paths in groupby(leaves, lambda path: path.split(" ")[0] if " " in path else ""):
-        parts += [f"## {noun or 'Talk and serve'}", ""]
+    paths_in_order = sorted(leaves, key=lambda path: " " in path)
+    for noun, paths in groupby(paths_in_order, _noun):
+        parts += [f"## {noun or 'Single commands'}", ""]
         for path in paths:
             parts += _command(path, leaves[path], shared)
     return "\n".join(parts)
+
+
+def _noun(path: str) -> str:
+    return path.partition(" ")[0] if " " in path else ""
 
 
 def _command(path: str, command: Any, shared: set[str]) -> Iterator[str]:  # Any: typer's own class
@@ -186,12 +191,12 @@ def _choices(kind: Any) -> list[str]:  # Any: an annotation
 
 
 def _default(option: Any) -> str:  # Any: typer's own class
-    return "" if option.is_flag or option.default in (None, ()) else f" Default: {option.default}."
+    return "" if option.is_flag or option.default in (None, (), "") else f" Default: {option.default}."
 
 
 def _prose(text: str) -> str:
     """Help as Markdown: what typer keeps as it stands (after a \\b) is an example."""
-    parts = (part.strip("\n") for part in text.split("\n\n"))
+    parts = (part.strip("\n").replace("\\[", "[") for part in text.split("\n\n"))
     return "\n\n".join(
         f"```text\n{part.lstrip(chr(8)).strip(chr(10))}\n```" if part.startswith("\b") else part
         for part in parts
