@@ -377,7 +377,7 @@ class _Acceptance:
                 if self.only_this_version:
                     raise
                 outlook = await read_outlook(self.store, self.target, outlook.now)
-        raise PlaybookChanged("the playbook changes all the time: accept the items again")
+        raise PlaybookChanged("other writers keep changing the playbook: accept the items again")
 
     async def _commit(self, delta: Delta, base: Snapshot, items: Sequence[DreamItem]) -> Snapshot:
         """Commit with the note that the items are accepted: in one transaction in the owner's own memory.

@@ -68,7 +68,7 @@ def learner_by(names: Iterable[str], learner_id: str) -> LearnerOf:
     for pair in names:
         name, equals, learner = pair.rpartition("=")
         if not (equals and name.strip() and learner.strip()):
-            raise UsageError(f"{pair[:60]!r} maps nothing: write NAME=LEARNER, or *=LEARNER for all others")
+            raise UsageError(f"{pair[:60]!r} is not a mapping: write NAME=LEARNER, or *=LEARNER for the rest")
         known[name.strip()] = learner.strip()
     if not known:
         return lambda _: learner_id

@@ -162,7 +162,7 @@ def test_one_conversation_may_be_written_over_many_lines(tmp_path: Path) -> None
     [
         (b"", "no conversation was found"),
         (b"hello", "no conversation was found"),
-        (b"[1, 2]", "conversation 1: it is no JSON object"),
+        (b"[1, 2]", "conversation 1: it is not a JSON object"),
         (b'[{"mapping": {}]', "no conversation was found"),
         (b"PK\x03\x04", "unpack it"),
         (b"SQLite format 3\0 and no more", "the database can't be read"),
