@@ -169,7 +169,7 @@ async def _interactive(url: str, goals: list[Goal]) -> Table:
                 goals.append(Goal("first view, until one can use it", here, _INTERACTIVE_MS))
         await chromium.close()
     note = (
-        "Milliseconds from the request until the page's scripts have run (DOMContentLoaded), with nothing kept "
+        "Milliseconds from the request until the scripts have run (DOMContentLoaded), with nothing kept "
         f"from before; medians of {_ROUNDS}. The phone has 150 ms to the server, 1.6 Mbit/s and a processor "
         "four times slower."
     )
