@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, get_args
 
-from ace_graph.base.errors import UsageError
+from ace_graph.base.errors import UsageError, unknown
 from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import truncate
@@ -143,7 +143,7 @@ class Audit(Frozen):
         wanted = set[AuditKind]()
         for limit in limits:
             if limit not in (known := (*SEVERITIES, *SEVERITY)):
-                raise UsageError(f"{limit[:40]!r} is no severity and no kind: use one of {', '.join(known)}")
+                raise UsageError(unknown("severity or kind", limit, known))
             worse = SEVERITIES[: SEVERITIES.index(limit) + 1] if limit in SEVERITIES else ()
             wanted |= {kind for kind, severity in SEVERITY.items() if kind == limit or severity in worse}
         return tuple(finding for finding in self.findings if finding.kind in wanted)

@@ -316,7 +316,7 @@ class Bullet(Frozen):
         Raises ValueError for a tag other than helpful, harmful, neutral.
         """
         if tag not in get_args(BulletTag):
-            raise ValueError(f"{tag!r} is no tag: use helpful, harmful or neutral")
+            raise ValueError(f"unknown tag {tag!r}: use helpful, harmful or neutral")
         return self.model_copy(update={tag: getattr(self, tag) + 1, "updated_at": _utc(now or utc_now())})
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NamedTuple, cast, get_args
 
 from pydantic import Field
 
-from ace_graph.base.errors import ChangeRefused, InvalidGrant, PlaybookForbidden
+from ace_graph.base.errors import ChangeRefused, InvalidGrant, PlaybookForbidden, unknown
 from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps
 from ace_graph.memory.bullet import GIVEN, LEFT_OUT, PROFILE_SECTIONS, Bullet, BulletSource, Moment, Text
@@ -98,7 +98,7 @@ class Grant:
 def checked_relation(text: object) -> Granted:
     """Return the relation to grant. Raises InvalidGrant, naming the four."""
     if text not in get_args(Granted):
-        raise InvalidGrant(f"a relation is one of {', '.join(get_args(Granted))}")
+        raise InvalidGrant(unknown("relation", text, get_args(Granted)))
     return cast("Granted", text)
 
 

@@ -142,9 +142,11 @@ def touched(
     # The turns that are new or judged anew; each was None or another before
     after = (*known, *turns[-1:]) if record else known
     old, new = ({turn.turn_id: turn for turn in turns} for turns in (access.recent_turns, after))
-    changed = [(old.get(key), turn) for key, turn in new.items() if turn != old.get(key)]
+    changed = [
+        (before, turn) for key, turn in new.items() if turn is not (before := old.get(key)) and turn != before
+    ]
     # Trajectories that were reflected on; recent ones count once
-    before = {turn.turn_id for turn in turns if turn.analyzed}
+    analyzed = {turn.turn_id for turn in turns if turn.analyzed}
     return replace(
         access,
         access_clock=moved.clock,
@@ -154,7 +156,7 @@ def touched(
         earlier=grown.earlier,
         days=grown.days,
         usage=recounted_usage(access.usage, changed, _use_of(record)),
-        analyzed=access.analyzed + len(set(effect.analyzed) - before),
+        analyzed=access.analyzed + len(set(effect.analyzed) - analyzed),
         asked=grown.asked,
     )
 

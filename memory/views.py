@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple, TypeGuard, get_args
 
 from pydantic import Field
 
-from ace_graph.base.errors import UnknownKind, UsageError
+from ace_graph.base.errors import UnknownKind, UsageError, unknown
 from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import (
     MAX_CONTEXT_CHARS,
@@ -92,7 +92,7 @@ def kind_of(bullet: Bullet) -> BulletKind:
 def checked_kind(name: str) -> Kind:
     """Return the kind of this name. Raises UnknownKind, which names all nine."""
     if name not in KINDS:
-        raise UnknownKind(f"{name[:40]!r} is no kind of memory: use one of {', '.join(KINDS)}")
+        raise UnknownKind(unknown("kind", name, KINDS))
     return name
 
 

@@ -116,7 +116,7 @@ class Update(Frozen):
 
     Counters are increments, and `examples` are added to those of the bullet. `ttl_days="never"` removes the
     time to live, `"unknown"` a day. The bullet loses the sources in `withdrawn`, and has been seen once less
-    for each.
+    for each. `sources` name another writer of its text, who vouches for nothing that the one before did.
     """
 
     op: Literal["update"] = "update"
@@ -137,6 +137,7 @@ class Update(Frozen):
     examples: tuple[Text, ...] = ()
     stated: Stated | None = None
     withdrawn: tuple[Text, ...] = ()
+    sources: Annotated[tuple[Text, ...], LEFT_OUT] = ()
     valid_from: Annotated[Day | Literal["unknown"] | None, LEFT_OUT] = None
     valid_until: Annotated[Day | Literal["unknown"] | None, LEFT_OUT] = None
 

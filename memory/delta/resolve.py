@@ -16,7 +16,7 @@ from ace_graph.memory.delta.archive import PLAYBOOK_FULL, adds_beyond_cap, archi
 from ace_graph.memory.delta.consolidate import consolidate, distinguish
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived, Effect, Reflected
-from ace_graph.memory.delta.merge import merge_named, restore
+from ace_graph.memory.delta.merge import MAX_SOURCES, merge_named, restore
 from ace_graph.memory.delta.operations import (
     Add,
     Analyze,
@@ -215,6 +215,9 @@ def _update(draft: Draft, operation: Update) -> None:
         "sources": left,
         "seen": max(1, old.seen - len(old.sources) + len(left)),
     }
+    if operation.sources:
+        new["sources"] = tuple(dict.fromkeys((*left, *operation.sources)))[-MAX_SOURCES:]
+        new["vouched"] = ()
     if operation.ttl_days == "never":
         new["ttl_days"] = None
     new |= {name: None for name in ("valid_from", "valid_until") if getattr(operation, name) == "unknown"}

@@ -74,7 +74,7 @@ class KaybaFormat:
         """Return the active skills. Raises FormatError, NewerFormat."""
         book = _skillbook(document)
         if book is None:
-            raise FormatError('it is no kayba skillbook: "skills" with an object by id is missing')
+            raise FormatError('it is not a kayba skillbook: "skills" with an object by id is missing')
         if self._names_version:
             _check_version(book.get("schema_version"))
         collector = Collector()
@@ -183,7 +183,7 @@ def _check_version(found: object) -> None:
     if text.isdecimal() and len(text) < 9 and int(text) > _VERSION:
         raise NewerFormat(f"it is a kayba skillbook of version {text}, this ace-graph reads 1 and 2: upgrade")
     if text != str(_VERSION):
-        raise FormatError(f"it is no kayba skillbook of version {_VERSION}: try --format kayba-v1")
+        raise FormatError(f"it is not a kayba skillbook of version {_VERSION}: try --format kayba-v1")
 
 
 def _text(issue: object, insight: object) -> object:

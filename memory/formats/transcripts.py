@@ -21,7 +21,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Literal, NamedTuple, cast
 
-from ace_graph.base.errors import FormatError, UsageError
+from ace_graph.base.errors import FormatError, UsageError, unknown
 from ace_graph.base.text import truncate
 from ace_graph.memory.formats.reading import Fields, as_fields
 from ace_graph.memory.trajectory import MAX_STEPS
@@ -471,7 +471,7 @@ class OpenAIAgentsFormat(TranscriptFormat):
             yield EndOfConversation()
         item = as_fields(json.loads(str(record["record"])))
         if item is None:
-            yield Unread("", "it is no JSON object: left out")
+            yield Unread("", "it is not a JSON object: left out")
             return
         about = TranscriptMessage(session, at=_moment(record["at"]), names=_named(session))
         yield from self._speech.read(item, about)
@@ -540,7 +540,7 @@ class TranscriptFile:
     def __init__(self, path: Path, format_name: str = "auto") -> None:
         known = {format_.name: format_ for format_ in TRANSCRIPT_FORMATS}
         if format_name not in ("auto", *known):
-            raise UsageError(f"{format_name[:40]!r} is no format: use one of auto, {', '.join(known)}")
+            raise UsageError(unknown("format", format_name, ("auto", *known)))
         self.path = path
         self.done, self.size = 0, 0
         self.format = known.get(format_name)
@@ -564,7 +564,7 @@ class TranscriptFile:
     def _entries(self) -> Iterator[Entry]:
         try:
             if not self.path.is_file():
-                raise FormatError(f"{self.path}: there is no such file, or it is no regular one: name a file")
+                raise FormatError(f"{self.path}: there is no such file: check the path")
             self.size = self.path.stat().st_size
             with self.path.open("rb") as stream:
                 start = stream.read(16)
@@ -572,7 +572,7 @@ class TranscriptFile:
                     self.format, records = None, self._rows()
                 elif start.startswith(b"PK"):
                     raise FormatError(
-                        f"{self.path}: it is an archive: unpack it, name the conversations.json"
+                        f"{self.path}: it is an archive: unpack it and give its conversations.json"
                     )
                 else:
                     stream.seek(begin := 3 if start.startswith(b"\xef\xbb\xbf") else 0)
@@ -664,12 +664,12 @@ def _lines(file: TranscriptFile, stream: BinaryIO) -> Iterator[tuple[str, Fields
             fields = as_fields(json.loads(line.decode("utf-8")))
         except (ValueError, RecursionError) as error:
             if whole:
-                yield Unread(where, f"it is no valid JSON ({truncate(str(error), 80)}): left out")
+                yield Unread(where, f"it is not valid JSON ({truncate(str(error), 80)}): left out")
             else:
                 why = "it is cut off: import the file again once it is whole; what it ends in is left out"
                 yield Unread(where, why, cut=True)
             continue
-        yield Unread(where, "it is no JSON object: left out") if fields is None else (where, fields)
+        yield Unread(where, "it is not a JSON object: left out") if fields is None else (where, fields)
 
 
 class _Bounded:
@@ -698,7 +698,7 @@ def _array(file: TranscriptFile, stream: BinaryIO, prefix: str) -> Generator[tup
         for value in values:
             number, bounded.left, file.done = number + 1, MAX_RECORD, stream.tell()
             where, fields = f"conversation {number}", as_fields(value)
-            yield Unread(where, "it is no JSON object: left out") if fields is None else (where, fields)
+            yield Unread(where, "it is not a JSON object: left out") if fields is None else (where, fields)
     except ijson.IncompleteJSONError:
         yield Unread(f"conversation {number + 1}", "the file is cut off there: export or copy it again")
     except (ijson.JSONError, FormatError, ValueError, RecursionError) as error:

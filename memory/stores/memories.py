@@ -99,7 +99,7 @@ async def commit_unsaved(store: Store, unsaved: str) -> Commit:
     try:
         kept = Unsaved.model_validate_json(unsaved)
     except ValidationError as error:
-        raise UsageError("this is no unsaved turn: pass the text of learning['unsaved'] as it was") from error
+        raise UsageError("not an unsaved turn: pass the text of learning['unsaved'] unchanged") from error
     # Only the epoch of the base is known, so the store finds a conflict and resolves against its own state.
     base = Snapshot(version=Version(epoch=kept.epoch))
     more = () if kept.pending is None else (kept.pending,)  # what wraps a store may take none

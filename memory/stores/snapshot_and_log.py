@@ -297,10 +297,13 @@ class StoredState:
     touches: tuple[StoredTouches, ...]
 
     def snapshot(self, known: Snapshot) -> Snapshot:
-        """Return the state, with equal bullets and the index taken from `known`.
+        """Return the state, with equal bullets and the index taken from `known`, or `known` where it is that.
 
         Raises IncompleteState where the parts are not of one history, CorruptPayload, NewerFormat.
         """
+        whole = self.base is not None or self.stamps is not None
+        if not whole and (self.version, self.access_mark) == (known.version, known.access.mark):
+            return known
         content, grown = self._content(known), self._grown(known)
         return Snapshot(content, load_small_access(self.access_json, grown, self.access_mark), self.version)
 
