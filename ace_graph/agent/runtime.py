@@ -17,7 +17,12 @@ from hashlib import blake2b
 from typing import Any, Generic, TypeVar, cast
 from zoneinfo import ZoneInfo
 
-from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackHandler, CallbackManager
+from langchain_core.callbacks import (
+    AsyncCallbackManager,
+    BaseCallbackHandler,
+    BaseCallbackManager,
+    CallbackManager,
+)
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -317,16 +322,27 @@ def _quiet(
     return {**(config or {}), "callbacks": made}
 
 
+def _inside_quiet() -> bool:
+    """Whether the run that is executing has its callbacks, and each tracer among them sees no text."""
+    held = (var_child_runnable_config.get() or RunnableConfig()).get("callbacks")
+    return isinstance(held, BaseCallbackManager) and all(
+        _hidden(each) is each for each in (*held.handlers, *held.inheritable_handlers)
+    )
+
+
 def quiet_config(config: RunnableConfig, *, content: bool) -> RunnableConfig:
     """Return the config of a call in which tracers see no text, unless they may see all `content`."""
-    return config if content else _quiet(config, AsyncCallbackManager)
+    return config if content or _inside_quiet() else _quiet(config, AsyncCallbackManager)
 
 
 @contextmanager
 def without_text(*, content: bool) -> Generator[None]:
     """Let tracers see no text of the models and tools that the block calls, unless they may see `content`."""
+    if content or _inside_quiet():
+        yield
+        return
     present = var_child_runnable_config.get() or RunnableConfig()
-    mark = var_child_runnable_config.set(quiet_config(present, content=content))
+    mark = var_child_runnable_config.set(_quiet(present, AsyncCallbackManager))
     try:
         yield
     finally:

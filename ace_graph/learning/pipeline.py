@@ -286,7 +286,7 @@ async def _read_together(task: LearningTask, run: Run) -> tuple[FinishedTurn, ..
     try:
         records = await run.resources.store.turns(run.learner_id or "", 2 * len(task.together))
     except StoreError:
-        logger.exception("[ACE Reflector] the turns that wait can't be read, so they go on waiting")
+        logger.exception("[ACE Reflector] the waiting turns can't be read, so they keep waiting")
         return ()
     wanted = {
         record.turn_id: replace(task_of(record, ()).subject, day=record.started_at.date())

@@ -199,14 +199,12 @@ async def stream_model(
     *,
     timeout: float,  # noqa: ASYNC109  per attempt, not for the call as a whole
     config: RunnableConfig | None = None,
-    together: bool = False,
     sleep: Sleep = asyncio.sleep,
 ) -> AsyncGenerator[AIMessageChunk, None]:
     """Yield the reply to `messages` in chunks; their sum is what `call_model` would return.
 
     `timeout` (seconds, per attempt) counts the time spent waiting for the model, not what the reader does
-    between two chunks. With `together` nobody reads between them: all come at the end, for one timer. A
-    failure before the first chunk is retried as in `call_model`; a later one raises
+    between two chunks. A failure before the first chunk is retried as in `call_model`; a later one raises
     ModelError at once. Close the iterator (`contextlib.aclosing`) when leaving it early.
     """
     secrets = secrets_of(model)
@@ -227,16 +225,15 @@ async def stream_model(
     async with aclosing(started):
         while True:
             try:
-                taken = await started.take(together=together)
+                chunk = await started.take()
             except _NOT_THE_MODEL:
                 raise
             except Exception as error:
                 failure = model_error(error, timeout=timeout, secrets=secrets)
                 break
-            if not taken:
+            if chunk is None:
                 break
-            for chunk in taken:
-                yield chunk
+            yield chunk
     if failure is not None:
         raise ModelError(f"The reply broke off. {failure}", failure.status)
 
@@ -322,27 +319,25 @@ class _Started:
     def __init__(self, chunks: AsyncIterator[BaseMessage], seconds: float) -> None:
         self._chunks = chunks
         self._left = seconds
-        self._held = list[AIMessageChunk]()
+        self._held: AIMessageChunk | None = None
 
     async def hold_first(self) -> None:
-        self._held = await self.take(together=False)
+        self._held = await self.take()
 
-    async def take(self, *, together: bool) -> list[AIMessageChunk]:
-        """Return the next chunk, or all that are left; none at the end."""
-        taken, self._held = self._held, []
-        if taken and not together:
-            return taken
+    async def take(self) -> AIMessageChunk | None:
+        """Return the next chunk, None at the end."""
+        held, self._held = self._held, None
+        if held is not None:
+            return held
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
             async with asyncio.timeout(self._left):
                 async for chunk in self._chunks:
-                    taken.append(chunk if isinstance(chunk, AIMessageChunk) else as_chunk(chunk))
-                    if not together:
-                        break
+                    return chunk if isinstance(chunk, AIMessageChunk) else as_chunk(chunk)
         finally:
             self._left -= loop.time() - began
-        return taken
+        return None
 
     async def aclose(self) -> None:
         close = getattr(self._chunks, "aclose", None)

@@ -148,7 +148,7 @@ def _parse(text: str, where: str) -> ModelChoice:
         return ModelChoice(GEMINI, provider)
     if not (colon and provider and name):
         raise ConfigurationError(
-            f"{where}: {text!r} names no model; write provider:name, such as openai:gpt-5-mini, or offline"
+            f"{where}: {text!r} is not a model: write provider:name, such as openai:gpt-5-mini, or offline"
         )
     return ModelChoice(provider.strip().lower().replace("-", "_"), name.strip())
 
