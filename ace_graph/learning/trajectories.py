@@ -13,7 +13,7 @@ from uuid import uuid4
 from pydantic import JsonValue, ValidationError
 
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import ChangeRefused, TrajectoryNotFound, UsageError
+from ace_graph.base.errors import ChangeRefused, TrajectoryNotFound, UsageError, unknown
 from ace_graph.base.prices import Price, cost_of
 from ace_graph.base.retention import Tracing
 from ace_graph.base.settings import Settings
@@ -182,7 +182,7 @@ async def complete_trajectory(
     outcome stays; ConfigurationError.
     """
     if status not in _STATUSES:
-        raise UsageError(f"{str(status)[:40]!r} is not an outcome: use one of {', '.join(_STATUSES)}")
+        raise UsageError(unknown("outcome", status, _STATUSES))
     kept = tracing or Settings.load().tracing
     metrics = completion.metrics or {}
     tokens = int(_metric(metrics, "tokens") or 0)
@@ -225,9 +225,9 @@ def _metric(metrics: Mapping[str, JsonValue], name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
-        raise UsageError(f"metrics: {name} is a number from 0 to {_MOST}: give one, or leave it out")
+        raise UsageError(f"metrics: {name} must be a number from 0 to {_MOST}")
     if name == "tokens" and value != int(value):
-        raise UsageError("metrics: tokens is a whole number: give one, or leave it out")
+        raise UsageError("metrics: tokens must be a whole number")
     return value
 
 

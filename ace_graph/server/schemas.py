@@ -65,7 +65,7 @@ def not_blank(text: str) -> str:
 def _check_number(value: object) -> object:
     """Refuse text and booleans, which pydantic would read as numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("a whole number")  # noqa: TRY004  pydantic takes a ValueError for a wrong value
+        raise ValueError("must be a whole number")  # noqa: TRY004  pydantic takes a ValueError for a wrong value
     return value
 
 
@@ -247,9 +247,9 @@ class ChatRequest(RequestBody):
                 min_length=1,
                 max_length=512,
                 pattern=PLAYBOOK_REF,
-                description="A named playbook that the lessons of this message go to: written where the "
-                "learner may write, proposed where they may propose, else kept in the own memory. It is read "
-                "only where `playbooks` names it, too.",
+                description="A named playbook for the lessons of this message: written where the "
+                "learner may write, proposed where they may propose, else kept in the learner's memory. "
+                "It is read only where `playbooks` names it, too.",
                 examples=["ada/api_client"],
             ),
         ]
