@@ -127,6 +127,10 @@ class _StoredAccess(Frozen):
     asked: Annotated[dict[str, Count], LEFT_OUT] = Field(default_factory=dict)
 
 
+_ALL_FIELDS = set(Bullet.model_fields)
+"""One set for all bullets that are read; a copy of a bullet gets a copy of it."""
+
+
 def dump_playbook(playbook: Playbook) -> str:
     """Return the canonical JSON of the content."""
     return _StoredPlaybook(
@@ -154,6 +158,9 @@ def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
     current = stored.format >= _EXAMPLES_SINCE["playbook"]
     bullets = stored.bullets if current else map(_with_examples, stored.bullets)
     entries = {bullet.id: bullet for bullet in bullets}
+    for bullet in entries.values():
+        # Which fields the text named nobody asks; pydantic's set of them is larger than the bullet.
+        object.__setattr__(bullet, "__pydantic_fields_set__", _ALL_FIELDS)
     if len(entries) != len(stored.bullets):
         raise CorruptPayload(_broken("playbook", "two bullets have one id"))
     if known is not None:

@@ -167,8 +167,8 @@ def touch(
     ]
     trial = _recounted(access.trial, changed)
     usage = recounted_usage(access.usage, changed, _use_of(record))
-    before = {turn.turn_id for turn in turns if turn.analyzed}
-    count = access.analyzed + len(set(change.analyzed) - before)
+    analyzed = {turn.turn_id for turn in turns if turn.analyzed}
+    count = access.analyzed + len(set(change.analyzed) - analyzed)
     turns = tuple(_marked(turn, change.analyzed) for turn in turns)
     return Access(
         moved.clock,
