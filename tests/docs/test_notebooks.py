@@ -61,7 +61,9 @@ def _folded(notebook: Path) -> list[dict[str, Any]]:  # Any: as above
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
 def test_a_notebook_folds_its_plotting_and_ends_with_what_to_try(notebook: Path) -> None:
     plots = [
-        cell for cell in _cells(notebook) if cell["cell_type"] == "code" and "axes" in "".join(cell["source"])
+        cell
+        for cell in _cells(notebook)
+        if cell["cell_type"] == "code" and "subplots(" in "".join(cell["source"])
     ]
     assert [cell for cell in plots if len(cell["source"]) > 15 and cell not in _folded(notebook)] == []
     assert "".join(_cells(notebook)[-1]["source"]).startswith("## Try next")
