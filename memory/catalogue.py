@@ -162,23 +162,15 @@ def checked_entry(
         )
     if len(description) > MAX_DESCRIPTION_CHARS or "\x00" in description:
         raise InvalidPlaybook(f"a description has at most {MAX_DESCRIPTION_CHARS} characters, without NUL")
-    if scope not in get_args(Scope):
-        raise InvalidPlaybook(unknown("scope", scope, get_args(Scope)))
-    if visibility not in get_args(Visibility):
-        raise InvalidPlaybook(unknown("visibility", visibility, get_args(Visibility)))
-    if lessons not in get_args(Lessons):
-        raise InvalidPlaybook(unknown("rule for lessons", lessons, get_args(Lessons)))
-    return PlaybookEntry(
-        playbook_id,
-        ref.owner,
-        name,
-        now,
-        now,
-        description,
-        cast("Scope", scope),
-        cast("Visibility", visibility),
-        cast("Lessons", lessons),
-    )
+    for what, given, known in (
+        ("scope", scope, get_args(Scope)),
+        ("visibility", visibility, get_args(Visibility)),
+        ("rule for lessons", lessons, get_args(Lessons)),
+    ):
+        if given not in known:
+            raise InvalidPlaybook(unknown(what, given, known))
+    fields = cast("Scope", scope), cast("Visibility", visibility), cast("Lessons", lessons)
+    return PlaybookEntry(playbook_id, ref.owner, name, now, now, description, *fields)
 
 
 # Playbooks that a run reads beside the learner's memory: what a store is asked for, and what it returns.

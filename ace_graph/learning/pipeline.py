@@ -31,8 +31,13 @@ from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import BulletVerdict, Lesson
 from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, is_small_talk, reflect
 from ace_graph.learning.statements.forms import SENSITIVE
-from ace_graph.learning.statements.model_facts import ReadMessage, WantedFacts, learner_facts, stated_later
-from ace_graph.learning.statements.told import with_told
+from ace_graph.learning.statements.model_facts import (
+    ReadMessage,
+    WantedFacts,
+    learner_facts,
+    stated_later,
+    with_told,
+)
 from ace_graph.learning.statements.turn_source import from_trajectory, from_turn
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks, task_of
 from ace_graph.learning.turn_record import stored_reflection

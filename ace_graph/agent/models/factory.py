@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
-from ace_graph.agent.models.redaction import redacted
+from ace_graph.agent.models.call import redacted
 from ace_graph.base.errors import ConfigurationError, ModelNotAllowed, ModelNotConfigured
 from ace_graph.base.settings import Settings
 
