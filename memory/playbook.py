@@ -17,9 +17,8 @@ from statistics import NormalDist
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
 from ace_graph.base.clock import utc_now
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.decay import DecayGroups, regrouped
 from ace_graph.memory.evidence import EvidenceSource, Verdict
@@ -62,10 +61,8 @@ class Consolidations(NamedTuple):
 TurnVotes = Mapping[EvidenceSource, Vote]
 
 
-class PlaybookStats(BaseModel):
+class PlaybookStats(Frozen):
     """Counts over the active bullets; `used` are those with at least one vote."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     bullets: int
     quarantined: int

@@ -90,10 +90,10 @@ class ACEContext(BaseModel):
     )
     learn_into: Annotated[str, AfterValidator(_checked_name)] | None = Field(
         default=None,
-        description="A named playbook, as name or owner/name, that the lessons of the turn go to: written "
-        "where the learner may write, proposed where they may propose, else kept in the own memory. It is "
-        "read only where playbooks names it, too. Votes and what the learner says of themselves stay in the "
-        "own memory.",
+        description="A named playbook, as name or owner/name, for the lessons of the turn: written "
+        "where the learner may write, proposed where they may propose, else kept in the learner's memory. "
+        "It is read only where playbooks names it, too. Votes, and what learners say about themselves, "
+        "stay in the learner's memory.",
     )
     teams: Annotated[tuple[ShortText, ...], Field(max_length=1_000)] | None = Field(
         default=None,
@@ -151,7 +151,7 @@ class ACEContext(BaseModel):
     )
     on_memory_error: Literal["fail", "answer"] = Field(
         default="fail",
-        description="answer: go on without memory, and without learning, when it can't be read.",
+        description="answer: when the memory can't be read, answer without it and learn nothing.",
     )
     raw_reply: bool = Field(
         default=False,

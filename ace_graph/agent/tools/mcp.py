@@ -82,7 +82,7 @@ def parse_servers(config: Mapping[str, object], environ: Mapping[str, str]) -> M
         raise ConfigurationError('MCP servers: write {"mcpServers": {"name": {"command": "..."}}}') from error
     odd = next((name for name in entries if not _NAME.fullmatch(name)), None)
     if odd is not None:
-        raise ConfigurationError(f"MCP server {odd[:40]!r}: a name has letters, digits, - and _, at most 40")
+        raise ConfigurationError(f"MCP server {odd[:40]!r}: use at most 40 letters, digits, - and _")
     wanted = {name: entry for name, entry in entries.items() if entry.get("disabled") is not True}
     return {name: _server(name, entry, environ) for name, entry in wanted.items()}
 
@@ -101,7 +101,7 @@ def read_servers(path: Path, environ: Mapping[str, str]) -> Mapping[str, ServerC
         config = _OBJECT.validate_json(raw.removeprefix(b"\xef\xbb\xbf"))
     except ValidationError as error:
         why = error.errors(include_input=False)[0]["msg"]
-        raise ConfigurationError(f"the MCP servers in {path}: no JSON object: {why}") from error
+        raise ConfigurationError(f"the MCP servers in {path}: not a JSON object: {why}") from error
     return parse_servers(config, environ)
 
 
@@ -389,7 +389,7 @@ class McpTools:
                 if isinstance(tools, ToolServerError):
                     if strict:
                         raise tools
-                    logger.error("[ACE MCP] %s; the run goes on without its tools", tools)
+                    logger.error("[ACE MCP] %s; the run continues without its tools", tools)
                     self._failed[server.name] = self._seconds()
                 else:
                     self._found[server.name] = list(tools.values())[:MAX_TOOLS]
