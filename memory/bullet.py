@@ -13,9 +13,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 
 from ace_graph.base.clock import utc_now
+from ace_graph.base.model import FrozenModel
 from ace_graph.base.text import clean_line, encodable
 from ace_graph.memory.search.source_words import MAX_SOURCE_WORDS, MAX_WORD_CHARS
 from ace_graph.memory.search.tokenize import is_within, normal_form
@@ -145,40 +146,34 @@ LEFT_OUT = Field(exclude_if=lambda value: not value)
 """A field that is stored only where it holds something, so that most bullets stay as short as they were."""
 
 
-class Stated(BaseModel):
+class Stated(FrozenModel):
     """A confidence that a file or a host stated, with the count of the evidence behind it, and when.
 
     It is the prior of the bullet's confidence: evidence from before `at` is part of the statement.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     confidence: Share
     count: Count
     at: Moment
 
 
-class StatedClaim(BaseModel):
+class StatedClaim(FrozenModel):
     """What a text states, as a reflector read it: the `value` of a `relation` of its `subject`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     subject: Annotated[ShortLine, Field(min_length=1)]
     relation: Annotated[ShortLine, Field(min_length=1)]
     value: Annotated[ShortLine, Field(min_length=1)]
 
 
-class PastValue(BaseModel):
+class PastValue(FrozenModel):
     """A value of a slot that a newer one replaced, as its text says it, and the days on which it was true."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARS), BeforeValidator(_cleaned)]
     valid_from: Annotated[Day | None, LEFT_OUT] = None
     valid_until: Annotated[Day | None, LEFT_OUT] = None
 
 
-class Bullet(BaseModel):
+class Bullet(FrozenModel):
     """A remembered strategy, fact or experience (document 000, extended by 003 and 004).
 
     `helpful`, `harmful` and `neutral` move on evidence only; `setbacks` counts the failures since the last
@@ -201,8 +196,6 @@ class Bullet(BaseModel):
 
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[str, Field(min_length=1, max_length=128), BeforeValidator(_cleaned)]
     section: Annotated[str, Field(min_length=1, max_length=100), BeforeValidator(_cleaned)]

@@ -14,15 +14,15 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.errors import CommitTooOld, HistoryTooShort, LearnerForgotten, PlaybookChanged
+from ace_graph.base.model import FrozenModel
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import shorten
 from ace_graph.memory.bullet import Moment, Text
 from ace_graph.memory.delta.effect import Cleared, Effect, Report, Rewound, apply
 from ace_graph.memory.delta.operations import Add, Delta, Update
-from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
@@ -52,14 +52,12 @@ PendingState = Literal["pending", "dead"]
 """`dead`: a dead letter; it failed too often and waits for a person."""
 
 
-class Pending(BaseModel):
+class Pending(FrozenModel):
     """New work, stored atomically with the commit that creates it.
 
     `pending_id` is the op id of the commit that will complete it; `turn_id` names its turn. Of one learner's
     items the highest priority is next, then the oldest.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pending_id: Text
     turn_id: Text
@@ -275,6 +273,8 @@ def planning(
     unknown: Collection[str] = (),
 ) -> Steps[CommitPlan]:
     """Do what `plan` does, in steps."""
+    from ace_graph.memory.delta.resolve import resolving
+
     check_expected(delta.expected_etag, current.version)
     effect = yield from resolving(current, delta, policy, unknown)
     changed = bool(effect.changes)

@@ -21,8 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
+from ace_graph.base.model import FrozenModel
 from ace_graph.memory.bullet import Bullet, Moment, Stated
 from ace_graph.memory.evidence import Evidence, Verdict, tag_of, verdict_of
 from ace_graph.memory.playbook import Playbook
@@ -158,15 +157,13 @@ def _earlier_votes(bullet: Bullet, voted: list[Verdict]) -> Iterator[Support]:
 # What a learner's playbook has been worth (document 004, 2.2 and 2.3): its use, and the work behind it.
 
 
-class Effectiveness(BaseModel):
+class Effectiveness(FrozenModel):
     """How often turns were shown bullets of the playbook, and how these turns ended.
 
     `success_rate` is that of the turns with a verdict, None before the first. `avg_improvement` is the lift
     of the unproven bullets, the success rate with them less that without; None until both are known.
     `used_by` counts the learners whose turns these are.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     usage_count: int = 0
     success_rate: float | None = None
@@ -175,10 +172,8 @@ class Effectiveness(BaseModel):
     used_by: int = 0
 
 
-class PlaybookMetadata(BaseModel):
+class PlaybookMetadata(FrozenModel):
     """How many trajectories a reflector has read, and how many commits have merged bullets."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     total_trajectories_analyzed: int = 0
     consolidation_count: int = 0

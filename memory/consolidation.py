@@ -9,9 +9,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from ace_graph.base.errors import CorruptPayload, UsageError
+from ace_graph.base.model import FrozenModel
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.memory.bullet import Bullet, MemoryType, Text
 from ace_graph.memory.catalogue import DEFAULT
@@ -495,14 +496,12 @@ _PRIORITY = -1.0
 """Learning goes first: a turn that was answered should count for the next one."""
 
 
-class ConsolidationWork(BaseModel):
+class ConsolidationWork(FrozenModel):
     """A consolidation to run later, or a dream: of which playbook of the learner, which bullets it selects.
 
     The field names are stored. With `expected_etag` it is for the version with that etag only. What is not
     selected here follows the policy of the store then.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     work: Literal["consolidate", "dream"] = "consolidate"
     name: Text = DEFAULT

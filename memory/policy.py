@@ -6,7 +6,9 @@ import sys
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
+
+from ace_graph.base.model import FrozenModel
 
 _KEPT_FOR_UNDO = 10
 """How many times as many effects are kept while a consolidation can be undone."""
@@ -14,34 +16,34 @@ _KEPT_FOR_UNDO = 10
 Rate = Annotated[float, AfterValidator(lambda rate: min(1.0, max(0.0, rate)))]
 
 
-class DecayRates(BaseModel):
+class DecayRates(FrozenModel):
     """The share of its strength that a bullet loses per access event, by memory type; clamped to [0, 1].
 
     Defaults from document 003: semantic 1 %, episodic 5 %, procedural 0.2 %.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)
 
     semantic: Rate = 0.01
     episodic: Rate = 0.05
     procedural: Rate = 0.002
 
 
-class VersionRetention(BaseModel):
+class VersionRetention(FrozenModel):
     """Which versions of a named playbook stay readable: the union of the three, and always the current one.
 
     `keep_latest`: so many of the newest. `keep_all_major`: those that begin a major version. `keep_days`:
     those that are not older. Defaults from document 004, section 7.3.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)
 
     keep_latest: Annotated[int, Field(ge=1)] = 5
     keep_all_major: bool = True
     keep_days: Annotated[float, Field(ge=0, le=36_500)] = 90.0
 
 
-class Policy(BaseModel):
+class Policy(FrozenModel):
     """Limits and thresholds of one store.
 
     `similarity` (0-1) is the least similarity of two texts that count as the same lesson, guards aside.
@@ -64,8 +66,6 @@ class Policy(BaseModel):
     work: a consolidation, each of whose commits looks at `consolidate_batch` bullets. None: it stores none.
     So does a commit once `dream_after` turns were reflected on since the last dream: a dream. None: none.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_bullets: Annotated[int, Field(ge=1)] = 1_000
     max_instructions: Annotated[int, Field(ge=0)] = 20

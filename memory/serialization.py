@@ -13,9 +13,10 @@ from datetime import date
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from ace_graph.base.errors import CorruptPayload, NewerFormat
+from ace_graph.base.model import FrozenModel
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import Archived, Change, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
@@ -95,11 +96,7 @@ M = TypeVar("M", bound=BaseModel)
 Number = Annotated[int, Field(ge=0)]
 
 
-class _Stored(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _StoredPlaybook(_Stored):
+class _StoredPlaybook(FrozenModel):
     format: Literal[1, 2] = 1
     next_id: Annotated[int, Field(ge=1)] = 1
     bullets: list[Bullet] = Field(default_factory=list[Bullet])
@@ -113,7 +110,7 @@ class _StoredPlaybook(_Stored):
     )
 
 
-class _StoredAccess(_Stored):
+class _StoredAccess(FrozenModel):
     format: Literal[1, 2, 3] = 1
     access_clock: Number = 0
     stamps: dict[str, Number] = Field(default_factory=dict)

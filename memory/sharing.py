@@ -9,9 +9,10 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Annotated, Literal, NamedTuple, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.errors import ChangeRefused, InvalidGrant, PlaybookForbidden
+from ace_graph.base.model import FrozenModel
 from ace_graph.base.off_loop import Steps
 from ace_graph.memory.bullet import GIVEN, PROFILE_SECTIONS, Bullet, BulletSource, Moment, Text
 from ace_graph.memory.delta.effect import Merged, Report
@@ -27,9 +28,7 @@ from ace_graph.memory.delta.operations import (
     Tag,
     Update,
 )
-from ace_graph.memory.delta.screening import screen_bullet
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
-from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.tokenize import normal_form
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.trust import PROVEN_VOTES
@@ -161,6 +160,8 @@ _LEARNER = "learner"
 
 def leaves_owner(bullet: Bullet) -> bool:
     """Whether others may see a bullet at all."""
+    from ace_graph.memory.delta.screening import screen_bullet
+
     return not (
         bullet.status != "active"
         or bullet.core
@@ -195,6 +196,8 @@ def outgoing_snapshot(snapshot: Snapshot) -> Steps[Snapshot]:
 
 def outgoing_text(text: str) -> str:
     """Return a description as others see it: empty where the screen refuses it."""
+    from ace_graph.memory.screening.screen import screen
+
     return text if screen(text) is None else ""
 
 
@@ -217,7 +220,7 @@ class Trust(IntEnum):
     PROVEN = 2
 
 
-class Proposal(BaseModel):
+class Proposal(FrozenModel):
     """Changes of one playbook that wait, or waited, for a decision.
 
     `delta` is what is committed, onto the newest version then. `targets` maps each bullet that it changes to
@@ -227,8 +230,6 @@ class Proposal(BaseModel):
     were known already. `through` are the subjects whose grants gave the right to propose it, `reason` says
     why it was refused.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     proposal_id: Annotated[Text, Field(min_length=1, max_length=128)]
     playbook_id: Text
@@ -411,6 +412,8 @@ def _check_section(section: str | None) -> None:
 
 
 def _put_back(bullet: Bullet, seen: Mapping[str, Bullet]) -> Bullet:
+    from ace_graph.memory.delta.screening import screen_bullet
+
     stored = seen.get(bullet.id)
     if stored is not None and outgoing_bullet(stored) == bullet:
         return stored

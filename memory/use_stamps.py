@@ -13,9 +13,10 @@ from hashlib import blake2b
 from types import MappingProxyType
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.copy_on_write import CopyOnWrite
+from ace_graph.base.model import FrozenModel
 from ace_graph.memory.search.tokenize import terms
 
 # The terms of a learner's questions: which of them are chat, because they are asked more often than held.
@@ -83,10 +84,8 @@ def after_questions(held: QuestionTerms, questions: Iterable[Iterable[str]]) -> 
 # The stamps of use in an effect, with which those of a commit can be undone.
 
 
-class Uses(BaseModel):
+class Uses(FrozenModel):
     """An access clock, and stamps by bullet id; 0 stands for a bullet without a stamp."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     clock: Annotated[int, Field(ge=0)] = 0
     stamps: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
@@ -120,14 +119,12 @@ class Stamps:
     asked: QuestionTerms = QuestionTerms()
 
 
-class Touches(BaseModel):
+class Touches(FrozenModel):
     """What one commit moved: stamps by id (0: the bullet has none any more), and the day that it began.
 
     `clock` is the access clock after the commit, `asked` are the terms of its turn's question. Where the
     content changed, the earlier values start anew.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     clock: int
     moved: dict[str, int]

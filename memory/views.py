@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Literal, NamedTuple, TypeGuard, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.errors import UnknownKind, UsageError
+from ace_graph.base.model import FrozenModel
 from ace_graph.memory.bullet import (
     MAX_CONTEXT_CHARS,
     Bullet,
@@ -132,13 +133,11 @@ CATEGORIES: Mapping[Polarity, Category] = {
 _POLARITIES: Mapping[str, Polarity] = {category: polarity for polarity, category in CATEGORIES.items()}
 
 
-class StrategyEntry(BaseModel):
+class StrategyEntry(FrozenModel):
     """One strategy. `id` is that of its bullet, None before it is stored.
 
     `confidence` None: it follows from the evidence alone. `examples` are ids of trajectories.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Text | None = None
     category: Category = "helpful"
@@ -151,10 +150,8 @@ class StrategyEntry(BaseModel):
     updated_at: Moment | None = None
 
 
-class PlaybookContent(BaseModel):
+class PlaybookContent(FrozenModel):
     """The active bullets of a playbook as strategies, in order; each is in one of three categories."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     strategies: tuple[StrategyEntry, ...] = ()
 

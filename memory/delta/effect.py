@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.copy_on_write import CopyOnWrite
+from ace_graph.base.model import FrozenModel
 from ace_graph.memory.bullet import Bullet, Moment
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, TurnVotes, Vote
@@ -29,18 +30,14 @@ ABSORBED: tuple[ArchiveReason, ...] = ("merged", "consolidated")
 Ids = tuple[str, ...]
 
 
-class _Fact(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Put(_Fact):
+class Put(FrozenModel):
     """The bullet was added, at the end, or changed, in its place."""
 
     kind: Literal["put"] = "put"
     bullet: Bullet
 
 
-class Archived(_Fact):
+class Archived(FrozenModel):
     """The bullet was archived; `into` is its survivor (merged, consolidated) or successor (superseded)."""
 
     kind: Literal["archived"] = "archived"
@@ -49,7 +46,7 @@ class Archived(_Fact):
     into: str | None = None
 
 
-class Revived(_Fact):
+class Revived(FrozenModel):
     """An archived bullet was restored after `place` others or last, without its alias or tombstone."""
 
     kind: Literal["revived"] = "revived"
@@ -57,7 +54,7 @@ class Revived(_Fact):
     place: int | None = None
 
 
-class Rewound(_Fact):
+class Rewound(FrozenModel):
     """Everything but the bullets and the id counter was set to its state at an earlier version.
 
     `order` names all bullets in their order there; it is empty where the order is the same already.
@@ -73,14 +70,14 @@ class Rewound(_Fact):
     consolidations: Consolidations = Consolidations()
 
 
-class Counted(_Fact):
+class Counted(FrozenModel):
     """The id counter moved to `next_id`."""
 
     kind: Literal["counted"] = "counted"
     next_id: int
 
 
-class Voted(_Fact):
+class Voted(FrozenModel):
     """One source's vote on one turn was recorded or replaced."""
 
     kind: Literal["voted"] = "voted"
@@ -90,7 +87,7 @@ class Voted(_Fact):
     bullet_ids: Ids
 
 
-class BaseVoted(_Fact):
+class BaseVoted(FrozenModel):
     """This learner's votes on a bullet of the base playbook changed to these."""
 
     kind: Literal["base_voted"] = "base_voted"
@@ -101,7 +98,7 @@ class BaseVoted(_Fact):
     setbacks: int = 0
 
 
-class Reflected(_Fact):
+class Reflected(FrozenModel):
     """A turn's insight was added to the last three."""
 
     kind: Literal["reflected"] = "reflected"
@@ -109,21 +106,21 @@ class Reflected(_Fact):
     topic: str | None
 
 
-class Unlinked(_Fact):
+class Unlinked(FrozenModel):
     """The oldest aliases and tombstones were deleted."""
 
     kind: Literal["unlinked"] = "unlinked"
     ids: Ids
 
 
-class Consolidated(_Fact):
+class Consolidated(FrozenModel):
     """Bullets were merged or consolidated on request; those are archived and put one by one."""
 
     kind: Literal["consolidated"] = "consolidated"
     at: Moment
 
 
-class Cleared(_Fact):
+class Cleared(FrozenModel):
     """All but the bullets and the id counter was deleted; bullets are archived one by one."""
 
     kind: Literal["cleared"] = "cleared"
@@ -145,7 +142,7 @@ Change = Annotated[
 ]
 
 
-class Rejection(_Fact):
+class Rejection(FrozenModel):
     """An operation that was refused: its kind, what it named, and why."""
 
     op: str
@@ -153,21 +150,21 @@ class Rejection(_Fact):
     why: str
 
 
-class Merged(_Fact):
+class Merged(FrozenModel):
     """Two ids, of the bullet that is kept and the one that is gone."""
 
     kept: str
     gone: str
 
 
-class Pruned(_Fact):
+class Pruned(FrozenModel):
     """A bullet that was archived because of the cap, and its decay score then."""
 
     id: str
     score: float
 
 
-class Report(_Fact):
+class Report(FrozenModel):
     """What changed, in ids, for users. `refs` maps the ref of an Add to the id of its bullet.
 
     In `merged` the survivor is kept, in `superseded` the successor. `reinforced` are bullets whose lesson
@@ -189,7 +186,7 @@ class Report(_Fact):
     refs: dict[str, str] = Field(default_factory=dict)
 
 
-class Effect(BaseModel):
+class Effect(FrozenModel):
     """The changes of one committed delta.
 
     `touched`, `access_reset`, `restamped` (stamps of restored bullets) and `analyzed` (trajectories that were
@@ -197,8 +194,6 @@ class Effect(BaseModel):
     `before` and `earlier` make it reversible: clock and moved stamps before the commit, and the stamps
     that commits without an effect had moved since the previous version.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1, 2, 3] = 1
     op_id: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from ace_graph.base.errors import AceError, UsageError
+from ace_graph.base.model import FrozenModel
 from ace_graph.base.off_loop import in_slices
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit, Pending, references
@@ -79,10 +80,8 @@ async def trajectories_behind(
 # The host keeps the text until then.
 
 
-class Unsaved(BaseModel):
+class Unsaved(FrozenModel):
     """A turn's delta, record and pending work, and the learner's epoch at the time of the turn."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     learner_id: str
     epoch: str | None

@@ -16,18 +16,16 @@ such a chain by the marks of the access part.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.errors import IncompleteState
-from ace_graph.memory.commit import CommitPlan
+from ace_graph.base.model import FrozenModel
 from ace_graph.memory.delta.effect import apply
-from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import (
     dump_access,
     dump_playbook,
@@ -38,6 +36,12 @@ from ace_graph.memory.serialization import (
 )
 from ace_graph.memory.snapshot import Access, Snapshot, Version
 from ace_graph.memory.use_stamps import QuestionTerms, Stamps, Touches, after_touches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ace_graph.memory.commit import CommitPlan
+    from ace_graph.memory.playbook import Playbook
 
 # When a store drops old effects of a history, as arithmetic on version numbers.
 #
@@ -105,11 +109,7 @@ def _marked(text: str, old: str, new: str) -> str:
     return f"{new}{text[len(old) :]}" if text.startswith(old) else text
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _StoredStamps(_Form):
+class _StoredStamps(FrozenModel):
     format: Literal[1] = 1
     stamps: dict[str, _Number]
     earlier: dict[str, _Number]
@@ -120,7 +120,7 @@ class _StoredStamps(_Form):
     )
 
 
-class _StoredTouches(_Form):
+class _StoredTouches(FrozenModel):
     format: Literal[1] = 1
     clock: _Number
     moved: dict[str, _Number]
