@@ -17,7 +17,7 @@ from uuid import NAMESPACE_URL, uuid5
 from pydantic import Field
 
 from ace_graph.base.errors import CommitTooOld, HistoryTooShort, LearnerForgotten, PlaybookChanged
-from ace_graph.base.model import FrozenModel
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import shorten
 from ace_graph.memory.bullet import Moment, Text
@@ -52,7 +52,7 @@ PendingState = Literal["pending", "dead"]
 """`dead`: a dead letter; it failed too often and waits for a person."""
 
 
-class Pending(FrozenModel):
+class Pending(Frozen):
     """New work, stored atomically with the commit that creates it.
 
     `pending_id` is the op id of the commit that will complete it; `turn_id` names its turn. Of one learner's
@@ -282,9 +282,11 @@ def planning(
     today = delta.now.astimezone(UTC).date()
     before = current.access
     verdicts, followed = _verdicts_of(delta, playbook), _followed_by(delta)
-    access = touched(before, effect, record, verdicts, followed=followed, on=today)
+    moved = None
+    if not effect.access_reset:
+        moved = touches_of(before, effect.touched, _change(effect), on=today, record=record)
+    access = touched(before, effect, record, verdicts, followed=followed, on=today, moved=moved)
     access = replace(access, mark=mark_after(before.mark, effect.op_id))
-    moved = None if effect.access_reset else _touches(before, effect, today, record)
     old = current.version
     version = Version(
         epoch=old.epoch or new_token(),
@@ -294,10 +296,6 @@ def planning(
     )
     after = Snapshot(playbook, access, version)
     return CommitPlan(effect, after, changed, old, before.access_clock, before.mark, moved)
-
-
-def _touches(access: Access, effect: Effect, on: date, record: TurnRecord | None) -> Touches:
-    return touches_of(access, effect.touched, _change(effect), on=on, record=record)
 
 
 def _change(effect: Effect) -> ContentChange:
@@ -320,6 +318,7 @@ def touched(
     *,
     followed: Collection[str] = (),
     on: date | None = None,
+    moved: Touches | None = None,
 ) -> Access:
     """Return the access part after the commit of `effect`, which has the turn's `record`; see `touch`."""
     return touch(
@@ -330,6 +329,7 @@ def touched(
         verdicts=verdicts,
         followed=followed,
         on=on,
+        moved=moved,
     )
 
 

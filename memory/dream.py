@@ -17,7 +17,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field, ValidationError
 
 from ace_graph.base.errors import ProposalNotFound, UsageError
-from ace_graph.base.model import FrozenModel
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import Text
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.consolidation import (
@@ -53,7 +53,7 @@ class LeftOut(NamedTuple):
     why: Text
 
 
-class DreamItem(FrozenModel):
+class DreamItem(Frozen):
     """One change, and what speaks for it.
 
     `was` holds the texts of the bullets that it merges or archives, by id; where one of them has another text
@@ -105,7 +105,7 @@ class DreamItem(FrozenModel):
         )
 
 
-class Dream(FrozenModel):
+class Dream(Frozen):
     """A difference of one playbook, over `runs` runs, that waits to be decided item by item.
 
     `left_out` are changes that were not proposed, and why. `refused` are the ids of items that were refused,

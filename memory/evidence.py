@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ace_graph.base.model import FrozenModel
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import BulletTag, Text
 
 EvidenceSource = Literal["ground_truth", "tool", "evaluator", "learner", "model"]
@@ -28,7 +28,7 @@ _TAGS: dict[Verdict, BulletTag | None] = {
 }
 
 
-class Evidence(FrozenModel):
+class Evidence(Frozen):
     """The judgement of one source on one turn. `score` is in [0, 1]; `by` names who or what gave it."""
 
     source: EvidenceSource

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ace_graph.base.clock import utc_now
-from ace_graph.base.model import FrozenModel
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.decay import DecayGroups, regrouped
 from ace_graph.memory.evidence import EvidenceSource, Verdict
@@ -63,7 +63,7 @@ class Consolidations(NamedTuple):
 TurnVotes = Mapping[EvidenceSource, Vote]
 
 
-class PlaybookStats(FrozenModel):
+class PlaybookStats(Frozen):
     """Counts over the active bullets; `used` are those with at least one vote."""
 
     bullets: int

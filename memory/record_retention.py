@@ -64,13 +64,8 @@ class Cleaned:
     next: CleaningPlace | None = None
 
     def __add__(self, later: Cleaned) -> Cleaned:
-        return replace(
-            later,
-            steps=self.steps + later.steps,
-            turns=self.turns + later.turns,
-            deltas=self.deltas + later.deltas,
-            unreflected=self.unreflected + later.unreflected,
-        )
+        numbers = ("steps", "turns", "deltas", "unreflected")
+        return replace(later, **{name: getattr(self, name) + getattr(later, name) for name in numbers})
 
 
 def named_turns(snapshot: Snapshot) -> frozenset[str]:

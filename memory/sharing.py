@@ -11,10 +11,10 @@ from typing import Annotated, Literal, NamedTuple, cast, get_args
 
 from pydantic import Field
 
-from ace_graph.base.errors import ChangeRefused, InvalidGrant, PlaybookForbidden
-from ace_graph.base.model import FrozenModel
+from ace_graph.base.errors import ChangeRefused, InvalidGrant, PlaybookForbidden, unknown
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps
-from ace_graph.memory.bullet import GIVEN, PROFILE_SECTIONS, Bullet, BulletSource, Moment, Text
+from ace_graph.memory.bullet import GIVEN, LEFT_OUT, PROFILE_SECTIONS, Bullet, BulletSource, Moment, Text
 from ace_graph.memory.delta.effect import Merged, Report
 from ace_graph.memory.delta.operations import (
     Add,
@@ -96,7 +96,7 @@ class Grant:
 def checked_relation(text: object) -> Granted:
     """Return the relation to grant. Raises InvalidGrant, naming the four."""
     if text not in get_args(Granted):
-        raise InvalidGrant(f"a relation is one of {', '.join(get_args(Granted))}")
+        raise InvalidGrant(unknown("relation", text, get_args(Granted)))
     return cast("Granted", text)
 
 
@@ -220,7 +220,7 @@ class Trust(IntEnum):
     PROVEN = 2
 
 
-class Proposal(FrozenModel):
+class Proposal(Frozen):
     """Changes of one playbook that wait, or waited, for a decision.
 
     `delta` is what is committed, onto the newest version then. `targets` maps each bullet that it changes to
@@ -244,8 +244,8 @@ class Proposal(FrozenModel):
     decided_by: Text = ""
     decided_at: Moment | None = None
     added: tuple[Text, ...] = ()
-    through: Annotated[tuple[Text, ...], Field(exclude_if=lambda value: not value)] = ()
-    reason: Annotated[Text, Field(max_length=500, exclude_if=lambda value: not value)] = ""
+    through: Annotated[tuple[Text, ...], LEFT_OUT] = ()
+    reason: Annotated[Text, Field(max_length=500), LEFT_OUT] = ""
 
     @property
     def adds(self) -> tuple[Add, ...]:
@@ -326,29 +326,12 @@ def reported(report: Report, playbook: Playbook, seen_before: Collection[str]) -
     return report.model_copy(update={**shown, "pruned": pruned})
 
 
-_IDS = (
-    "added",
-    "reinforced",
-    "updated",
-    "tagged",
-    "merged",
-    "superseded",
-    "removed",
-    "restored",
-    "quarantined",
-    "released",
-)
+_IDS = tuple(Report.model_fields.keys() - {"pruned", "rejected", "refs"})
 
 
 def _without(values: Iterable[object], hidden: set[str]) -> tuple[object, ...]:
-    def is_hidden(value: object) -> bool:
-        return (
-            value in hidden
-            if isinstance(value, str)
-            else (isinstance(value, Merged) and not hidden.isdisjoint((value.kept, value.gone)))
-        )
-
-    return tuple(value for value in values if not is_hidden(value))
+    named = ((value, {value.kept, value.gone} if isinstance(value, Merged) else {value}) for value in values)
+    return tuple(value for value, ids in named if hidden.isdisjoint(ids))
 
 
 def _permitted(
@@ -389,16 +372,21 @@ def _check_seen(
             raise ChangeRefused(f"{name}: unknown id: playbook show lists the ids")
 
 
+_WRITTEN = frozenset(
+    (
+        *("id", "section", "content", "memory_type", "polarity", "topic", "concept", "tags", "importance"),
+        *("ttl_days", "context", "valid_from", "valid_until"),
+    )
+)
+"""The fields of a bullet that are its writer's."""
+
+
 def _added(add: Add) -> Add:
     """The bullet as one that counts nothing yet and that nobody vouches for."""
     if add.pinned or add.slot is not None:
         raise PlaybookForbidden("only the owner of a playbook can pin bullets in it, or fill a slot")
     _check_section(add.section)
-    text = {"content", "section", "ref", "id", "memory_type", "polarity", "topic", "concept", "tags"}
-    kept = add.model_dump(
-        include=text | {"importance", "ttl_days", "context", "valid_from", "valid_until"}, exclude_unset=True
-    )
-    return Add(**kept, sources=(EDITOR,))
+    return Add(**add.model_dump(include={*_WRITTEN, "ref"}, exclude_unset=True), sources=(EDITOR,))
 
 
 def _edited(update: Update) -> Update:
@@ -419,14 +407,8 @@ def _put_back(bullet: Bullet, seen: Mapping[str, Bullet]) -> Bullet:
         return stored
     if bullet.core:
         raise PlaybookForbidden("only the owner of a playbook can pin bullets in it, or fill a slot")
-    plain = Bullet(
-        **bullet.model_dump(
-            include={"id", "section", "content", "memory_type", "polarity", "topic", "concept", "tags"}
-            | {"importance", "created_at", "updated_at", "ttl_days", "context", "valid_from", "valid_until"}
-        ),
-        sources=(EDITOR,),
-    )
-    why = screen_bullet(plain)
-    return (
-        plain if why is None else plain.model_copy(update={"status": "quarantined", "quarantine_reason": why})
-    )
+    written = bullet.model_dump(include={*_WRITTEN, "created_at", "updated_at"})
+    plain = Bullet(**written, sources=(EDITOR,))
+    if (why := screen_bullet(plain)) is None:
+        return plain
+    return plain.model_copy(update={"status": "quarantined", "quarantine_reason": why})

@@ -13,8 +13,8 @@ from uuid import NAMESPACE_URL, uuid5
 from pydantic import Field, JsonValue, model_validator
 from typing_extensions import TypedDict  # pydantic refuses the one of typing before Python 3.12
 
-from ace_graph.base.model import FrozenModel
-from ace_graph.memory.bullet import MemoryType, Moment, Polarity, Share, Text
+from ace_graph.base.frozen import Frozen
+from ace_graph.memory.bullet import LEFT_OUT, MemoryType, Moment, Polarity, Share, Text
 from ace_graph.memory.evidence import Evidence, Verdict
 
 MAX_STEP_CHARS = 1_000
@@ -25,7 +25,7 @@ _Line = Annotated[Text, Field(max_length=600)]
 _Lines = Annotated[tuple[_Line, ...], Field(max_length=20)]
 
 
-class Step(FrozenModel):
+class Step(Frozen):
     """One decision, action or observation. `times` counts immediate repetitions of it.
 
     A step with the same `step_id` is logged once.
@@ -39,7 +39,7 @@ class Step(FrozenModel):
     step_id: Text = ""
 
 
-class ReflectedLesson(FrozenModel):
+class ReflectedLesson(Frozen):
     """A lesson of a reflection, with what a bullet needs; it reaches a playbook when it is curated."""
 
     content: _Line
@@ -49,7 +49,7 @@ class ReflectedLesson(FrozenModel):
     topic: Text | None = None
 
 
-class TurnReflection(FrozenModel):
+class TurnReflection(Frozen):
     """The result of a reflection on the turn `turn_id`; `by` is the model's name.
 
     `reflection_id` names it, for curation; where none is given it follows from the turn, the moment, the
@@ -69,10 +69,8 @@ class TurnReflection(FrozenModel):
     observations: _Lines = ()
     recommendations: _Lines = ()
     confidence: Share | None = None
-    lessons: Annotated[
-        tuple[ReflectedLesson, ...], Field(max_length=20, exclude_if=lambda value: not value)
-    ] = ()
-    trajectory_ids: Annotated[tuple[Text, ...], Field(max_length=64, exclude_if=lambda value: not value)] = ()
+    lessons: Annotated[tuple[ReflectedLesson, ...], Field(max_length=20), LEFT_OUT] = ()
+    trajectory_ids: Annotated[tuple[Text, ...], Field(max_length=64), LEFT_OUT] = ()
     frequency: Annotated[int, Field(ge=1, exclude_if=lambda value: value == 1)] = 1
     fallback: bool = False
     error: _Line | None = None
@@ -94,7 +92,7 @@ class TurnReflection(FrozenModel):
         return self.trajectory_ids or (self.turn_id,)
 
 
-class TurnFeedback(FrozenModel):
+class TurnFeedback(Frozen):
     """Feedback of a person or a system on the turn. `score` is in [0, 1]."""
 
     kind: FeedbackKind = "human"
@@ -133,7 +131,7 @@ def answer_hash(answer: str) -> str:
     return hashlib.sha256(" ".join(answer.split()).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-class RecentTurn(FrozenModel):
+class RecentTurn(Frozen):
     """The part of a turn that the access part keeps, for later feedback.
 
     `analyzed`: a reflector has read it, and it is counted as such. `followed`: a bullet got a vote for it, so
@@ -146,9 +144,9 @@ class RecentTurn(FrozenModel):
     cited: Ids = ()
     verdict: Verdict = "unknown"
     arm: Arm | None = None
-    analyzed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
-    followed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
-    replay: Annotated[Replay | None, Field(exclude_if=lambda value: value is None)] = None
+    analyzed: Annotated[bool, LEFT_OUT] = False
+    followed: Annotated[bool, LEFT_OUT] = False
+    replay: Annotated[Replay | None, LEFT_OUT] = None
 
 
 class PlaybookRead(NamedTuple):
@@ -176,7 +174,7 @@ class LearnedInto(TypedDict):
     proposal_id: Text | None
 
 
-class TurnRecord(FrozenModel):
+class TurnRecord(Frozen):
     """One turn: task, mode, answer, cost and result; a trajectory in the sense of document 004.
 
     `task` and `answer` are cut at 2,000 characters; `duration_ms` is wall time; `score` is in [0, 1];
@@ -214,16 +212,16 @@ class TurnRecord(FrozenModel):
     injected: Ids = ()
     cited: Ids = ()
     arm: Arm | None = None
-    replay: Annotated[Replay | None, Field(exclude_if=lambda value: value is None)] = None
-    playbooks: Annotated[tuple[PlaybookRead, ...], Field(exclude_if=lambda value: not value)] = ()
-    learned_into: Annotated[LearnedInto | None, Field(exclude_if=lambda value: value is None)] = None
+    replay: Annotated[Replay | None, LEFT_OUT] = None
+    playbooks: Annotated[tuple[PlaybookRead, ...], LEFT_OUT] = ()
+    learned_into: Annotated[LearnedInto | None, LEFT_OUT] = None
     evidence: tuple[Evidence, ...] = ()
     steps: tuple[Step, ...] = ()
     steps_left_out: Amount = 0
     steps_dropped: Literal["sampled", "retention"] | None = None
     reflections: tuple[TurnReflection, ...] = ()
     feedback: tuple[TurnFeedback, ...] = ()
-    unattributed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+    unattributed: Annotated[bool, LEFT_OUT] = False
     deleted: bool = False
     started_at: Moment
     completed_at: Moment | None = None

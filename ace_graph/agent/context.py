@@ -14,7 +14,7 @@ from typing import Annotated, Literal, Protocol, Self, cast
 from pydantic import AfterValidator, ConfigDict, Field, SkipValidation, model_validator
 
 from ace_graph.base.errors import InvalidContext
-from ace_graph.base.model import FrozenModel
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.settings import TimeZone, WindowBound, WindowSize
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.catalogue import PlaybookRef, wanted_refs
@@ -42,7 +42,7 @@ def _checked_name(name: str) -> str:
     return name
 
 
-class ACEContext(FrozenModel):
+class ACEContext(Frozen):
     """The settings of one run: `graph.invoke(..., context=ACEContext(learner_id="alice"))`.
 
     Every field is optional and JSON-able, a dict does as well, and unknown names are refused. A field left
@@ -89,10 +89,10 @@ class ACEContext(FrozenModel):
     )
     learn_into: Annotated[str, AfterValidator(_checked_name)] | None = Field(
         default=None,
-        description="A named playbook, as name or owner/name, that the lessons of the turn go to: written "
-        "where the learner may write, proposed where they may propose, else kept in the own memory. It is "
-        "read only where playbooks names it, too. Votes and what the learner says of themselves stay in the "
-        "own memory.",
+        description="A named playbook, as name or owner/name, for the lessons of the turn: written "
+        "where the learner may write, proposed where they may propose, else kept in the learner's memory. "
+        "It is read only where playbooks names it, too. Votes, and what learners say about themselves, "
+        "stay in the learner's memory.",
     )
     teams: Annotated[tuple[ShortText, ...], Field(max_length=1_000)] | None = Field(
         default=None,
@@ -150,7 +150,7 @@ class ACEContext(FrozenModel):
     )
     on_memory_error: Literal["fail", "answer"] = Field(
         default="fail",
-        description="answer: go on without memory, and without learning, when it can't be read.",
+        description="answer: when the memory can't be read, answer without it and learn nothing.",
     )
     raw_reply: bool = Field(
         default=False,

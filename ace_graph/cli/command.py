@@ -53,18 +53,18 @@ DEFAULT_NAME = "default"
 AUTHOR = "ace-graph"
 DEBUG = "ace_graph.debug"
 
-Learner = Annotated[str, "--learner -l --as ID", "Who acts, and whose playbook."]
+Learner = Annotated[str, "--learner -l --as ID", "The learner who acts."]
 Base = Annotated[
     Path | None,
     "--base FILE",
-    "A playbook that every learner is given, read only, in any format that import knows.",
+    "A read-only playbook for every learner, in any format that import reads.",
 ]
 DryRun = Annotated[bool, "--dry-run", "Show what would change; change nothing."]
 Everybody = Annotated[bool, "--all", "Every learner of the store."]
 On = Annotated[
     str | None,
     "--on ray[://HOST:PORT]",
-    "Work on a Ray cluster: that of RAY_ADDRESS or of this machine, or the one at an address.",
+    "Use a Ray cluster: ray for RAY_ADDRESS or this machine, or an address.",
 ]
 
 Shared = Literal["learner", "name", "as_json", "store"]
@@ -75,7 +75,9 @@ STORE: tuple[Shared, ...] = ("as_json", "store")
 _SHARED: Mapping[Shared, tuple[Any, object]] = {  # Any: an annotation
     "learner": (Learner, DEFAULT_LEARNER),
     "name": (
-        Annotated[str, "--name -n NAME", "A named playbook instead of the memory; owner/name: of another."],
+        Annotated[
+            str, "--name -n NAME", "A named playbook instead of the memory; owner/name: somebody else's."
+        ],
         DEFAULT_NAME,
     ),
     "as_json": (Annotated[bool, "--json", "Print JSON alone on stdout."], False),
@@ -84,8 +86,8 @@ _SHARED: Mapping[Shared, tuple[Any, object]] = {  # Any: an annotation
             str | None,
             "--store URL",
             (
-                "sqlite:///file, memory://, neo4j://host:7687 or postgresql://user@host/database "
-                "instead of the one of the settings."
+                "Instead of the setting's: sqlite:///file, memory://, neo4j://host:7687 or "
+                "postgresql://user@host/database."
             ),
         ],
         None,
@@ -306,7 +308,7 @@ def debugging(ctx: typer.Context) -> bool:
 def check_all(on: str | None, *, everybody: bool) -> None:
     """Raise UsageError where a cluster is asked for one playbook."""
     if on is not None and not everybody:
-        raise UsageError("--on is for work on many learners: add --all")
+        raise UsageError("--on needs --all: add it")
 
 
 def by_command(reason: str) -> Change:

@@ -66,7 +66,7 @@ def demo(
 ) -> None:
     """A demonstration: two learners, two sessions, no key, no server.
 
-    As in chat, the log stays below WARNING unless ACE_LOG_LEVEL is set.
+    The log shows warnings only, unless ACE_LOG_LEVEL is set.
     """
     from ace_graph.cli.environment import log_content_by_default
 
@@ -78,7 +78,7 @@ def demo(
     else:
         file = Path(keep).expanduser().absolute()
         if file.exists():
-            raise ConfigurationError(f"{file} is there already: name a file that is not")
+            raise ConfigurationError(f"{file} already exists: choose another name")
         asyncio.run(_play(settings, file))
         console().print(
             f"The memory is kept: ace-graph chat --learner ada --store sqlite:///{file}", soft_wrap=True

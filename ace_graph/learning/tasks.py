@@ -20,7 +20,7 @@ from ace_graph.agent.evidence import from_json
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Attempt, Memory
 from ace_graph.base.errors import LearningError
-from ace_graph.base.model import FrozenModel
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.text import truncate, without_surrogates
 from ace_graph.learning.feedback import (
     JudgedTurn,
@@ -195,7 +195,7 @@ TRACE_CHARS = 6_000
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 
-class LearningTask(FrozenModel):
+class LearningTask(Frozen):
     """One finished turn to learn from. The field names are stored in pending work.
 
     `evidence` is voted on now; `standing` was known before and is voted on already. `reflects`: the reflector
@@ -265,7 +265,7 @@ def task_of(
     )
 
 
-class UndeliveredLessons(FrozenModel):
+class UndeliveredLessons(Frozen):
     """Lessons that a turn has made for a named playbook, until they are there or in the own memory.
 
     `operations` are the lessons and the votes that credit them, `learned` is how many lessons the turn had,
@@ -282,7 +282,7 @@ class UndeliveredLessons(FrozenModel):
         return tuple(each for each in self.operations if isinstance(each, Add))
 
 
-class PendingWork(FrozenModel):
+class PendingWork(Frozen):
     """Deferred tasks, and the run's settings that they are worked on with. The field names are stored.
 
     Without `curates` the reflection is kept with the turn, and the playbook stays as it is. Lessons go to the

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ChangeRefused
-from ace_graph.base.model import FrozenModel
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import in_slices
 from ace_graph.memory.audit import Audit, auditing
 from ace_graph.memory.bullet import Bullet, Hides
@@ -39,7 +39,7 @@ from ace_graph.playbooks.sharing import shown_readers, who_may
 _MAX_READERS = 500
 
 
-class ReaderUse(FrozenModel):
+class ReaderUse(Frozen):
     """How one reader, who lets the owners see it, used a playbook."""
 
     learner: str

@@ -24,7 +24,7 @@ from starlette.exceptions import HTTPException
 
 from ace_graph.base import errors
 from ace_graph.base.errors import RequestRefused
-from ace_graph.base.model import FrozenModel
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.tables import read_toml
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("ace_request_id", default=None)
@@ -130,7 +130,7 @@ def error_location(error: BaseException) -> str:
     return f"{type(error).__name__} at {' < '.join(reversed(places)) or '(nowhere)'}"
 
 
-class ErrorReply(FrozenModel):
+class ErrorReply(Frozen):
     """A sentence for people, a code for programs, and the id under which the log has the error."""
 
     error: str

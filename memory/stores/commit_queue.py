@@ -38,7 +38,6 @@ from ace_graph.memory.stores.snapshot_and_log import (
     dump_base,
     dump_small_access,
     dump_stamps,
-    dump_touches,
     folding,
     stamps_checksum,
 )
@@ -177,7 +176,7 @@ class SerializedPlan:
         self.record = record
         self.kept = kept
         self.access_json = dump_small_access(plan.snapshot.access)
-        self.touches_json = None if plan.touches is None else dump_touches(plan.touches)
+        self.touches_json = None if plan.touches is None else plan.touches.model_dump_json()
         self.effect_json = dump_effect(plan.effect) if self.in_history else None
         self.report_json = dump_report(plan.effect.report)
         self.record_columns = {} if record is None else record_columns(record)

@@ -673,7 +673,7 @@ def complete(store: Store, purpose: str) -> Store:
     named = (name for kind in Store.__mro__ for name in vars(kind) if not name.startswith("_"))
     if missing := sorted(name for name in named if not hasattr(store, name)):
         raise ConfigurationError(
-            f"{purpose} needs all methods of Store, and {store.name} lacks {', '.join(missing)}: "
-            "use SQLite, Neo4j, PostgreSQL or memory, or add them"
+            f"{purpose} needs methods that {store.name} lacks ({', '.join(missing[:3])}): "
+            "add them, or use a store of open_store"
         )
     return store

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field
 
-from ace_graph.base.model import FrozenModel
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.audit import AuditKind, Severity
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Day, Moment
 from ace_graph.memory.catalogue import MAX_NAME_CHARS, Scope
@@ -17,7 +17,7 @@ from ace_graph.memory.views import Kind as MemoryKind
 from ace_graph.server.schemas import Text
 
 
-class BulletRow(FrozenModel):
+class BulletRow(Frozen):
     """One bullet: what is remembered, and how it did."""
 
     id: str
@@ -45,7 +45,7 @@ class BulletRow(FrozenModel):
         )
 
 
-class Recalled(FrozenModel):
+class Recalled(Frozen):
     """What the memory holds for a question."""
 
     recall_id: str = Field(description="Pass it to feedback once the outcome is known.")
@@ -53,7 +53,7 @@ class Recalled(FrozenModel):
     bullets: list[BulletRow]
 
 
-class Remembered(FrozenModel):
+class Remembered(Frozen):
     """What became of a statement."""
 
     id: str
@@ -63,7 +63,7 @@ class Remembered(FrozenModel):
     playbook: str = Field(description="Which holds it: default is the learner's own memory.")
 
 
-class MemoryRow(FrozenModel):
+class MemoryRow(Frozen):
     """A memory, and the playbook that holds it: `default` is the own memory, else `owner/name`."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -76,20 +76,20 @@ class MemoryRow(FrozenModel):
     playbook: str
 
 
-class MemoryRows(FrozenModel):
+class MemoryRows(Frozen):
     """The memories of a scope, playbook by playbook, the own memory first."""
 
     memories: list[MemoryRow]
 
 
-class Forgotten(FrozenModel):
+class Forgotten(Frozen):
     """The bullet that is gone, and the version after it."""
 
     id: str
     version: int
 
 
-class FeedbackKept(FrozenModel):
+class FeedbackKept(Frozen):
     """The bullets that the verdict counts for, and the work of learning again, if any is left."""
 
     credited: list[str]
@@ -97,7 +97,7 @@ class FeedbackKept(FrozenModel):
     version: int
 
 
-class HeldBack(FrozenModel):
+class HeldBack(Frozen):
     """One bullet that is in quarantine: no prompt holds it until a person releases it."""
 
     id: str
@@ -105,7 +105,7 @@ class HeldBack(FrozenModel):
     why: str
 
 
-class LearnReply(FrozenModel):
+class LearnReply(Frozen):
     """The trajectory of a conversation, and what was learned from it.
 
     `pending` is work that a worker (`ace-graph worker`) still has to do, `stated` what the learner's own
@@ -122,7 +122,7 @@ class LearnReply(FrozenModel):
     error: str | None = None
 
 
-class PlaybookRow(FrozenModel):
+class PlaybookRow(Frozen):
     """A playbook that the caller may read."""
 
     name: str = Field(description="What the other tools take as playbook.")
@@ -132,14 +132,14 @@ class PlaybookRow(FrozenModel):
     updated_at: Moment
 
 
-class PlaybookPage(FrozenModel):
+class PlaybookPage(Frozen):
     """A page of playbooks; `next_cursor` is null on the last one."""
 
     playbooks: list[PlaybookRow]
     next_cursor: str | None
 
 
-class BulletPage(FrozenModel):
+class BulletPage(Frozen):
     """A page of bullets; `next_cursor` is null on the last one, `total` counts all pages."""
 
     playbook: str
@@ -149,7 +149,7 @@ class BulletPage(FrozenModel):
     next_cursor: str | None
 
 
-class VersionRow(FrozenModel):
+class VersionRow(Frozen):
     """One version of a playbook: who made it, when and why."""
 
     version: int
@@ -169,7 +169,7 @@ class VersionRow(FrozenModel):
         )
 
 
-class VersionPage(FrozenModel):
+class VersionPage(Frozen):
     """A page of versions, the newest first; `next_cursor` is null on the last one."""
 
     playbook: str
@@ -177,7 +177,7 @@ class VersionPage(FrozenModel):
     next_cursor: str | None
 
 
-class FindingRow(FrozenModel):
+class FindingRow(Frozen):
     """One thing that is rotten in a playbook, and what a person should do about it."""
 
     kind: AuditKind
@@ -189,7 +189,7 @@ class FindingRow(FrozenModel):
     forget: str | None = Field(description="The bullet that forget has to remove, if one is enough.")
 
 
-class AuditPage(FrozenModel):
+class AuditPage(Frozen):
     """The worst findings; `counts` are those of all."""
 
     playbook: str

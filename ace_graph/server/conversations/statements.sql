@@ -49,16 +49,16 @@ DELETE FROM ace_webhooks WHERE learner_id = ?
 INSERT INTO ace_paused (learner_id) VALUES (?) ON CONFLICT (learner_id) DO NOTHING
 
 -- IDLE
-SELECT learner_id, id, thread_id, used_at FROM ace_conversations WHERE used_at < ? AND thread_id > ?
-ORDER BY thread_id LIMIT ?
+SELECT learner_id, id, thread_id, used_at FROM ace_conversations
+WHERE used_at < ? AND (used_at, thread_id) > (?, ?) ORDER BY used_at, thread_id LIMIT ?
+
+-- LEARNERS_WITH_TOO_MANY
+SELECT learner_id FROM ace_conversations WHERE learner_id > ?
+GROUP BY learner_id HAVING count(*) > ? ORDER BY learner_id LIMIT ?
 
 -- TOO_MANY
-SELECT learner_id, id, thread_id, used_at FROM (
-    SELECT learner_id, id, thread_id, used_at, row_number() OVER (
-        PARTITION BY learner_id ORDER BY used_at DESC, created_at DESC, id DESC
-    ) AS place FROM ace_conversations
-) AS ranked
-WHERE place > ? AND thread_id > ? ORDER BY thread_id LIMIT ?
+SELECT learner_id, id, thread_id, used_at FROM ace_conversations WHERE learner_id = ?
+ORDER BY used_at DESC, created_at DESC, id DESC LIMIT 1000000 OFFSET ?
 
 -- BEGIN_CLEANING
 INSERT INTO ace_duties (name, began_at) VALUES ('cleaning', ?) ON CONFLICT (name) DO UPDATE

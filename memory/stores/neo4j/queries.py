@@ -14,7 +14,7 @@ from typing import Annotated, Any, LiteralString, TypeVar, cast
 
 from pydantic import BeforeValidator, InstanceOf
 
-from ace_graph.base.model import FrozenModel
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.tables import named_texts
 from ace_graph.memory.catalogue import AttachedPlaybook, PlaybookRef, WantedPlaybook
 from ace_graph.memory.delta.effect import Report
@@ -85,7 +85,7 @@ def _parts_of(row: object, kind: Callable[..., T]) -> T | None:
     return None if row is None else kind(*cast("list[Any]", row))  # Any: what a node holds, as it was written
 
 
-class Parts(FrozenModel):
+class Parts(Frozen):
     """The parts of a state that were read. Without a base, or stamps, the rest follows what is known."""
 
     follows: bool = False
@@ -96,7 +96,7 @@ class Parts(FrozenModel):
     touches: tuple[StoredTouches, ...] = ()
 
 
-class Reply(FrozenModel):
+class Reply(Frozen):
     """A row with a state in it; `head` is None where there is none.
 
     `seq` counts how often the lock was taken; None: it was not held while this was read. `repeated` is the
@@ -137,7 +137,7 @@ class Reply(FrozenModel):
         return None if self.repeated is None else load_report(self.repeated)
 
 
-class AttachedRow(FrozenModel):
+class AttachedRow(Frozen):
     """A playbook that was wanted, and its place among them. The content is missing where it is known."""
 
     playbook_id: str
