@@ -7,6 +7,7 @@ from .arithmetic import (
     PROGRAM as PROGRAM,
     Symbol as Symbol,
     as_program as as_program,
+    calculate as calculate,
     compute as compute,
     format_number as format_number,
     format_tree as format_tree,
