@@ -2,7 +2,8 @@
 
     python dev/render_notebooks.py [--out build/notebooks] [NOTEBOOK ...]
 
-A file stands alone: pictures are inside of it, and it loads nothing from elsewhere. Exit 1 with the notebook's error when a cell fails.
+A file stands alone: pictures are inside of it, and it loads nothing from elsewhere. Exit 1 with the
+notebook's error when a cell fails.
 """
 
 from __future__ import annotations

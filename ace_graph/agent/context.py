@@ -11,9 +11,10 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal, Protocol, Self, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, SkipValidation, model_validator
 
 from ace_graph.base.errors import InvalidContext
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.settings import TimeZone, WindowBound, WindowSize
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.catalogue import PlaybookRef, wanted_refs
@@ -41,14 +42,12 @@ def _checked_name(name: str) -> str:
     return name
 
 
-class ACEContext(BaseModel):
+class ACEContext(Frozen):
     """The settings of one run: `graph.invoke(..., context=ACEContext(learner_id="alice"))`.
 
     Every field is optional and JSON-able, a dict does as well, and unknown names are refused. A field left
     at None takes the graph's default. Raises `pydantic.ValidationError` for a value out of range.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     learner_id: LearnerId | None = Field(
         default=None, description="Whose memory is used. Without one nothing is read or stored."
