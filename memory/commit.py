@@ -23,7 +23,6 @@ from ace_graph.base.text import shorten
 from ace_graph.memory.bullet import Moment, Text
 from ace_graph.memory.delta.effect import Cleared, Effect, Report, Rewound, apply
 from ace_graph.memory.delta.operations import Add, Delta, Update
-from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
@@ -274,6 +273,8 @@ def planning(
     unknown: Collection[str] = (),
 ) -> Steps[CommitPlan]:
     """Do what `plan` does, in steps."""
+    from ace_graph.memory.delta.resolve import resolving
+
     check_expected(delta.expected_etag, current.version)
     effect = yield from resolving(current, delta, policy, unknown)
     changed = bool(effect.changes)

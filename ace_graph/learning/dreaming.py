@@ -66,7 +66,7 @@ from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.vocabulary import vocabulary_of
 from ace_graph.playbooks.consolidation import distinguish, read_outlook
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_owned, open_playbook
-from ace_graph.playbooks.proposals import Proposals
+from ace_graph.playbooks.proposing import Proposals
 
 AUTHOR = "ace_dream"
 FEWEST_RUNS = 2

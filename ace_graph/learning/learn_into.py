@@ -40,7 +40,7 @@ from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import LearnedInto
 from ace_graph.playbooks.content import without_turns
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
-from ace_graph.playbooks.proposals import Proposals
+from ace_graph.playbooks.proposing import Proposals
 
 AUTHOR = "ace_learning"
 PERSONAL = "what may be about the learner, or is held back, stays in the learner's memory"

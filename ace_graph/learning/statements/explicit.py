@@ -679,13 +679,6 @@ class StandingInstruction(NamedTuple):
     condition: str | None
 
 
-class _Part(NamedTuple):
-    """A part of a sentence between two commas."""
-
-    begin: int
-    end: int
-
-
 def standing_instruction(sentence: Sentence) -> StandingInstruction | None:
     """Return the standing instruction that a sentence is, None where it is none for sure."""
     masked = sentence.masked.lower()
@@ -695,24 +688,27 @@ def standing_instruction(sentence: Sentence) -> StandingInstruction | None:
     if language not in languages("standing"):
         return None
     condition = _condition(masked, language)
-    rest = masked if condition is None else f"{masked[: condition.begin]} {masked[condition.end :]}"
-    marked = _holds(rest, language, "marks")
-    main, polite, opened = _main(_without(rest, language, "marks"), language)
+    rest = masked if condition is None else f"{masked[: condition.start]} {masked[condition.end :]}"
+    marks = _phrase(language, "marks")
+    marked = marks.search(rest) is not None
+    main, polite, opened = _main(marks.sub(" ", rest), language)
     if not main or not (marked or opened or condition is not None) or (sentence.asks and not polite):
         return None
     if not _instructs(main, language, polite=polite):
         return None
-    told = None if condition is None else sentence.text[condition.begin : condition.end].strip(_EDGES)
+    told = None if condition is None else sentence.text[condition.start : condition.end].strip(_EDGES)
     return StandingInstruction(
         sentence.text.strip(_EDGES), None if told is None else told[:MAX_CONTEXT_CHARS]
     )
 
 
-def _condition(masked: str, language: str) -> _Part | None:
+def _condition(masked: str, language: str) -> Stretch | None:
     """Return the part of a sentence that says when it holds: what is asked, or how it is answered."""
     asking = frozenset(phrases_of(language, "asking"))
-    found: _Part | None = None
-    for begin, end in _parts(masked):
+    found: Stretch | None = None
+    commas = [match.span() for match in _COMMAS.finditer(masked)]
+    begins, ends = (0, *(end for _, end in commas)), (*(start for start, _ in commas), len(masked))
+    for begin, end in zip(begins, ends, strict=True):
         for opening in _phrase(language, "when").finditer(masked, begin, end):
             said = masked[opening.end() : end]
             if language in SPACELESS:
@@ -720,16 +716,10 @@ def _condition(masked: str, language: str) -> _Part | None:
             else:
                 asks = not asking.isdisjoint(_FIRST_WORD.findall(said))
             if asks:
-                found = _Part(opening.start(), end)  # the last one: "in bullet points when I ask for ..."
+                found = Stretch(opening.start(), end)  # the last one: "in bullet points when I ask for ..."
         if found is not None:
             return found
     return None
-
-
-def _parts(masked: str) -> Sequence[_Part]:
-    ends = [match.start() for match in _COMMAS.finditer(masked)]
-    begins = [0, *(match.end() for match in _COMMAS.finditer(masked))]
-    return [_Part(begin, end) for begin, end in zip(begins, [*ends, len(masked)], strict=True)]
 
 
 def _main(rest: str, language: str) -> tuple[str, bool, bool]:
@@ -759,14 +749,6 @@ def _instructs(main: str, language: str, *, polite: bool) -> bool:
     first = _FIRST_WORD.match(main)
     known = first is not None and first[0].replace("’", "'") in _SURE and " " in main
     return known or (polite and main != "" and language in (FIRST, *SPACELESS))
-
-
-def _holds(text: str, language: str, name: str) -> bool:
-    return _phrase(language, name).search(text) is not None
-
-
-def _without(text: str, language: str, name: str) -> str:
-    return _phrase(language, name).sub(" ", text)
 
 
 @cache
