@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
 
 from ace_graph.base.errors import InvalidPlaybook, unknown
-from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import normal_form
-from ace_graph.memory.sharing import Grant
 from ace_graph.memory.snapshot import Snapshot, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from ace_graph.memory.playbook import Playbook
+    from ace_graph.memory.sharing import Grant
 
 # Names of playbooks: which are allowed, and when two are the same.
 #

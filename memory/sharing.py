@@ -28,9 +28,7 @@ from ace_graph.memory.delta.operations import (
     Tag,
     Update,
 )
-from ace_graph.memory.delta.screening import screen_bullet
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
-from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.tokenize import normal_form
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.trust import PROVEN_VOTES
@@ -162,6 +160,8 @@ _LEARNER = "learner"
 
 def leaves_owner(bullet: Bullet) -> bool:
     """Whether others may see a bullet at all."""
+    from ace_graph.memory.delta.screening import screen_bullet
+
     return not (
         bullet.status != "active"
         or bullet.core
@@ -196,6 +196,8 @@ def outgoing_snapshot(snapshot: Snapshot) -> Steps[Snapshot]:
 
 def outgoing_text(text: str) -> str:
     """Return a description as others see it: empty where the screen refuses it."""
+    from ace_graph.memory.screening.screen import screen
+
     return text if screen(text) is None else ""
 
 
@@ -398,6 +400,8 @@ def _check_section(section: str | None) -> None:
 
 
 def _put_back(bullet: Bullet, seen: Mapping[str, Bullet]) -> Bullet:
+    from ace_graph.memory.delta.screening import screen_bullet
+
     stored = seen.get(bullet.id)
     if stored is not None and outgoing_bullet(stored) == bullet:
         return stored

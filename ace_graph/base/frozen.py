@@ -6,6 +6,9 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Frozen(BaseModel):
-    """Raises `pydantic.ValidationError` for an unknown field, and where a field is set."""
+    """Raises `pydantic.ValidationError` for an unknown field, and where a field is set.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    A class builds its validator at first use, so that importing many costs little.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

@@ -17,7 +17,7 @@ from typer.core import TyperCommand
 from typer.main import get_group
 
 from ace_graph.base.errors import AceError, UsageError
-from ace_graph.cli.command import DEBUG, CommandGroup, debugging
+from ace_graph.cli.command import DEBUG, CommandGroup, DeclaredCommand, debugging
 from ace_graph.cli.terminal import print_notice, tolerant_streams
 
 _TALK, _KEEP = "Talk and serve", "Look after what is learned"
@@ -80,6 +80,8 @@ class Root(CommandGroup):
         file, panel, line = _COMMANDS[name]
         group = get_group(import_module(f"ace_graph.cli.{file}").commands)
         loaded: Any = group.commands.get(name, group)  # Any: a command or a group of them
+        if isinstance(loaded, DeclaredCommand):
+            loaded = loaded.build()
         loaded.name, loaded.short_help, loaded.rich_help_panel = name, line, panel
         loaded.help = loaded.help or line
         self.commands[name] = loaded

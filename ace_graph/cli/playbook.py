@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from ace_graph import playbooks
 from ace_graph.base.clock import utc_now
@@ -42,13 +40,6 @@ from ace_graph.cli.command import (
     refused,
     to_its_end,
 )
-from ace_graph.cli.playbook_files import (
-    read_file,
-    read_usable_file,
-    write_agents_section,
-    write_skill,
-    write_text,
-)
 from ace_graph.cli.terminal import (
     console,
     counted,
@@ -59,18 +50,10 @@ from ace_graph.cli.terminal import (
     printable,
     progress_bar,
 )
-from ace_graph.memory.audit import SEVERITY
 from ace_graph.memory.bullet import AVOID, Bullet, BulletSource, BulletTag, MemoryType
 from ace_graph.memory.catalogue import Lessons, PlaybookEntry, Scope, Visibility
-from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta import operations as ops
 from ace_graph.memory.delta.operations import Operation
-from ace_graph.memory.formats.markdown import AgentsFormat, public_lessons
-from ace_graph.memory.formats.reading import Reading
-from ace_graph.memory.formats.registry import FORMATS, format_named
-from ace_graph.memory.formats.skill import SkillFormat
-from ace_graph.memory.retrieval.current_values import Earlier, filtered, when_true, with_earlier
-from ace_graph.memory.sharing import outgoing_text
 from ace_graph.memory.views import (
     BulletFilter,
     BulletStatus,
@@ -82,32 +65,25 @@ from ace_graph.memory.views import (
     kind_of,
 )
 from ace_graph.memory.views import diff as bullet_diff
-from ace_graph.playbooks.catalogue import all_playbooks
-from ace_graph.playbooks.content import Change, Rescreened
-from ace_graph.playbooks.content import rescreen as rescreen_bullets
-from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle
-from ace_graph.playbooks.memories import (
-    MemoryItem,
-    agent_label,
-    checked_scope,
-    destination,
-    memories,
-    search_memories,
-    shown_name,
-)
-from ace_graph.playbooks.templates import TEMPLATES, Template, template
-from ace_graph.playbooks.versions import version_from, version_number
-from ace_graph.playbooks.worth import Worth, active_bullets, bullet_named, figures_of, read_worth
+from ace_graph.playbooks.listing import all_playbooks
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ace_graph.agent.retriever import ExplainedBullet
     from ace_graph.memory.commit import Commit, HistoryEntry
+    from ace_graph.memory.formats.reading import Reading
     from ace_graph.memory.formats.registry import ImportOutcome
     from ace_graph.memory.playbook import Playbook
     from ace_graph.memory.policy import Policy
     from ace_graph.memory.snapshot import Snapshot
     from ace_graph.memory.stores.base import StoredVersion
     from ace_graph.memory.stores.store import KeyedStore, Store
+    from ace_graph.playbooks.content import Rescreened
+    from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle
+    from ace_graph.playbooks.memories import MemoryItem
+    from ace_graph.playbooks.templates import Template
+    from ace_graph.playbooks.worth import Worth
 
 _MOST_FOUND = 100
 _OF_A_TURN = {"task", "agent", "task_type", "status", "verdict", "score", "started_at", "completed_at"}
@@ -155,7 +131,10 @@ def list_(
 
     Use by others counts, without their names.
     """
+
     if templates:
+        from ace_graph.playbooks.templates import TEMPLATES, template
+
         known = [template(name) for name in TEMPLATES]
         call.answer(
             {"templates": [_template_json(each) for each in known]},
@@ -182,6 +161,8 @@ def list_(
 
 
 def _answer_figures(call: Call, entries: Sequence[PlaybookEntry]) -> None:
+    from ace_graph.playbooks.worth import active_bullets, read_worth
+
     async def job(store: Store) -> list[Worth]:
         opened = [await playbooks.open_playbook(store, each.name, call.learner) for each in entries]
         return [await read_worth(store, each, call.learner, lambda _: ()) for each in opened]
@@ -200,6 +181,8 @@ def _answer_figures(call: Call, entries: Sequence[PlaybookEntry]) -> None:
 
 
 def _figures_line(entry: PlaybookEntry, worth: Worth) -> str:
+    from ace_graph.playbooks.worth import active_bullets
+
     use, analyzed = worth.effectiveness, worth.metadata.total_trajectories_analyzed
     parts = (
         f"{entry.name}  {entry.version.label}",
@@ -249,6 +232,11 @@ def show(
     ace-graph playbook show --valid-on 2026-05-01
     ace-graph playbook show --json | jq '.bullets[].content'
     """
+
+    from ace_graph.memory.retrieval.current_values import filtered
+    from ace_graph.playbooks.memories import memories
+    from ace_graph.playbooks.templates import template
+
     if of_template is not None:
         found = template(of_template)
         bullets = [bullet.model_dump(mode="json", exclude_defaults=True) for bullet in found.bullets]
@@ -325,6 +313,8 @@ def _template_json(found: Template) -> dict[str, object]:
 
 
 def _show_bullet(call: Call, bullet_id: str) -> None:
+    from ace_graph.playbooks.worth import bullet_named
+
     worth = _worth(call, lambda snapshot: [bullet_named(snapshot, bullet_id)])
     bullet = bullet_named(worth.snapshot, bullet_id)
     entry = entry_of(bullet, worth.evidence, utc_now())
@@ -367,6 +357,8 @@ def _show_archived(call: Call, limit: int) -> None:
 
 
 def _show_details(call: Call) -> None:
+    from ace_graph.playbooks.worth import read_worth
+
     async def job(store: Store, target: PlaybookHandle) -> tuple[NamedPlaybook, Worth]:
         return await target.read(), await read_worth(store, target, call.learner)
 
@@ -390,6 +382,8 @@ def _show_details(call: Call) -> None:
 
 
 def _show_records(call: Call, kind: str, limit: int) -> None:
+    from ace_graph.playbooks.memories import memories
+
     async def job(store: Store) -> tuple[Snapshot, tuple[MemoryItem, ...]]:
         return await store.load(call.learner), await memories(store, call.learner, kind, limit)
 
@@ -418,14 +412,19 @@ def _show_memories(call: Call, found: Callable[[Store], Awaitable[tuple[MemoryIt
 @command(commands, *PLAYBOOK, panel=_LOOK)
 def stats(call: Call) -> None:
     """Counts, votes, reliability and strength; how often the playbook was used, and what it was worth."""
+
+    from ace_graph.playbooks.worth import figures_of
+
     found = figures_of(_worth(call), utc_now())
     figures = {"learner": call.learner, "playbook": call.name, **found.model_dump(mode="json")}
     shown = {**figures, "readers": {each.learner: each.usage_count for each in found.readers}}
     call.answer(figures, [f"{name.replace('_', ' ')}: {_as_text(value)}" for name, value in shown.items()])
 
 
-def _worth(call: Call, chosen: Callable[[Snapshot], Iterable[Bullet]] = active_bullets) -> Worth:
-    return call.on_playbook(lambda store, target: read_worth(store, target, call.learner, chosen))
+def _worth(call: Call, *chosen: Callable[[Snapshot], Iterable[Bullet]]) -> Worth:
+    from ace_graph.playbooks.worth import read_worth
+
+    return call.on_playbook(lambda store, target: read_worth(store, target, call.learner, *chosen))
 
 
 @command(commands, *PLAYBOOK, panel=_LOOK)
@@ -445,7 +444,18 @@ def audit(
     """What is rotten in a playbook, the worst first, each with the command that mends it.
 
     \b
-    {kinds}
+    high     secret
+    high     order
+    high     contradiction
+    medium   duplicate
+    medium   outdated
+    medium   expired
+    medium   harmful
+    medium   full
+    low      never_shown
+    low      never_used
+    low      no_source
+    low      language
 
     \b
     ace-graph playbook audit --learner ada
@@ -455,15 +465,12 @@ def audit(
     The audit changes nothing; what its commands change can be rolled back. With --fail-on the exit
     code is 1 if there is such a finding. Secrets, orders and quarantined texts are not printed.
     """
+
     from ace_graph.cli.audit import audit_file, audit_playbook, report
+    from ace_graph.cli.playbook_files import read_usable_file
 
     found = audit_playbook(call) if file is None else audit_file(call, read_usable_file(file, format_))
     return report(call, found, fail_on or (), limit, mends=file is None)
-
-
-commands.registered_commands[-1].help = (audit.__doc__ or "").format(
-    kinds="\n    ".join(f"{severity:<8} {kind}" for kind, severity in SEVERITY.items())
-)
 
 
 @command(commands, *PLAYBOOK, panel=_LOOK)
@@ -486,6 +493,9 @@ def search(
     ace-graph playbook search "How do I add 1/2 and 1/3?" --explain
     ace-graph playbook search "How do I add 1/2 and 1/3?" --explain --id fra-00001
     """
+
+    from ace_graph.playbooks.memories import search_memories
+
     if scope is not None or agent is not None:
         if explain or tag or memory_type or bullet:
             raise UsageError("--scope and --agent can't be combined with other options: leave those out")
@@ -550,6 +560,9 @@ def _explain(call: Call, question: str, memory_types: Collection[MemoryType], bu
 
 
 def _print_explained(bullets: Sequence[ExplainedBullet]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     if not sys.stdout.isatty():
         for bullet in bullets:
             shown = "shown" if bullet.shown else "not shown"
@@ -575,12 +588,27 @@ def export_(
     """Write the bullets to a file.
 
     \b
-    {formats}
+    json       everything, those in quarantine too
+    text       markdown, for people
+    ace        for ace-agent
+    ace-plain  for ace-agent, without counters
+    kayba      a kayba skillbook
+    kayba-v1   a kayba skillbook of before version 2
+    lmb        the payload of LMB-ACE
+    skill      SKILL.md, for agents that read skills: lessons only
+    agents     a section of AGENTS.md, replaced in place with -o: lessons only
 
     \b
     ace-graph playbook export --format text
     ace-graph playbook export --learner ada -o ada.json
     """
+
+    from ace_graph.cli.playbook_files import write_agents_section, write_skill, write_text
+    from ace_graph.memory.formats.markdown import AgentsFormat, public_lessons
+    from ace_graph.memory.formats.registry import format_named
+    from ace_graph.memory.formats.skill import SkillFormat
+    from ace_graph.memory.sharing import outgoing_text
+
     chosen = format_named("json" if call.as_json else format_)
 
     async def job(_: Store, target: PlaybookHandle) -> tuple[Snapshot, str]:
@@ -600,11 +628,6 @@ def export_(
         print_notice(f"{counted(written, 'bullet')} of {call} written to {file}")
         if written < whole:
             print_notice(f"{whole - written} left out, as not for others: `--format json` writes all")
-
-
-commands.registered_commands[-1].help = (export_.__doc__ or "").format(
-    formats="\n    ".join(f"{each.name:<10} {each.summary}" for each in FORMATS)
-)
 
 
 @command(commands, *LEARNER, panel=_CHANGE)
@@ -629,6 +652,12 @@ def create(
     ace-graph playbook create orders advice.json --learner ada
     ace-graph playbook create shop --template api_client
     """
+
+    from ace_graph.cli.playbook_files import read_usable_file
+    from ace_graph.memory.formats.reading import Reading
+    from ace_graph.playbooks.content import Change
+    from ace_graph.playbooks.templates import template
+
     reading, source = Reading(), ""
     if file is not None and of_template is not None:
         raise UsageError("a playbook begins with a file or with a template: leave one of them out")
@@ -697,6 +726,9 @@ def add(
     With --scope tenant or global it goes to the only writable playbook of that scope, or to --name.
     --agent labels what an agent adds.
     """
+
+    from ace_graph.playbooks.memories import agent_label, checked_scope, destination, shown_name
+
     where = checked_scope(scope, agent)
     if where is not None and call.name == DEFAULT_NAME:
         place = call.on_store(lambda store: destination(store, call.learner, where))
@@ -947,6 +979,9 @@ def import_(
     ace-graph playbook import ada.json --learner ben
     ace-graph playbook import advice.json --name api_client --replace
     """
+
+    from ace_graph.cli.playbook_files import read_file, read_usable_file
+
     if replaces or keep_label or one_version:
         _write(call, read_usable_file(file, format_), file, replaces=replaces, keeps_label=keep_label)
         return
@@ -969,6 +1004,8 @@ def import_(
 
 
 def _write(call: Call, reading: Reading, file: Path, *, replaces: bool, keeps_label: bool) -> None:
+    from ace_graph.playbooks.content import Change
+
     reason = f"playbook import {'--replace ' if replaces else ''}{file.name}"
     change = Change(author=AUTHOR, reason=reason, keeps_label=keeps_label)
     done = call.on_playbook(
@@ -1131,6 +1168,9 @@ def diff(
     difference. Nothing is learned or stored. For a named playbook, the success of the learner's own
     turns with each version follows; it is not a random comparison.
     """
+
+    from ace_graph.playbooks.versions import version_number
+
     if data is not None:
         from ace_graph.cli.measuring import compare_versions
 
@@ -1214,6 +1254,9 @@ def _restore(call: Call, bullet_id: str) -> None:
 
 def _version_from(text: str) -> int | str:
     """Return the version that a text names. Raises UsageError for what is no number and no label."""
+
+    from ace_graph.playbooks.versions import version_from
+
     if not text.isascii() or not text.replace(".", "", 1).isdecimal():
         raise UsageError(f"{text[:20]} is not a version: use a number such as 2, or a label such as 2.0")
     return version_from(text)
@@ -1292,6 +1335,7 @@ def consolidate(
     since. With --scope, each of the learner's own playbooks of that scope is consolidated by
     itself.
     """
+
     from ace_graph.cli.consolidate import (
         Work,
         consolidate_all,
@@ -1300,6 +1344,7 @@ def consolidate(
         options_of,
     )
     from ace_graph.cli.consolidate import undo_run as undo_consolidation
+    from ace_graph.playbooks.memories import agent_label, checked_scope
 
     if action is not None:
         if action != "undo":
@@ -1391,6 +1436,9 @@ def rescreen(
     ace-graph playbook rescreen --all --dry-run
     ace-graph playbook rescreen --all --on ray
     """
+
+    from ace_graph.playbooks.content import rescreen as rescreen_bullets
+
     check_all(on, everybody=everybody)
     if everybody:
         from ace_graph.cli.passes import run_pass
@@ -1450,6 +1498,8 @@ async def _listed_playbooks(store: Store) -> AsyncIterator[tuple[str, bool]]:
 
 
 async def _rescreen_listed(store: Store, listed: tuple[str, bool], *, dry_run: bool) -> _Screened:
+    from ace_graph.playbooks.content import rescreen as rescreen_bullets
+
     (key, of_named), where, name = listed, cast("KeyedStore", store), listed[0]
     if of_named:
         where, entry = store.playbooks, await store.playbooks.entry(key)
@@ -1497,6 +1547,9 @@ def bullet_json(bullet: Bullet) -> dict[str, object]:
 
 def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> None:
     """Print the bullets with their strengths: a table on a terminal, one bullet a line elsewhere."""
+
+    from ace_graph.memory.decay import decay_score
+
     if sys.stdout.isatty():
         console().print(bullet_table(bullets, snapshot, policy))
         return
@@ -1510,12 +1563,20 @@ def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy)
 
 def _dated(bullet: Bullet) -> str:
     """Return the text with the days on which it is true."""
+
+    from ace_graph.memory.retrieval.current_values import Earlier, when_true, with_earlier
+
     return printable(with_earlier(bullet.content, Earlier(), when_true(bullet, (), utc_now().date())))
 
 
 def bullet_table(
     bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy, title: str | None = None
 ) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ace_graph.memory.decay import decay_score
+
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("id", no_wrap=True)
     table.add_column("section")
@@ -1537,6 +1598,8 @@ def bullet_table(
 
 
 def _ranked(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> list[Bullet]:
+    from ace_graph.memory.decay import decay_score
+
     return sorted(
         bullets,
         key=lambda b: (decay_score(b, snapshot.access, policy.decay), b.helpful, b.updated_at),

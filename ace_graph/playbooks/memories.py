@@ -46,10 +46,10 @@ from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.views import BulletFilter, Kind, checked_kind, fields_of, is_bullet_kind, kind_of
-from ace_graph.playbooks.catalogue import all_playbooks
 from ace_graph.playbooks.content import Change
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.handle import PlaybookHandle, open_by_id, open_playbook
+from ace_graph.playbooks.listing import all_playbooks
 from ace_graph.playbooks.sharing import shared_with
 
 MAX_PLAYBOOKS = 200

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit, urlunsplit
 from ace_graph.base.errors import ConfigurationError, StoreUnavailable, StoreUrlError, how_to_install
 from ace_graph.base.settings import Settings
 from ace_graph.memory.policy import DecayRates, Policy, VersionRetention
-from ace_graph.memory.screening.secrets import redact_query
 
 if TYPE_CHECKING:
     from ace_graph.memory.stores.store import Store
@@ -135,6 +134,8 @@ def _path(rest: str) -> Path:
 
 def redacted_url(url: str) -> str:
     """Return a store URL without the user, the password and secrets in its query."""
+    from ace_graph.memory.screening.secrets import redact_query
+
     parts = urlsplit(url)
     if "@" not in parts.netloc and not parts.query:
         return url

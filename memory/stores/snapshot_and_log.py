@@ -16,11 +16,10 @@ such a chain by the marks of the access part.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -29,7 +28,6 @@ from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import LEFT_OUT, Count
 from ace_graph.memory.commit import CommitPlan
 from ace_graph.memory.delta.effect import apply
-from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import (
     dump_access,
     dump_playbook,
@@ -40,6 +38,12 @@ from ace_graph.memory.serialization import (
 )
 from ace_graph.memory.snapshot import Access, Snapshot, Version
 from ace_graph.memory.use_stamps import QuestionTerms, Stamps, Touches, after_touches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ace_graph.memory.commit import CommitPlan
+    from ace_graph.memory.playbook import Playbook
 
 # When a store drops old effects of a history, as arithmetic on version numbers.
 #
@@ -177,8 +181,9 @@ class StoredStamps(NamedTuple):
 
 
 class StoredTouches(NamedTuple):
-    """What the commit moved that made the access part with this mark of its `parent`."""
+    """What the commit at this value of the access clock moved, which made `mark` of its `parent`."""
 
+    clock: int
     parent: str
     mark: str
     text: str
@@ -324,17 +329,12 @@ class StoredState:
 
 
 def content_of(
-    base: StoredBase | None,
-    effects: Sequence[StoredEffect],
-    version: Version,
-    known: Playbook | None = None,
+    base: StoredBase, effects: Sequence[StoredEffect], version: Version, known: Playbook | None = None
 ) -> Playbook:
     """Return the content of a version, with equal bullets and the index taken from `known`.
 
     Raises IncompleteState where the parts are not of one history, CorruptPayload, NewerFormat.
     """
-    if base is None:
-        raise IncompleteState(f"the stored content before version {version.n} is missing, and {_REMEDY}")
     check_chain((base.n, base.etag), effects, version)
     return _folded(load_base(base.checked().text, known), effects)
 

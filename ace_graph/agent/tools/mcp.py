@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias, TypeVar, cast
 
 from langchain_core.tools import BaseTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, JsonValue, PrivateAttr, TypeAdapter, ValidationError
 
 from ace_graph.agent.models import redacted
 from ace_graph.base.errors import ConfigurationError, ToolServerError, how_to_install
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.portal import Portal, portal
 from ace_graph.base.text import clean_line
 from ace_graph.memory.window import MAX_TOOL_RESULT_CHARS
@@ -40,8 +41,8 @@ _TRANSPORTS = (None, "stdio", "http", "streamable_http", "streamable-http", "str
 _MAX_FILE_BYTES = 1_000_000
 
 
-class _Server(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+class _Server(Frozen):
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     timeout: Annotated[float, Field(gt=0, le=3600, description="Seconds for a call.")] = 30.0
 

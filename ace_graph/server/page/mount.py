@@ -324,18 +324,18 @@ async def _view_of_form(request: Request, refused: Refused) -> Response | None:
     scope = {name: value for name, value in request.scope.items() if name not in _OF_THE_ROUTE}
     scope |= {"method": "GET", "path": unquote(place.path), "raw_path": place.path.encode()}
     scope |= {"query_string": place.query.encode(), REFUSED: refused}
-    status, body = 0, list[bytes]()
+    sent = list[Message]()
 
     async def nothing() -> Message:
         return {"type": "http.request", "body": b"", "more_body": False}
 
     async def keep(message: Message) -> None:
-        nonlocal status
-        status = message.get("status", status)
-        body.append(message.get("body", b""))
+        sent.append(message)
 
     await request.app(scope, nothing, keep)
-    return HTMLResponse(b"".join(body), refused.status) if status == 200 and refused.shown else None
+    if sent[0]["status"] != 200 or not refused.shown:
+        return None
+    return HTMLResponse(b"".join(message.get("body", b"") for message in sent), refused.status)
 
 
 def _status_and_sentence(error: Exception) -> tuple[int, str]:

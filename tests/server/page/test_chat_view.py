@@ -240,7 +240,7 @@ def test_markdown_is_shown_and_html_is_text() -> None:
         ("$$\na_1\n$$", '<math display="block"><mrow><msub><mi>a</mi><mn>1</mn></msub>'),
         ("\\[\\begin{aligned}a&=b\\\\c&=d\\end{aligned}\\]", "<mtr><mtd "),
         ("$5$ apples", "<mn>5</mn>"),
-        ("$\\text{<b onclick=x>}$", "<mtext>&lt;b onclick=x&gt;</mtext>"),
+        ("$\\text{<b onclick=x>}$", "<mtext>&lt;b\xa0onclick=x&gt;</mtext>"),
         ("$\\color{red}{x}$", "<mstyle><mrow><mi>x</mi></mrow></mstyle>"),
     ],
 )
@@ -262,7 +262,7 @@ def test_what_is_no_formula_or_a_hostile_one_stays_text(written: str) -> None:
 
 def test_code_has_no_formulas_and_an_answer_not_too_many() -> None:
     assert marked("`$x$`\n\n```\n$x$\n```") == "<p><code>$x$</code></p>\n<pre><code>$x$\n</code></pre>\n"
-    assert 100 < marked("$x+y+z+1234$ " * 1_000).count("<math") < 400
+    assert marked("$x+y+z+1234$ " * 1_000).count("<math") == 400
 
 
 def test_a_formula_is_drawn_under_the_strict_policy(visit: Visit, site: Site) -> None:
@@ -275,6 +275,6 @@ def test_a_formula_is_drawn_under_the_strict_policy(visit: Visit, site: Site) ->
         " form.action = '/page/chat/temporary'; document.body.append(form); form.submit(); }",
         fields,
     )
-    box = xan.page.locator("mfrac").bounding_box()
-    assert box is not None
-    assert box["height"] > 20
+    xan.page.locator("mfrac").wait_for()
+    above, below = (one.bounding_box() or {} for one in xan.page.locator("mfrac mn").all())
+    assert above["y"] + above["height"] <= below["y"] + 1, "one stands above two"
