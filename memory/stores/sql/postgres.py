@@ -108,7 +108,7 @@ def translated(error: Exception, address: Address) -> StoreError:
             "fewer turns at once"
         )
     if isinstance(error, psycopg.Error) and error.sqlstate is not None:
-        return _refused(error, error.sqlstate, address)
+        return _refused(error.sqlstate, address)
     if isinstance(error, psycopg.OperationalError):
         return _no_connection(error, address)
     if isinstance(error, TimeoutError):
@@ -160,17 +160,11 @@ def _read_only(address: Address) -> StoreUnavailable:
 
 def _reason(said: str) -> str:
     """What the driver said, in a few words."""
-    for reason in (
-        "Connection refused",
-        "the database system is starting up",
-        "could not translate host name",
-    ):
-        if reason.lower() in said.lower():
-            return f" ({reason[:1].lower()}{reason[1:]})"
-    return ""
+    known = ("connection refused", "the database system is starting up", "could not translate host name")
+    return next((f" ({reason})" for reason in known if reason in said.lower()), "")
 
 
-def _refused(error: psycopg.Error, state: str, address: Address) -> StoreError:
+def _refused(state: str, address: Address) -> StoreError:
     place = f"PostgreSQL at {address.place}"
     if state in ("42501", "3F000"):  # no right, or no schema that may be used
         return StoreAuthError(
@@ -210,10 +204,7 @@ class PostgresTables(Tables):
     """A connection of the pool."""
 
     locks_rows = True
-    spelling = (
-        (re.compile(r"\?"), "%s"),
-        (re.compile(r"(?<![:\w]):([a-z]\w*)"), r"%(\1)s"),
-    )
+    spelling = ((re.compile(r"\?"), "%s"), (re.compile(r"(?<![:\w]):([a-z]\w*)"), r"%(\1)s"))
     version = "split_part(current_setting('server_version'), ' ', 1)"
     bytes_of_tables = (
         "(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "  # noqa: S608  ours
@@ -522,21 +513,21 @@ class PostgresDatabase(Backend):
         return translated(error, self.address)
 
     async def _retried(self, link: PortalPool, attempt: Callable[[], Awaitable[T]]) -> T:
+        async def attempt_or_check() -> T:
+            try:
+                return await attempt()
+            except psycopg.Error as error:
+                if is_lost(error):  # the others that were idle are lost, too
+                    await link.pool.check()
+                raise
+
         attempts = AsyncRetrying(
             retry=retry_if_exception(is_retryable),
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             stop=stop_after_delay(self.timeouts.connect),
             reraise=True,
         )
-        async for trial in attempts:
-            with trial:
-                try:
-                    return await attempt()
-                except psycopg.Error as error:
-                    if is_lost(error):  # the others that were idle are lost, too
-                        await link.pool.check()
-                    raise
-        raise AssertionError("tenacity ends with a result or an error")
+        return await attempts(attempt_or_check)
 
 
 async def _within(link: PortalPool, seconds: float, work: Coroutine[Any, Any, T]) -> T:  # Any: asyncio
@@ -554,12 +545,8 @@ async def _within(link: PortalPool, seconds: float, work: Coroutine[Any, Any, T]
         if not task.done():
             task.cancel()
             link.abandoned.add(task)
-            task.add_done_callback(lambda ended: _forget(link, ended))
-
-
-def _forget(link: PortalPool, task: asyncio.Future[Any]) -> None:  # Any: as above
-    link.abandoned.discard(task)
-    _seen(task)
+            task.add_done_callback(link.abandoned.discard)
+            task.add_done_callback(_seen)
 
 
 def _seen(task: asyncio.Future[Any]) -> None:  # Any: as above
