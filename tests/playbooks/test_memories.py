@@ -107,6 +107,6 @@ async def test_what_is_no_scope_is_refused(store: Store) -> None:
             await remember(store, "ada", "Name the unit", scope=scope)
     with pytest.raises(UsageError, match="leave the scope out"):
         await memories(store, "ada", "trajectory", scope="tenant")
-    with pytest.raises(UsageError, match="name the learner"):
+    with pytest.raises(UsageError, match="no learner given"):
         await memories(store, Caller(None))
     assert (await store.load("ada")).absent
