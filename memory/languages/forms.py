@@ -26,9 +26,7 @@ def form_pattern(
     lines: Iterable[str], *, number: str = r"\d{1,2}", signs: Mapping[str, str] | None = None, after: str = ""
 ) -> re.Pattern[str]:
     """Return a pattern that matches where a form begins; `after` is the pattern of what has to follow."""
-    known = _SIGNS | {"#": f"(?:{number})"} | dict(signs or {})
-    forms = "|".join(_form(line, known) for line in lines)
-    return re.compile(f"(?:{forms or _NOTHING}){after}", re.IGNORECASE)
+    return re.compile(f"(?:{_alternatives(lines, number, signs)}){after}", re.IGNORECASE)
 
 
 def form_value(pattern: re.Pattern[str], clause: str) -> str | None:
@@ -47,37 +45,38 @@ def form_wished(sentence: str) -> str | None:
     said = sentence.strip().replace("’", "'")
     if len(said) > _WISH_CHARS or any(map(str.isdigit, said)):
         return None
-    for language in languages("feedback"):
-        for form, pattern in _wishes(language):
-            if pattern.match(said):
-                return form
-    return None
+    found = (_wishes(language).match(said) for language in languages("feedback"))
+    return next((match.lastgroup for match in found if match), None)
 
 
 def patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern of a wish for a form."""
-    for language in languages("feedback"):
-        yield from (pattern for _, pattern in _wishes(language))
+    yield from map(_wishes, languages("feedback"))
 
 
 @cache
-def _wishes(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    before = form_pattern(phrases(language, "feedback", "wish")).pattern
+def _wishes(language: str) -> re.Pattern[str]:
+    """Return the pattern of a wish, whose last group is named as the form is that is wished for."""
     forms = dict[str, list[str]]()
     for line in phrases(language, "feedback", "wished"):
         form, _, said = line.partition(": ")
         forms.setdefault(form, []).append(said)
-    end = "" if language in SPACELESS else r"(?!\w)"
-    found = ((form, form_pattern(lines, after=end).pattern) for form, lines in forms.items())
-    tail = "" if language in SPACELESS else _TAIL
-    return tuple(
-        (form, re.compile(f"(?:{before}{_JOINT})?{said}{tail}", re.IGNORECASE)) for form, said in found
-    )
+    before = _alternatives(phrases(language, "feedback", "wish"))
+    wished = "|".join(f"(?P<{form}>{_alternatives(lines)})" for form, lines in forms.items())
+    after = "" if language in SPACELESS else rf"(?!\w){_TAIL}"
+    return re.compile(f"(?:(?:{before}){_JOINT})?(?:{wished or _NOTHING}){after}", re.IGNORECASE)
 
 
 def any_of(words: Iterable[str]) -> str:
     """Return the pattern of one of some words, the longest first."""
     return "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word)))) or _NOTHING
+
+
+def _alternatives(
+    lines: Iterable[str], number: str = r"\d{1,2}", signs: Mapping[str, str] | None = None
+) -> str:
+    known = _SIGNS | {"#": f"(?:{number})"} | dict(signs or {})
+    return "|".join(_form(line, known) for line in lines) or _NOTHING
 
 
 def _form(line: str, signs: Mapping[str, str]) -> str:

@@ -52,8 +52,8 @@ MADE_FROM_DATA = {
     "ace_graph.memory.screening.rules:self.after",
     "ace_graph.memory.screening.rules:self.beside_text",
     "ace_graph.memory.screening.rules:self.unless_beside_text",
-    "ace_graph.memory.languages.forms:f'(?:{forms or _NOTHING}){after}'",
-    "ace_graph.memory.languages.forms:f'(?:{before}{_JOINT})?{said}{tail}'",
+    "ace_graph.memory.languages.forms:f'(?:{_alternatives(lines, number, signs)}){after}'",
+    "ace_graph.memory.languages.forms:f'(?:(?:{before}){_JOINT})?(?:{wished or _NOTHING}){after}'",
     "ace_graph.memory.screening.secrets:f\"(?i)({'|'.join(names.split())})=[^&]*\"",
 }
 """Compiled when a data file is first used; `patterns()` of the module that uses it returns them."""

@@ -36,7 +36,7 @@ def test_what_was_put_is_got_and_replaced() -> None:
 
 
 def test_the_least_recently_used_snapshot_is_evicted() -> None:
-    cache = SnapshotCache(max_bytes=130_000)
+    cache = SnapshotCache(max_bytes=90_000)
     for name in ("a", "b"):
         cache.put(name, snapshot(10))
     assert cache.get("a") is not None
