@@ -225,6 +225,6 @@ async def test_memories_are_kept_and_found_in_their_scope() -> None:
         "tenant": ["Retry after 429"],
         "global": ["Use /v1", "Retry after 429"],
     }
-    assert "you may write no playbook of the scope tenant" in refusals[0]
+    assert "you can't write to any playbook of the scope tenant" in refusals[0]
     assert "needs an agent" in refusals[1]
     assert "either words or a kind" in refusals[2]
