@@ -129,7 +129,7 @@ async def _play(settings: Settings, file: Path) -> None:
         out.print(f"\nWhat {learner.title()}'s memory says:", style="bold")
         for line in lines:
             out.print(_INDENT + printable(line), soft_wrap=True)
-    out.print(f"\n{script.page}", end="", soft_wrap=True)
+    out.print(f"\n{script.page}", end="", soft_wrap=True, markup=False)
 
 
 def _in_words(learner: str, bullet: Bullet) -> str:

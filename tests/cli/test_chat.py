@@ -141,7 +141,7 @@ def test_a_refused_playbook_command_says_why(ace: Commands) -> None:
     done = ace("chat", stdin="/playbook undo\n/playbook pin 7\n/playbook why no-such\n/playbook dance\n")
     assert "there is nothing to undo" in done.err
     assert "there is no item 7" in done.err
-    assert "no-such: there is no such item" in done.err
+    assert "there is no item no-such" in done.err
     assert "/playbook remove N" in done.out
 
 

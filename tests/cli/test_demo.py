@@ -52,6 +52,8 @@ def test_what_was_wrong_is_corrected(ace: Commands) -> None:
     assert "5th grade" not in ben
     assert "Ada said: call me Countess Ada" in ada
     assert "Call me Ada" not in ada
+    assert "pip install '.[server]'" in ben
+    assert "http://127.0.0.1:8000/page/memory" in ben
 
 
 def test_a_word_is_explained_once_where_it_first_comes(ace: Commands) -> None:

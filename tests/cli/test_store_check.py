@@ -127,7 +127,7 @@ def test_a_backup_overwrites_nothing(filled: Commands) -> None:
     for name in ("mine.db", "link.db", "ace.db"):
         done = filled("store", "backup", name)
         assert (done.code, done.out) == (1, "")
-        assert f"{name} is there already" in done.err
+        assert f"{name} already exists" in done.err
     assert Path("mine.db").read_text("utf-8") == "precious"
     assert not Path("nowhere.db").exists()
 
