@@ -174,7 +174,7 @@ async def test_a_day_is_that_of_where_the_learner_is(zone: str | None, day: str)
     clock.seconds = 3600.0  # an hour after midnight of New Year in UTC
     async with serving(settings_for(), Overrides(model=model("fine")), clock=clock) as served:
         await served.ask("I live in Rome since today.", timezone=zone)
-        [bullet] = (await served.client.get("/api/playbook/bullets")).json()["bullets"]
+        [bullet] = (await served.client.get("/api/playbook")).json()["bullets"]
     assert bullet["validFrom"] == day
 
 
