@@ -14,15 +14,15 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.errors import CommitTooOld, HistoryTooShort, LearnerForgotten, PlaybookChanged
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import shorten
 from ace_graph.memory.bullet import Moment, Text
 from ace_graph.memory.delta.effect import Cleared, Effect, Report, Rewound, apply
 from ace_graph.memory.delta.operations import Add, Delta, Update
-from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
@@ -52,14 +52,12 @@ PendingState = Literal["pending", "dead"]
 """`dead`: a dead letter; it failed too often and waits for a person."""
 
 
-class Pending(BaseModel):
+class Pending(Frozen):
     """New work, stored atomically with the commit that creates it.
 
     `pending_id` is the op id of the commit that will complete it; `turn_id` names its turn. Of one learner's
     items the highest priority is next, then the oldest.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pending_id: Text
     turn_id: Text
@@ -275,6 +273,8 @@ def planning(
     unknown: Collection[str] = (),
 ) -> Steps[CommitPlan]:
     """Do what `plan` does, in steps."""
+    from ace_graph.memory.delta.resolve import resolving
+
     check_expected(delta.expected_etag, current.version)
     effect = yield from resolving(current, delta, policy, unknown)
     changed = bool(effect.changes)
@@ -282,9 +282,11 @@ def planning(
     today = delta.now.astimezone(UTC).date()
     before = current.access
     verdicts, followed = _verdicts_of(delta, playbook), _followed_by(delta)
-    access = touched(before, effect, record, verdicts, followed=followed, on=today)
+    moved = None
+    if not effect.access_reset:
+        moved = touches_of(before, effect.touched, _change(effect), on=today, record=record)
+    access = touched(before, effect, record, verdicts, followed=followed, on=today, moved=moved)
     access = replace(access, mark=mark_after(before.mark, effect.op_id))
-    moved = None if effect.access_reset else _touches(before, effect, today, record)
     old = current.version
     version = Version(
         epoch=old.epoch or new_token(),
@@ -294,10 +296,6 @@ def planning(
     )
     after = Snapshot(playbook, access, version)
     return CommitPlan(effect, after, changed, old, before.access_clock, before.mark, moved)
-
-
-def _touches(access: Access, effect: Effect, on: date, record: TurnRecord | None) -> Touches:
-    return touches_of(access, effect.touched, _change(effect), on=on, record=record)
 
 
 def _change(effect: Effect) -> ContentChange:
@@ -320,6 +318,7 @@ def touched(
     *,
     followed: Collection[str] = (),
     on: date | None = None,
+    moved: Touches | None = None,
 ) -> Access:
     """Return the access part after the commit of `effect`, which has the turn's `record`; see `touch`."""
     return touch(
@@ -330,6 +329,7 @@ def touched(
         verdicts=verdicts,
         followed=followed,
         on=on,
+        moved=moved,
     )
 
 

@@ -145,27 +145,30 @@ def touch(
     verdicts: Mapping[str, Verdict] = MappingProxyType({}),
     followed: Collection[str] = (),
     on: date | None = None,
+    moved: Touches | None = None,
 ) -> Access:
     """Return the access part after one commit: the clock one higher, `ids` stamped.
 
     `record` is added to the last 20 turns unless it is in progress, and replaces an earlier record of the
     turn. `verdicts` replace those of recent turns; `followed` are turns for which a bullet got a vote. `on`
-    is the day of the commit.
+    is the day of the commit, `moved` its `touches_of` where they are known.
     """
     if change.reset:
         return Access(consolidation=access.consolidation._replace(next_id=0, dreamed=0))
-    moved = touches_of(access, ids, change, on=on, record=record)
+    moved = moved or touches_of(access, ids, change, on=on, record=record)
     grown = after_touches(access.grown, (moved,))
     known = tuple(_judged(turn, verdicts, followed) for turn in access.recent_turns)
     turns = _with_turn(known, record, followed)
     # The turns that are new or judged anew; each was None or another before
     after = (*known, *turns[-1:]) if record else known
     old, new = ({turn.turn_id: turn for turn in turns} for turns in (access.recent_turns, after))
-    changed = [(old.get(key), turn) for key, turn in new.items() if turn != old.get(key)]
+    changed = [
+        (before, turn) for key, turn in new.items() if turn is not (before := old.get(key)) and turn != before
+    ]
     trial = _recounted(access.trial, changed)
     usage = recounted_usage(access.usage, changed, _use_of(record))
-    before = {turn.turn_id for turn in turns if turn.analyzed}
-    count = access.analyzed + len(set(change.analyzed) - before)
+    analyzed = {turn.turn_id for turn in turns if turn.analyzed}
+    count = access.analyzed + len(set(change.analyzed) - analyzed)
     turns = tuple(_marked(turn, change.analyzed) for turn in turns)
     return Access(
         moved.clock,

@@ -90,7 +90,7 @@ def is_time_zone(name: str) -> bool:
 
 def _checked_zone(name: str) -> str:
     if not is_time_zone(name):
-        raise ValueError("is no time zone: name one such as Europe/Berlin, or UTC")
+        raise ValueError("unknown time zone: use a name such as Europe/Berlin, or UTC")
     return name
 
 
@@ -212,7 +212,7 @@ class Settings(BaseSettings):
     @classmethod
     def _above_the_least(cls, most: int, info: ValidationInfo) -> int:
         if most < info.data.get("window_min", 0):
-            raise ValueError("below ACE_WINDOW_MIN")
+            raise ValueError("must be at least ACE_WINDOW_MIN")
         return most
 
     @classmethod

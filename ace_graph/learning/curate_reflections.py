@@ -128,9 +128,9 @@ async def curate(
     target = await open_owned(store, name, owner)
     names = sorted(set(reflection_ids))
     if not names:
-        raise UsageError("name the reflections to curate from: reflect --batch and trajectory show give ids")
+        raise UsageError("no reflections given: reflect --batch and trajectory show list their ids")
     if len(names) > MAX_REFLECTIONS:
-        raise UsageError(f"{len(names)} reflections at once: name at most {MAX_REFLECTIONS}")
+        raise UsageError(f"{len(names)} reflections are too many at once: give at most {MAX_REFLECTIONS}")
     found = await find_reflections(store, owner, names)
     op_id = operation_id("curate", target.key, *names)
     base = await target.load()

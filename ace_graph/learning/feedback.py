@@ -237,6 +237,19 @@ class Feedback:
     text: str
     correction: str | None = None
 
+    @property
+    def evidence(self) -> Evidence:
+        """It as the learner's evidence; a correction is named as such."""
+        text = f"{self.text} (corrected value: {self.correction})" if self.correction else self.text
+        return Evidence(source="learner", verdict=self.verdict, text=text[:2_000], by="learner")
+
+    def as_record(self, at: datetime) -> TurnFeedback | None:
+        """What the record of the turn keeps: nothing of an objection to what a check found right."""
+        if self.verdict == "unknown":
+            return None
+        score = SCORES[self.verdict]
+        return TurnFeedback(verdict=self.verdict, score=score, text=self.text[:2_000], by="learner", at=at)
+
 
 def read_feedback(message: str, previous_answer: str) -> Feedback | None:
     """Return the feedback that `message` gives on `previous_answer`, None where it gives none.
@@ -293,18 +306,8 @@ class JudgedTurn:
 
     @property
     def evidence(self) -> Evidence:
-        """The feedback as the learner's evidence; a correction is named as such."""
-        correction = self.feedback.correction
-        text = f"{self.feedback.text} (corrected value: {correction})" if correction else self.feedback.text
-        return Evidence(source="learner", verdict=self.feedback.verdict, text=text[:2_000], by="learner")
-
-    def as_feedback(self, at: datetime) -> TurnFeedback | None:
-        """Return what the judged turn's record keeps: nothing of an objection to what a check found right."""
-        verdict = self.feedback.verdict
-        if verdict == "unknown":
-            return None
-        text, score = self.feedback.text[:2_000], SCORES[verdict]
-        return TurnFeedback(verdict=verdict, score=score, text=text, by="learner", at=at)
+        """The feedback as evidence on the turn."""
+        return self.feedback.evidence
 
 
 def doubts(message: str) -> bool:

@@ -40,13 +40,13 @@ from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import LearnedInto
 from ace_graph.playbooks.content import without_turns
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
-from ace_graph.playbooks.proposals import Proposals
+from ace_graph.playbooks.proposing import Proposals
 
 AUTHOR = "ace_learning"
-PERSONAL = "what may be about the learner, or is held back, stays in the own memory"
+PERSONAL = "what may be about the learner, or is held back, stays in the learner's memory"
 UNJUDGED = (
     "the playbook takes lessons of judged runs alone; the others, and what may be about the learner, or is "
-    "held back, stay in the own memory"
+    "held back, stay in the learner's memory"
 )
 SAID_ALREADY = "the playbook, or an open proposal, says it already"
 _TEAMS_KEPT = 100
@@ -58,8 +58,8 @@ _LEARNERS = ("learner", "student", "pupil", "user")
 class Destination:
     """The playbook that a run's lessons are meant for, and how they get there.
 
-    Without a `playbook` they stay in the own memory, for the reason `why`. `judged`: lessons without evidence
-    do.
+    Without a `playbook` they stay in the learner's memory, for the reason `why`. `judged`: lessons
+    without evidence do.
     """
 
     name: str
@@ -97,7 +97,7 @@ async def find_destination(run: Run, *, late: bool = False) -> Destination | Non
     except AceError as error:
         if late and isinstance(error, StoreError):
             raise
-        logger.warning("[ACE Memory][Learn Into] lessons stay in the own memory: %s", error)
+        logger.warning("[ACE Memory][Learn Into] lessons stay in the learner's memory: %s", error)
         return Destination(name, why=str(error))
     judged = playbook.entry is not None and playbook.entry.lessons == "judged"
     return Destination(name, playbook, proposes, judged)
@@ -232,7 +232,7 @@ async def deliver(
     except AceError as error:
         if late and isinstance(error, StoreError):
             raise
-        logger.error("[ACE Memory][Learn Into] lessons go to the own memory: %s", error)
+        logger.error("[ACE Memory][Learn Into] lessons go to the learner's memory: %s", error)
         return Delivery(_report(destination.name, "own memory", kept=learned, why=str(error)), refs)
     kept = learned - len(lessons) + len(done.left)
     why = done.report["why"] or (stay if kept else None)

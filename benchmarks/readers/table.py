@@ -69,6 +69,7 @@ from ace_graph.memory.window import adaptive_size, select_window, truncate_tool_
 from ace_graph.nodes.planner import plan_turn
 from ace_graph.nodes.router import choose_mode
 from ace_graph.server.errors import request_id_of
+from ace_graph.server.page.render import MAX_MARKED_CHARS, marked
 from ace_graph.server.schemas import ChatRequest, VersionName
 from ace_graph.training.scoring import labels_of
 from benchmarks.readers.files import readers_of_files
@@ -374,6 +375,7 @@ READERS: tuple[Reader, ...] = (
     Reader("the name of a version", refused(_version_name), ("ace_graph.server.schemas",)),
     Reader("ace-graph run's request", refused(_run_request)),
     _reader(request_id_of),
+    Reader("an answer's formulas", marked, ("ace_graph.server.page.formulas",), most=MAX_MARKED_CHARS),
     _reader(printable),
     *readers_of_files(),
     _reader(normalized_tokens, most=_BULLET_CHARS),

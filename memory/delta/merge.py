@@ -25,6 +25,8 @@ from ace_graph.memory.use_stamps import Uses
 
 MAX_SOURCES = 64
 MAX_TAGS = 32
+_COUNTS = ("helpful", "harmful", "neutral", "seen")
+_FILLED = ("topic", "concept", "pinned", "slot", "context", "claim")
 
 
 def choose_survivor(a: Bullet, b: Bullet) -> tuple[Bullet, Bullet]:
@@ -50,35 +52,29 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
     )
     return survivor.model_copy(
         update={
-            "helpful": survivor.helpful + dropped.helpful,
-            "harmful": survivor.harmful + dropped.harmful,
-            "neutral": survivor.neutral + dropped.neutral,
-            "seen": survivor.seen + dropped.seen,
+            **{name: getattr(survivor, name) + getattr(dropped, name) for name in _COUNTS},
             "memory_type": _memory_type(survivor, dropped),
-            "topic": survivor.topic or dropped.topic,
-            "concept": survivor.concept or dropped.concept,
+            **{name: getattr(survivor, name) or getattr(dropped, name) for name in _FILLED},
             "tags": _union(survivor.tags, dropped.tags)[:MAX_TAGS],
             "keywords": _union(survivor.keywords, dropped.keywords, new_words(survivor, dropped))[
                 :MAX_KEYWORDS
             ],
             "importance": max(survivor.importance, dropped.importance),
-            "pinned": survivor.pinned or dropped.pinned,
-            "slot": survivor.slot or dropped.slot,
             "quarantine_reason": _quarantine_reason(survivor, dropped),
             "ttl_days": ttl,
             "sources": _union(survivor.sources, dropped.sources)[-MAX_SOURCES:],
             "consolidated_from": _union(
                 survivor.consolidated_from or (survivor.id,), dropped.consolidated_from, (dropped.id,)
             ),
-            "context": survivor.context or dropped.context,
             "examples": _union(survivor.examples, dropped.examples)[-MAX_EXAMPLES:],
-            "evidence_count": _evidence_count(survivor, dropped),
+            "evidence_count": survivor.evidence_count
+            + dropped.evidence_count
+            - len({*survivor.examples} & {*dropped.examples}),
             "stated": _stated(survivor.stated, dropped.stated),
             "distinct_from": _union(survivor.distinct_from, dropped.distinct_from)[-MAX_DISTINCT:],
             "consolidation_version": max(survivor.consolidation_version, dropped.consolidation_version),
             **_origin(survivor, dropped),
             **_days(survivor, dropped),
-            "claim": survivor.claim or dropped.claim,
             "updated_at": now,
         }
     )
@@ -190,7 +186,7 @@ def _without(survivor: Bullet, absorbed: Bullet) -> Bullet:
     """The survivor without the counts of the absorbed bullet, so that none counts twice."""
     counts = {
         name: max(least, getattr(survivor, name) - getattr(absorbed, name))
-        for name, least in (("helpful", 0), ("harmful", 0), ("neutral", 0), ("seen", 1))
+        for name, least in zip(_COUNTS, (0, 0, 0, 1), strict=True)
     }
     left = tuple(name for name in survivor.consolidated_from if name != absorbed.id)
     examples = tuple(name for name in survivor.examples if name not in absorbed.examples)
@@ -203,10 +199,6 @@ def _without(survivor: Bullet, absorbed: Bullet) -> Bullet:
             "evidence_count": evidence,
         }
     )
-
-
-def _evidence_count(a: Bullet, b: Bullet) -> int:
-    return a.evidence_count + b.evidence_count - len({*a.examples} & {*b.examples})
 
 
 def _stated(a: Stated | None, b: Stated | None) -> Stated | None:

@@ -71,7 +71,7 @@ class KaybaFormat:
         """Return the active skills. Raises FormatError, NewerFormat."""
         book = _skillbook(document)
         if book is None:
-            raise FormatError('it is no kayba skillbook: "skills" with an object by id is missing')
+            raise FormatError('it is not a kayba skillbook: "skills" with an object by id is missing')
         _check_version(book.get("schema_version"))
         collector = Collector()
         for skill_id, skill in _valid_skills(book, collector):
@@ -101,7 +101,7 @@ def _check_version(found: object) -> None:
     if text.isdecimal() and len(text) < 9 and int(text) > _VERSION:
         raise NewerFormat(f"it is a kayba skillbook of version {text}, this ace-graph reads 1 and 2: upgrade")
     if text != str(_VERSION):
-        raise FormatError(f"it is no kayba skillbook of version {_VERSION}: try --format kayba-v1")
+        raise FormatError(f"it is not a kayba skillbook of version {_VERSION}: try --format kayba-v1")
 
 
 def _bullet_fields(skill_id: str, skill: Fields, collector: Collector) -> Fields:
@@ -166,7 +166,7 @@ class KaybaV1Format:
         """Return the active skills. Raises FormatError."""
         book = _skillbook(document)
         if book is None:
-            raise FormatError('it is no kayba skillbook: "skills" with an object by id is missing')
+            raise FormatError('it is not a kayba skillbook: "skills" with an object by id is missing')
         collector = Collector()
         for skill_id, skill in _valid_skills(book, collector):
             if skill.get("status", "active") != "active":

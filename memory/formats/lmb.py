@@ -61,7 +61,7 @@ class LmbFormat:
         payload = as_fields(document.value)
         items = payload.get("bullets") if payload else None
         if payload is None or not isinstance(items, list):
-            raise FormatError('it is no LMB-ACE payload: "bullets" with a list of bullets is missing')
+            raise FormatError('it is not an LMB-ACE payload: "bullets" with a list of bullets is missing')
         collector = Collector()
         collector.leave_out_all_but(_BOOKKEEPING, payload)
         for name, item in collector.objects(named(cast("list[object]", items))):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from ace_graph.base.errors import FormatError
+from ace_graph.base.errors import FormatError, unknown
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.classify import infer_memory_type
 from ace_graph.memory.delta.archive import PLAYBOOK_FULL
@@ -37,14 +37,14 @@ def format_named(name: str) -> Format:
     for each in FORMATS:
         if each.name == name:
             return each
-    raise FormatError(f"{name!r} is no format: use one of {_names()}")
+    raise FormatError(unknown("format", name, [each.name for each in FORMATS]))
 
 
 def detected(document: Document) -> Format:
     """Return the format of a file, by its content. Raises FormatError where it is in none."""
     found = next((each for each in _STRICTEST_FIRST if each.recognises(document)), None)
     if found is None:
-        raise FormatError(f"no bullet was found: the file is in none of the formats {_names()}")
+        raise FormatError("no bullet was found: the file is in no known format, name its --format")
     return found
 
 
@@ -63,10 +63,6 @@ def read_bullets(text: str, name: str = "auto") -> Reading:
     if not len(reading):
         raise FormatError("no bullet was found in it: check the file or its --format")
     return reading
-
-
-def _names() -> str:
-    return ", ".join(each.name for each in FORMATS)
 
 
 # Reads a file with a playbook, and imports its bullets: as deltas, or as a playbook of their own.
@@ -92,7 +88,7 @@ def read_text(path: Path) -> str:
     if path.is_dir():
         path = checked_skill_folder(path).file
     elif path.exists() and not path.is_file():
-        raise FormatError("it is no regular file, and might never end: name a file, or pipe it in and name -")
+        raise FormatError("it is not a regular file: give a file, or pipe it in and give -")
     with path.open("rb") as file:
         return read_stream(file)
 
@@ -108,9 +104,9 @@ def read_stream(stream: BinaryIO) -> str:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FormatError(f"it is no UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise FormatError(f"it is not UTF-8 ({error.reason} at byte {error.start})") from error
     if "\0" in text:
-        raise FormatError("it is no text: it holds zero bytes")
+        raise FormatError("it is not text: it contains zero bytes")
     return text
 
 

@@ -300,7 +300,7 @@ def _is_whole_name(value: str) -> bool:
 
 
 def _is_bare_name(subject: str | None, language: _Language) -> bool:
-    """Whether a subject is one word with a capital, which may be a place; scripts without spaces have none."""
+    """Whether a subject is one word with a capital, which may be a place; not in scripts without spaces."""
     text = "" if subject is None else subject.strip(_MARKS)
     return not language.spaceless and text[:1].isupper() and len(text.split()) == 1
 

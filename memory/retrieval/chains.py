@@ -17,7 +17,7 @@ link, too: it stays, and leads on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -71,6 +71,14 @@ class _Word(NamedTuple):
     terms: tuple[str, ...]
 
 
+class _Text(NamedTuple):
+    """The first words of a text, at which places each stands, and that of the first that is no stop word."""
+
+    words: tuple[_Word, ...]
+    places: Mapping[str, Sequence[int]]
+    first: int
+
+
 class _Run(NamedTuple):
     """The words that two lines share: how many of them say something, and whether they moved.
 
@@ -99,8 +107,9 @@ class _Lead(NamedTuple):
 
 
 class Chain:
-    """The search for links in one index. `bullet` returns what a prompt may hold, None for any other id.
+    """The search for links in one index.
 
+    `held` returns the bullet of an id, None where there is none; `allowed` says whether a prompt may hold it.
     With `by_names` lines lead on by names of several words alone. `one_value` as in
     `current_values.of_one_relation`.
     """
@@ -109,14 +118,16 @@ class Chain:
         self,
         query: Query,
         index: Index,
-        bullet: Callable[[str], Bullet | None],
+        held: Callable[[str], Bullet | None],
+        allowed: Callable[[Bullet], bool],
         *,
         by_names: bool = False,
         one_value: bool = False,
     ) -> None:
         self._query = query
         self._index = index
-        self._bullet = bullet
+        self._held = held
+        self._allowed = allowed
         self._least_run = _NAME_WORDS if by_names else 1
         self._one_value = one_value
         self._asked = {term for term in query.weights if term != query.topic}
@@ -191,15 +202,17 @@ class Chain:
     def _stated(self, bullet: Bullet) -> list[Bullet]:
         """Return the newest bullet that states the same relation of one value, if another one does."""
         key = self._index.documents[bullet.id].relation
-        stated = filter(None, map(self._bullet, self._index.newest_stating(key)))
+        bullets = filter(None, map(self._held, self._index.newest_stating(key)))
+        stated = filter(self._allowed, bullets)
         newest = max(stated, key=age, default=bullet)
         return [newest] if self._is_rival(newest, bullet) else []
 
     def _fact(self, key: str) -> Bullet | None:
         """Return the bullet if a prompt may hold it and it is a fact."""
         if key not in self._facts:
-            bullet = self._bullet(key)
-            self._facts[key] = bullet if bullet is not None and is_fact(bullet) else None
+            bullet = self._held(key)
+            fact = bullet is not None and is_fact(bullet) and self._allowed(bullet)
+            self._facts[key] = bullet if fact else None
         return self._facts[key]
 
     def _leads(self, line: Bullet, known: set[str], open_: Iterable[str]) -> Iterator[_Lead]:
@@ -209,26 +222,27 @@ class Chain:
         """
         if not is_fact(line):
             return
-        words = _ordered(line.content)
-        covering = set[str]().union(*(self._index.postings.get(term, ()) for term in open_))
-        strange = [bool(word.terms) and self._asked.isdisjoint(word.terms) for word in words]
-        places: dict[str, list[int]] = {}
-        for place, word in enumerate(words):
-            places.setdefault(word.text, []).append(place)
+        text = _read(line.content)
+        strange = [bool(word.terms) and self._asked.isdisjoint(word.terms) for word in text.words]
+        unasked = [word for place, word in enumerate(text.words) if strange[place]]
+        begins = {word.text for word in unasked}
+        covering: set[str] | None = None
         runs: dict[str, tuple[Bullet, _Run] | None] = {}
-        for term in {term for place, word in enumerate(words) if strange[place] for term in word.terms}:
+        for term in {term for word in unasked for term in word.terms}:
             holders = self._index.postings.get(term, {})
             if not 2 <= len(holders) <= self._most:
                 continue
             longest: dict[bool, int] = {}
             keys = list(holders)[-_NEWEST:]
             if len(keys) < len(holders):
+                if covering is None:
+                    covering = set[str]().union(*(self._index.postings.get(term, ()) for term in open_))
                 keys += [key for key in holders if key in covering][-_NEWEST:]
             for key in keys:
                 if key not in runs:
                     bullet, run = None if key in known else self._fact(key), None
                     if bullet is not None:
-                        run = _shared_run(words, strange, places, _ordered(bullet.content))
+                        run = _shared_run(text, strange, begins, _read(bullet.content))
                     runs[key] = None if bullet is None or run is None else (bullet, run)
                 if lead := runs[key]:
                     longest[lead[1].moved] = max(lead[1].length, longest.get(lead[1].moved, 0))
@@ -238,47 +252,55 @@ class Chain:
                     yield _Lead(*lead, len(holders))
 
 
-def _shared_run(
-    line: Sequence[_Word],
-    strange: Sequence[bool],
-    places: Mapping[str, Sequence[int]],
-    other: Sequence[_Word],
-) -> _Run | None:
+def _shared_run(line: _Text, strange: Sequence[bool], begins: Set[str], other: _Text) -> _Run | None:
     """Return the longest run of words of two lines that begins and ends with words that nobody asked for.
 
-    None where it only stands inside both: what a line is about stands at one of its ends. `places` says where
-    in the line each word stands. Takes time in proportion to the product of both lengths.
+    None where it only stands inside both: what a line is about stands at one of its ends. `begins` are the
+    words of the line that nobody asked for, `strange` says it of each place. Of equal runs that counts which
+    ends first. Takes time in proportion to the product of both lengths.
     """
-    best, ends = _Run(0, moved=False), False
-    line_first, other_first = _first(line), _first(other)
-    before: dict[int, tuple[int, int]] = {}
-    for at, word in enumerate(other):
-        here: dict[int, tuple[int, int]] = {}
-        for place in places.get(word.text, ()):
-            begin, length = before.get(place - 1, (-1, 0))
-            if begin < 0 and not strange[place]:
-                continue
-            begin, length = (place if begin < 0 else begin), length + bool(line[place].terms)
-            here[place] = (begin, length)
-            if strange[place] and length > best.length:
-                begins = begin <= line_first, at - (place - begin) <= other_first
-                stops = place + 1 == len(line), at + 1 == len(other)
-                moved = begins[0] != begins[1] or stops[0] != stops[1]
-                best = _Run(length, moved)
-                ends = any(begins) or any(stops)
-        before = here
-    return best if ends else None
-
-
-def _first(words: Sequence[_Word]) -> int:
-    """Return the place of the first word that is no stop word."""
-    return next((place for place, word in enumerate(words) if word.terms), 0)
+    words, others = line.words, other.words
+    best: tuple[int, int, int] | None = None
+    begin = 0
+    ended: dict[int, int] = {}
+    for at, place in sorted(
+        (at, place)
+        for text in begins & other.places.keys()
+        for at in other.places[text]
+        for place in line.places[text]
+        if strange[place]
+    ):
+        if at < ended.get(at - place, 0):
+            continue  # inside a run that began before
+        length = step = last = reached = 0
+        while (
+            place + step < len(words)
+            and at + step < len(others)
+            and words[place + step].text == others[at + step].text
+        ):
+            length += bool(words[place + step].terms)
+            if strange[place + step]:
+                last, reached = step, length
+            step += 1
+        ended[at - place] = at + step
+        found = (reached, -(at + last), -(place + last))
+        if best is None or found > best:
+            best, begin = found, place
+    if best is None:
+        return None
+    length, at, place = best[0], -best[1], -best[2]
+    starts = begin <= line.first, at - (place - begin) <= other.first
+    stops = place + 1 == len(words), at + 1 == len(others)
+    return _Run(length, starts[0] != starts[1] or stops[0] != stops[1]) if any((*starts, *stops)) else None
 
 
 @lru_cache(_CACHED_TEXTS)
-def _ordered(text: str) -> tuple[_Word, ...]:
-    """Return the first words of a text, each with its terms; a stop word has none."""
+def _read(text: str) -> _Text:
     language = language_of(text)
     found = (match.group() for match in islice(_WORD.finditer(text), _MOST_WORDS))
     folded = (_POSSESSIVE.sub("", word.casefold()) for word in found)
-    return tuple(_Word(word, terms(word, language)) for word in folded)
+    words = tuple(_Word(word, terms(word, language)) for word in folded)
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(words):
+        places.setdefault(word.text, []).append(place)
+    return _Text(words, places, next((place for place, word in enumerate(words) if word.terms), 0))

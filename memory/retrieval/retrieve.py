@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from functools import partial
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
@@ -610,11 +611,12 @@ def _chain(
         left, room = left - 1, room - selection.tokens(scored)
         return True
 
-    def eligible(key: str) -> Bullet | None:
-        bullet = scope.bullet(key, of_base=of_base)
-        return None if bullet is None or bullet.core or scope.is_weak(bullet) else bullet
+    def allowed(bullet: Bullet) -> bool:
+        return not (bullet.core or scope.barred(bullet) or scope.is_weak(bullet))
 
-    chain = Chain(query, index, eligible, by_names=best < BY_A_WORD, one_value=scope.policy.one_value)
+    held = partial(scope.voted, of_base=of_base)
+    by_names, one_value = best < BY_A_WORD, scope.policy.one_value
+    chain = Chain(query, index, held, allowed, by_names=by_names, one_value=one_value)
     links = chain.links([line.bullet for line in lines], take)
     retrieved[:] = [candidate for candidate in retrieved if candidate.scored.bullet.id not in lost]
     return links

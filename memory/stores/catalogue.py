@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from ace_graph.base.errors import PlaybookExists
-from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef
 from ace_graph.memory.rights import PlaybookAccess, Right, not_found
 from ace_graph.memory.sharing import Grant, Proposal, ProposalState, subjects_naming
-from ace_graph.memory.stores.backend import Row, Rows, Where
 from ace_graph.memory.stores.base import SharingExport
 from ace_graph.memory.stores.records import (
     CATALOGUE_COLUMNS,
@@ -21,6 +19,12 @@ from ace_graph.memory.stores.records import (
     grant_of,
     proposal_columns,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef
+    from ace_graph.memory.stores.backend import Row, Rows, Where
 
 
 def on(playbook_id: str) -> Where:

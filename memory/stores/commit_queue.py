@@ -7,13 +7,13 @@ not conflict with each other. Measured: 20 writers on one learner went from 32 t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
+from ace_graph import memory
 from ace_graph.base.off_loop import Steps, finish, in_slices
-from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import (
     Amend,
     CommitPlan,
@@ -24,13 +24,8 @@ from ace_graph.memory.commit import (
     planning,
     references,
 )
-from ace_graph.memory.consolidation import with_schedule
-from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.rights import PlaybookAccess
 from ace_graph.memory.serialization import dump_effect, dump_report
 from ace_graph.memory.sharing import Grant, permitted
-from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.records import record_columns
 from ace_graph.memory.stores.snapshot_and_log import (
     Folding,
@@ -43,12 +38,20 @@ from ace_graph.memory.stores.snapshot_and_log import (
     dump_base,
     dump_small_access,
     dump_stamps,
-    dump_touches,
     folding,
     stamps_checksum,
 )
 from ace_graph.memory.stores.whole import WholeDelta, WholeTouches
 from ace_graph.memory.turn import TurnRecord
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Collection
+
+    from ace_graph.memory.catalogue import PlaybookEntry
+    from ace_graph.memory.delta.operations import Delta
+    from ace_graph.memory.policy import Policy
+    from ace_graph.memory.rights import PlaybookAccess
+    from ace_graph.memory.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class CommitRequest:
         if self.asked is not None:
             delta = yield from permitted(delta, current.playbook)
         made = yield from planning(current, delta, self.policy, self.new_turn, self.new_token, unknown)
-        return with_schedule(made, self.policy, self.learner, self.pending)
+        return memory.with_schedule(made, self.policy, self.learner, self.pending)
 
 
 @dataclass
@@ -173,7 +176,7 @@ class SerializedPlan:
         self.record = record
         self.kept = kept
         self.access_json = dump_small_access(plan.snapshot.access)
-        self.touches_json = None if plan.touches is None else dump_touches(plan.touches)
+        self.touches_json = None if plan.touches is None else plan.touches.model_dump_json()
         self.effect_json = dump_effect(plan.effect) if self.in_history else None
         self.report_json = dump_report(plan.effect.report)
         self.record_columns = {} if record is None else record_columns(record)

@@ -7,9 +7,8 @@ are compared with a caller's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import HistoryEntry, Pending, PendingItem
@@ -18,7 +17,11 @@ from ace_graph.memory.sharing import Grant, Proposal, stored_relation, stored_su
 from ace_graph.memory.snapshot import Label, Version
 from ace_graph.memory.stores.base import LearnerSummary, StoredVersion
 from ace_graph.memory.stores.whole import WholeDelta
-from ace_graph.memory.turn import TurnRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from ace_graph.memory.turn import TurnRecord
 
 Row = tuple[Any, ...]  # Any: whatever the statement selects
 

@@ -6,17 +6,15 @@ what to read, because all of a state must come from one moment.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ace_graph.base.errors import IncompleteState
 from ace_graph.base.off_loop import off_loop
 from ace_graph.memory.catalogue import AttachedPlaybook, Loaded, WantedPlaybook
-from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.serialization import load_report
 from ace_graph.memory.snapshot import Label, Snapshot, Version
 from ace_graph.memory.stores.backend import OF_A_KEY, Locked, Row, Rows, Where
 from ace_graph.memory.stores.catalogue import find_entry, read_grants
-from ace_graph.memory.stores.commit_queue import SerializedPlan
 from ace_graph.memory.stores.records import columns, delta_columns, turn_columns
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
@@ -33,8 +31,14 @@ from ace_graph.memory.stores.snapshot_and_log import (
     check_chain,
     check_touches,
 )
-from ace_graph.memory.stores.whole import WholeTouches
-from ace_graph.memory.turn import TurnRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ace_graph.memory.delta.effect import Report
+    from ace_graph.memory.stores.commit_queue import SerializedPlan
+    from ace_graph.memory.stores.whole import WholeTouches
+    from ace_graph.memory.turn import TurnRecord
 
 HEAD_COLUMNS = (
     "epoch, version, etag, major, minor, access_clock, access_mark, base_version, next_base_version, "

@@ -8,17 +8,11 @@ had happened: the same versions and etags, the same history, the same pending wo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ace_graph.memory.catalogue import PlaybookEntry
-from ace_graph.memory.commit import HistoryEntry, PendingItem
 from ace_graph.memory.serialization import dump_access, dump_effect, dump_playbook, dump_record
-from ace_graph.memory.sharing import Grant, Proposal
 from ace_graph.memory.snapshot import Label, Snapshot
-from ace_graph.memory.stores.base import LearnerExport, SharingExport
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,
@@ -30,8 +24,14 @@ from ace_graph.memory.stores.snapshot_and_log import (
     StoredTouches,
 )
 
-COPY_SECONDS = 600.0
-"""How long reading or writing one memory whole may take on a server."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime
+
+    from ace_graph.memory.catalogue import PlaybookEntry
+    from ace_graph.memory.commit import HistoryEntry, PendingItem
+    from ace_graph.memory.sharing import Grant, Proposal
+    from ace_graph.memory.stores.base import LearnerExport, SharingExport
 
 
 class WholeDelta(NamedTuple):

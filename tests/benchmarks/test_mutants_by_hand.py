@@ -12,7 +12,7 @@ from tests.plugins.sizes import LONG, PATIENT
 
 MUTANTS: tuple[tuple[str, str, str, str], ...] = (
     (
-        "ace_graph/playbooks/proposals.py",
+        "ace_graph/playbooks/proposing.py",
         "FEWEST = 5",
         "FEWEST = 4",
         "tests/playbooks/test_proposals.py::test_what_four_have_found_stays_with_them_and_what_five_have_is_proposed",

@@ -311,7 +311,7 @@ def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(ace: Commands) -> None:
             terminal.type("Remember that I like tea.\r")
             assert server.asked.wait(PATIENT)
             terminal.type("\x03")
-            terminal.expect("stopped; the conversation goes on without this question")
+            terminal.expect("stopped; the conversation continues without this question")
             terminal.expect("you>")
             terminal.type("hello\r")
             terminal.expect("the second answer")

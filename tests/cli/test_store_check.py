@@ -166,7 +166,7 @@ def test_a_backup_that_failed_leaves_no_file(ace: Commands) -> None:
         ("memory://", "ends with this process"),
         ("sqlite:///none.db", "there is no file"),
         ("neo4j://127.0.0.1:9", "127.0.0.1:9"),
-        ("mysql://x", "is no kind of store"),
+        ("mysql://x", "is not a kind of store"),
     ],
 )
 def test_a_check_of_no_store_is_one_sentence(ace: Commands, store: str, told: str) -> None:

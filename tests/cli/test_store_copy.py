@@ -220,7 +220,7 @@ def test_a_damaged_memory_is_named_and_the_others_are_copied(five: Commands) -> 
         ("sqlite:///ace.db", "memory://", 1, "ends with this process"),
         ("memory://", OTHER, 1, "ends with this process"),
         ("sqlite:///ace.db", "sqlite:///./ace.db", 2, "the same store"),
-        ("sqlite:///ace.db", "mysql://x", 1, "is no kind of store"),
+        ("sqlite:///ace.db", "mysql://x", 1, "is not a kind of store"),
         ("sqlite:///ace.db", "postgresql://me:hunter2@127.0.0.1:9/ace", 1, "can't be reached"),
         ("neo4j://127.0.0.1:9", OTHER, 1, "127.0.0.1:9"),
     ],

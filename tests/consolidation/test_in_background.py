@@ -15,7 +15,7 @@ from ace_graph import ACEContext, build_ace_graph, playbooks
 from ace_graph.agent import LearningMode
 from ace_graph.base import PlaybookNotFound, Settings
 from ace_graph.learning import ItemOutcome, RetryPolicy, learning_resources, process_item, reflect_on
-from ace_graph.memory import Commit, ConsolidationWork, Options, Policy
+from ace_graph.memory import Commit, ConsolidationWork, Options, Policy, Snapshot
 from ace_graph.memory.delta import Add, Reset
 from ace_graph.memory.stores import Store
 from ace_graph.memory.stores.sql import SQLiteStore
@@ -215,11 +215,30 @@ async def test_two_workers_on_one_run_merge_once() -> None:
         assert await check(store, "ada") == []
 
 
+class LoadedTogether:
+    """Hands every call on to a store; the first load of each of two runs ends when both have read."""
+
+    def __init__(self, inner: Store) -> None:
+        self._inner, self._read, self._both = inner, 0, asyncio.Event()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    async def load(self, *args: object, **more: object) -> Snapshot:
+        found = await self._inner.load(*args, **more)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # handed on
+        self._read += 1
+        if self._read == 2:
+            self._both.set()
+        await self._both.wait()
+        return found
+
+
 async def _expect_two_runs_to_share_the_work(store: Store) -> None:
     """Two runs at once, made from one state: each group is merged by one of them, and both say so."""
     learner = new_learner()
     planted_by = await planted(store, learner)
-    runs = [consolidate(store, owner=learner, options=Options(batch=24), now=NOON) for _ in range(2)]
+    shared = cast("Store", LoadedTogether(store))
+    runs = [consolidate(shared, owner=learner, options=Options(batch=24), now=NOON) for _ in range(2)]
     done = await asyncio.gather(*runs)
     merged = [name for each in done for group in each.groups for name in group.ids]
     assert sorted(merged) == sorted(planted_by.snapshot.playbook.entries)

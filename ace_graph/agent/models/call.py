@@ -22,7 +22,8 @@ from typing import TypeVar, cast
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import tool_call_chunk
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
+from pydantic import BaseModel, SecretStr
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
@@ -31,11 +32,11 @@ from tenacity import (
     wait_exponential_jitter,
 )
 
-from ace_graph.agent.models.redaction import redacted, secrets_of
 from ace_graph.agent.state import UsageJSON
 from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, ModelError
 from ace_graph.base.tables import word_sets
+from ace_graph.memory.screening.secrets import redact
 
 _TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504, 529})
 PROVIDERS = word_sets("ace_graph.agent.models", "providers.toml")
@@ -198,14 +199,12 @@ async def stream_model(
     *,
     timeout: float,  # noqa: ASYNC109  per attempt, not for the call as a whole
     config: RunnableConfig | None = None,
-    together: bool = False,
     sleep: Sleep = asyncio.sleep,
 ) -> AsyncGenerator[AIMessageChunk, None]:
     """Yield the reply to `messages` in chunks; their sum is what `call_model` would return.
 
     `timeout` (seconds, per attempt) counts the time spent waiting for the model, not what the reader does
-    between two chunks. With `together` nobody reads between them: all come at the end, for one timer. A
-    failure before the first chunk is retried as in `call_model`; a later one raises
+    between two chunks. A failure before the first chunk is retried as in `call_model`; a later one raises
     ModelError at once. Close the iterator (`contextlib.aclosing`) when leaving it early.
     """
     secrets = secrets_of(model)
@@ -226,16 +225,15 @@ async def stream_model(
     async with aclosing(started):
         while True:
             try:
-                taken = await started.take(together=together)
+                chunk = await started.take()
             except _NOT_THE_MODEL:
                 raise
             except Exception as error:
                 failure = model_error(error, timeout=timeout, secrets=secrets)
                 break
-            if not taken:
+            if chunk is None:
                 break
-            for chunk in taken:
-                yield chunk
+            yield chunk
     if failure is not None:
         raise ModelError(f"The reply broke off. {failure}", failure.status)
 
@@ -321,27 +319,25 @@ class _Started:
     def __init__(self, chunks: AsyncIterator[BaseMessage], seconds: float) -> None:
         self._chunks = chunks
         self._left = seconds
-        self._held = list[AIMessageChunk]()
+        self._held: AIMessageChunk | None = None
 
     async def hold_first(self) -> None:
-        self._held = await self.take(together=False)
+        self._held = await self.take()
 
-    async def take(self, *, together: bool) -> list[AIMessageChunk]:
-        """Return the next chunk, or all that are left; none at the end."""
-        taken, self._held = self._held, []
-        if taken and not together:
-            return taken
+    async def take(self) -> AIMessageChunk | None:
+        """Return the next chunk, None at the end."""
+        held, self._held = self._held, None
+        if held is not None:
+            return held
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
             async with asyncio.timeout(self._left):
                 async for chunk in self._chunks:
-                    taken.append(chunk if isinstance(chunk, AIMessageChunk) else as_chunk(chunk))
-                    if not together:
-                        break
+                    return chunk if isinstance(chunk, AIMessageChunk) else as_chunk(chunk)
         finally:
             self._left -= loop.time() - began
-        return taken
+        return None
 
     async def aclose(self) -> None:
         close = getattr(self._chunks, "aclose", None)
@@ -363,3 +359,27 @@ def as_chunk(message: BaseMessage) -> AIMessageChunk:
             for index, call in enumerate(calls)
         ],
     )
+
+
+# Keys in what a model's library says: none appears in an error or a log line.
+
+
+_HIDDEN = "[hidden]"
+
+
+def redacted(text: str, secrets: frozenset[str] = frozenset()) -> str:
+    """Return `text` as one line in which `secrets`, and all that looks like a key, are replaced."""
+    for secret in secrets:
+        text = text.replace(secret, _HIDDEN)
+    return " ".join(redact(text).split())
+
+
+def secrets_of(model: object) -> frozenset[str]:
+    """Return every key that `model`, or the model inside a binding, holds in a field of type SecretStr."""
+    found: set[str] = set()
+    while isinstance(model, RunnableBinding):
+        model = cast("RunnableBinding[object, object]", model).bound
+    if isinstance(model, BaseModel):
+        values = (getattr(model, name, None) for name in type(model).model_fields)
+        found.update(value.get_secret_value() for value in values if isinstance(value, SecretStr))
+    return frozenset(secret for secret in found if secret)

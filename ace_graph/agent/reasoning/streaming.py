@@ -92,15 +92,18 @@ class ModelSession:
 
     async def call(self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None) -> ModelReply:
         """Call the model without showing anything."""
-        message = await call_model(
+        message = await self._message(messages, model)
+        parsed = await run_off_loop(len(message.text), parse_answer, message.text)
+        return ModelReply(message, parsed, finish_problem(message))
+
+    async def _message(self, messages: Sequence[BaseMessage], model: ChatRunnable | None) -> AIMessage:
+        return await call_model(
             model or self.model,
             messages,
             timeout=self._timeout,
             config=self.run.call_config(self._role),
             on_usage=self._count,
         )
-        parsed = await run_off_loop(len(message.text), parse_answer, message.text)
-        return ModelReply(message, parsed, finish_problem(message))
 
     async def stream_answer(
         self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None, *, may_call: bool = False
@@ -108,39 +111,39 @@ class ModelSession:
         """Call the model and show the final answer while it streams.
 
         Where the model may call tools, text outside of `<final>` waits for the end of the reply, and is not
-        shown if it calls one. Where nobody watches, the reply is read once it is whole.
+        shown if it calls one. Where nobody watches, the reply comes as a whole.
         """
         parser = AnswerParser(plain=not may_call)
-        pause = _Pause(0.0 if self._listener is None else _PAUSE_SECONDS)
-        chunks, began = list[AIMessageChunk](), time.monotonic()
-        stream = stream_model(
-            model or self.model,
-            messages,
-            timeout=self._timeout,
-            config=self.run.call_config(self._role),
-            together=not self._watched,
-        )
-        async with aclosing(stream) as pieces:
-            async for chunk in pieces:
-                chunks.append(chunk)
-                if not self._watched:
-                    continue
-                self.push_text(parser.feed(chunk.text))
-                if self.streamed:
-                    await pause.take()
-        total, message = joined(chunks), AIMessage(content="")
-        if total is not None:
-            self._count(usage_of(total, began))
-            whole = message_chunk_to_message(total)
-            message = whole if isinstance(whole, AIMessage) else message
-        if not self._watched:
-            unread = "".join(chunk.text for chunk in chunks)
-            self.push_text(await run_off_loop(len(unread), parser.feed, unread))
+        if self._watched:
+            message = await self._streamed(parser, messages, model or self.model)
+        else:
+            message = await self._message(messages, model)
+            self.push_text(await run_off_loop(len(message.text), parser.feed, message.text))
         answering = parser.answering
         rest, parsed = await run_off_loop(len(message.text), parser.finish)
         if answering or not message.tool_calls:
             self.push_text(rest)
         return ModelReply(message, parsed, finish_problem(message))
+
+    async def _streamed(
+        self, parser: AnswerParser, messages: Sequence[BaseMessage], model: ChatRunnable
+    ) -> AIMessage:
+        """Return the reply, whose answer was shown as it came."""
+        pause = _Pause(0.0 if self._listener is None else _PAUSE_SECONDS)
+        chunks, began = list[AIMessageChunk](), time.monotonic()
+        config = self.run.call_config(self._role)
+        async with aclosing(stream_model(model, messages, timeout=self._timeout, config=config)) as pieces:
+            async for chunk in pieces:
+                chunks.append(chunk)
+                self.push_text(parser.feed(chunk.text))
+                if self.streamed:
+                    await pause.take()
+        total = joined(chunks)
+        if total is None:
+            return AIMessage(content="")
+        self._count(usage_of(total, began))
+        whole = message_chunk_to_message(total)
+        return whole if isinstance(whole, AIMessage) else AIMessage(content="")
 
     def push_text(self, text: str) -> None:
         """Show a piece of the final answer, unless it is held back."""

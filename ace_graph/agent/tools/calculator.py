@@ -33,7 +33,7 @@ def calculate(expression: str) -> str:
         return f"Error: the expression is longer than {MAX_CHARS} characters; calculate it in parts."
     tree = parse(text, PROGRAM)
     if tree is None:
-        return f"Error: this is no arithmetic expression; {_SYNTAX}."
+        return f"Error: not an arithmetic expression; {_SYNTAX}."
     try:
         value = compute(tree, PROGRAM)
         if value.denominator == 1:

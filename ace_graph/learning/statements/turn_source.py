@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ace_graph.learning.reflector import FinishedTurn
 from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.forms import holds_word, is_sensitive
-from ace_graph.learning.statements.speaker import asks_not_to_keep
+from ace_graph.learning.statements.sentences import asks_not_to_keep
 from ace_graph.learning.statements.statement import TAKEN_BACK, SensitiveFacts, Statement
 from ace_graph.memory.delta.operations import Add, Operation
 from ace_graph.memory.languages.detection import spoken_language

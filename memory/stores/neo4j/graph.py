@@ -320,7 +320,7 @@ async def draw(
         except _MemoryChangedError:
             continue
         return sum(node.live for node in nodes)
-    raise CommitContention(f"{key} is written all the time: draw its graph again later")
+    raise CommitContention(f"{key} keeps changing: draw its graph again later")
 
 
 async def _draw_bullets(drawing: Drawing, nodes: Sequence[BulletNode], *, afresh: bool) -> list[str]:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Annotated, Any, LiteralString, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf
+from pydantic import BeforeValidator, InstanceOf
 
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.tables import named_texts
 from ace_graph.memory.catalogue import AttachedPlaybook, PlaybookRef, WantedPlaybook
 from ace_graph.memory.delta.effect import Report
@@ -84,10 +85,8 @@ def _parts_of(row: object, kind: Callable[..., T]) -> T | None:
     return None if row is None else kind(*cast("list[Any]", row))  # Any: what a node holds, as it was written
 
 
-class Parts(BaseModel):
+class Parts(Frozen):
     """The parts of a state that were read. Without a base, or stamps, the rest follows what is known."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     follows: bool = False
     base: Annotated[StoredBase | None, BeforeValidator(lambda row: _parts_of(row, StoredBase))] = None
@@ -97,14 +96,12 @@ class Parts(BaseModel):
     touches: tuple[StoredTouches, ...] = ()
 
 
-class Reply(BaseModel):
+class Reply(Frozen):
     """A row with a state in it; `head` is None where there is none.
 
     `seq` counts how often the lock was taken; None: it was not held while this was read. `repeated` is the
     report of an operation that was applied before.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     head: Annotated[
         InstanceOf[StateHead] | None, BeforeValidator(lambda row: head_of(row) if row[0] else None)
@@ -140,10 +137,8 @@ class Reply(BaseModel):
         return None if self.repeated is None else load_report(self.repeated)
 
 
-class AttachedRow(BaseModel):
+class AttachedRow(Frozen):
     """A playbook that was wanted, and its place among them. The content is missing where it is known."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     playbook_id: str
     name: str

@@ -82,7 +82,7 @@ def checked_address(url: str, setting: str = "ACE_STORE") -> Address:
         raise StoreUrlError(f"an address of PostgreSQL begins with postgresql://: {setting} {_FORM}")
     ports = str(known.get("port") or "").split(",")
     if not all(port.isdecimal() or not port for port in ports):
-        raise StoreUrlError(f"the port in the address of PostgreSQL is no number: {setting} {_FORM}")
+        raise StoreUrlError(f"the port in the address of PostgreSQL is not a number: {setting} {_FORM}")
     user = str(known.get("user") or "")
     return Address(url, unquote(place), user, str(known.get("dbname") or user), setting)
 
