@@ -182,7 +182,7 @@ async def test_a_time_zone_that_nobody_knows_is_refused() -> None:
     async with serving(settings_for(), Overrides(model=model())) as served:
         wrong = [await served.post("Hi", timezone=zone) for zone in ("Mars/Base", "", "../etc/passwd", 7)]
     assert [each.status_code for each in wrong] == [422] * 4
-    assert "timezone is no time zone: name one such as Europe/Berlin" in wrong[0].json()["error"]
+    assert "timezone unknown time zone: use a name such as Europe/Berlin" in wrong[0].json()["error"]
 
 
 async def test_a_conversation_goes_on_with_its_id_and_never_with_another() -> None:
