@@ -17,7 +17,7 @@ from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.memory.bullet import LEFT_OUT, Bullet, MemoryType, Text
 from ace_graph.memory.catalogue import DEFAULT
-from ace_graph.memory.commit import CommitPlan, Pending, PendingItem, operation_id, touched
+from ace_graph.memory.commit import CommitPlan, Pending, PendingItem, operation_id
 from ace_graph.memory.delta.consolidate import merged_away, protection_of
 from ace_graph.memory.delta.effect import Consolidated, Effect, apply
 from ace_graph.memory.delta.operations import Consolidate, Delta, Source
@@ -29,7 +29,7 @@ from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
 from ace_graph.memory.similarity.losses import items_of, losses
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.snapshot import Snapshot, touched
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.views import BulletFilter, BulletKind, BulletStatus, kind_of
 
@@ -136,16 +136,13 @@ def grouped(candidates: Candidates, fits: Fits, most: int, taken: Collection[str
         members = [first]
         for name in sorted(candidates.close[first.id] - used, key=place.__getitem__):
             other = candidates.playbook.entries[name]
-            if len(members) < most and _joinable(members, other):
-                members += [other] if fits(members, other) else []
+            apart = (are_distinct(each, other) or not mergeable_scope(each, other) for each in members)
+            if len(members) < most and not any(apart) and fits(members, other):
+                members.append(other)
         if len(members) > 1:
             used.update(bullet.id for bullet in members)
             found.append(members)
     return found
-
-
-def _joinable(members: Sequence[Bullet], other: Bullet) -> bool:
-    return all(mergeable_scope(each, other) and not are_distinct(each, other) for each in members)
 
 
 def _same(similarity: float, members: Sequence[Bullet], other: Bullet) -> bool:

@@ -20,14 +20,7 @@ from ace_graph.base.errors import ProposalNotFound, UsageError
 from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import Text
 from ace_graph.memory.commit import operation_id
-from ace_graph.memory.consolidation import (
-    Figures,
-    Outlook,
-    PlannedGroup,
-    Question,
-    after_effect,
-    measure,
-)
+from ace_graph.memory.consolidation import Figures, Outlook, PlannedGroup, Question, after_effect, measure
 from ace_graph.memory.delta.operations import Add, Consolidate, Delta, Operation, Remove
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.playbook import Playbook

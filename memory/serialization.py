@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, TypeVar, cast
@@ -18,12 +18,12 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from ace_graph.base.errors import CorruptPayload, NewerFormat
 from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import LEFT_OUT, Bullet, Count
-from ace_graph.memory.delta.effect import Archived, Change, Effect, Put, Report, Revived
+from ace_graph.memory.delta.effect import Archived, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, Vote
 from ace_graph.memory.snapshot import Access, ConsolidationNote
 from ace_graph.memory.trust import Trial
-from ace_graph.memory.turn import RecentTurn, Step, TurnRecord
+from ace_graph.memory.turn import RecentTurn, TurnRecord
 from ace_graph.memory.usage import PlaybookUsage, recounted_usage
 from ace_graph.memory.use_stamps import QuestionTerms
 
@@ -33,11 +33,6 @@ STEPS_FORMAT = 2
 _AGAIN = "again"
 _SAID = ("kind", "text", "metadata")
 _Document = dict[str, JsonValue]
-
-
-def has_repeats(steps: Sequence[Step]) -> bool:
-    """Whether any step says what an earlier one says."""
-    return len({(step.kind, step.text, json.dumps(step.metadata)) for step in steps}) < len(steps)
 
 
 def fold_repeats(record: str) -> str:
@@ -234,13 +229,13 @@ def load_effect(text: str) -> Effect:
     effect = read_stored(Effect, text, "history entry", _EFFECT_FORMAT)
     if effect.format >= _EXAMPLES_SINCE["effect"]:
         return effect
-    return effect.model_copy(update={"changes": tuple(map(_changed_with_examples, effect.changes))})
-
-
-def _changed_with_examples(change: Change) -> Change:
-    if isinstance(change, Put | Archived | Revived):
-        return change.model_copy(update={"bullet": _with_examples(change.bullet)})
-    return change
+    changes = (
+        change.model_copy(update={"bullet": _with_examples(change.bullet)})
+        if isinstance(change, Put | Archived | Revived)
+        else change
+        for change in effect.changes
+    )
+    return effect.model_copy(update={"changes": tuple(changes)})
 
 
 def _with_examples(bullet: Bullet) -> Bullet:
@@ -252,7 +247,8 @@ def _with_examples(bullet: Bullet) -> Bullet:
 def dump_record(record: TurnRecord) -> str:
     """Return the canonical JSON of a turn's record; repeated content of steps is in it once."""
     text = record.model_dump_json()
-    return fold_repeats(text) if has_repeats(record.steps) else text
+    different = {(step.kind, step.text, json.dumps(step.metadata)) for step in record.steps}
+    return fold_repeats(text) if len(different) < len(record.steps) else text
 
 
 def load_record(text: str) -> TurnRecord:
@@ -262,11 +258,6 @@ def load_record(text: str) -> TurnRecord:
     except (ValueError, LookupError, TypeError) as error:
         raise CorruptPayload(_broken("turn record", f"steps: {error}")) from error
     return read_stored(TurnRecord, whole, "turn record", STEPS_FORMAT)
-
-
-def dump_report(report: Report) -> str:
-    """Return the canonical JSON of a commit's report."""
-    return report.model_dump_json()
 
 
 def load_report(text: str) -> Report:

@@ -107,9 +107,7 @@ def truncate_tool_results(messages: Sequence[T], limit: int = MAX_TOOL_RESULT_CH
 
 
 def window_metrics(
-    before: Sequence[object],
-    after: Sequence[object],
-    count_tokens: Callable[[str], int] = estimate_tokens,
+    before: Sequence[object], after: Sequence[object], count_tokens: Callable[[str], int] = estimate_tokens
 ) -> WindowMetrics:
     """Return the sizes of a history before and after its window was selected."""
     left = interactions(after)

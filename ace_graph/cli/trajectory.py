@@ -37,13 +37,13 @@ from ace_graph.learning.trajectories import (
     log_step,
     start_trajectory,
 )
-from ace_graph.learning.transcripts import ImportedTranscript, import_transcript, learner_by
 from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
 from ace_graph.memory.turn import TurnStatus
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ace_graph.learning.transcripts import ImportedTranscript
     from ace_graph.memory.stores.store import Store
     from ace_graph.memory.turn import StepKind
 
@@ -297,6 +297,9 @@ def import_(
     ace-graph trajectory import ~/.claude/projects/*/*.jsonl --map /srv/shop=ada
     ace-graph worker --once && ace-graph reflect --batch && ace-graph playbook dream
     """
+
+    from ace_graph.learning.transcripts import ImportedTranscript, import_transcript, learner_by
+
     whose, settings = learner_by(maps or (), call.learner), call.settings()
     done, failed = list[tuple[Path, ImportedTranscript]](), list[str]()
 

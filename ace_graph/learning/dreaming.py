@@ -33,7 +33,7 @@ from ace_graph.learning.batch_reflection import (
     chosen_embeddings,
 )
 from ace_graph.learning.curate_reflections import lessons_of, outdated_bullets, with_known_examples
-from ace_graph.learning.learn_into import stays_own
+from ace_graph.learning.curator import stays_own
 from ace_graph.learning.reflection import every_turn, find_reflections
 from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.statement import dated

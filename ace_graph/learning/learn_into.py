@@ -19,23 +19,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from pydantic import ValidationError
-
 from ace_graph.agent.reasoning.recall import caller_in_run
 from ace_graph.agent.runtime import Run, logger
 from ace_graph.base.errors import AceError, PlaybookForbidden, StoreError
 from ace_graph.base.off_loop import run_off_loop
-from ace_graph.learning.curator import is_judged
-from ace_graph.learning.statements.forms import holds_word, is_sensitive
+from ace_graph.learning.curator import is_judged, stays_own
 from ace_graph.learning.tasks import PendingWork, UndeliveredLessons
-from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue import PlaybookRef
 from ace_graph.memory.commit import Pending, operation_id
 from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation
 from ace_graph.memory.foreign import foreign_prefix, local_id
-from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.rights import Right
-from ace_graph.memory.sharing import leaves_owner
 from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import LearnedInto
 from ace_graph.playbooks.content import without_turns
@@ -50,8 +44,6 @@ UNJUDGED = (
 )
 SAID_ALREADY = "the playbook, or an open proposal, says it already"
 _TEAMS_KEPT = 100
-_PERSONS = ("own", "mine", "others")
-_LEARNERS = ("learner", "student", "pupil", "user")
 
 
 @dataclass(frozen=True)
@@ -162,25 +154,6 @@ async def lessons_for(
     ]
     length = sum(len(each.content) for each in lessons)
     return await run_off_loop(length, lambda: tuple(each for each in lessons if not stays_own(each)))
-
-
-def stays_own(lesson: Add) -> bool:
-    """Whether a lesson is kept from named playbooks, which others may read, now or later.
-
-    These are experiences with the learner, what is in quarantine or belongs there, and what tells something
-    sensitive of a person.
-    """
-    fields = {"section", "content", "memory_type", "topic", "concept", "tags", "status", "quarantine_reason"}
-    given = lesson.model_dump(include=fields, exclude_none=True)
-    try:
-        bullet = Bullet.model_validate({"id": "lesson", **given})
-    except ValidationError:
-        return True  # the own memory's report will say what is wrong with it
-    text, language = bullet.content, spoken_language(bullet.content)
-    names_a_person = any(holds_word(text, language, role) for role in _PERSONS) or any(
-        word in text.casefold() for word in _LEARNERS
-    )
-    return not leaves_owner(bullet) or (names_a_person and is_sensitive(text, language))
 
 
 def without_lessons(operations: Iterable[Operation], refs: Collection[str]) -> tuple[Operation, ...]:

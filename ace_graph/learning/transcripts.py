@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError
 from ace_graph.base.retention import Tracing
 from ace_graph.base.settings import Settings
-from ace_graph.learning.feedback import Feedback, read_feedback
 from ace_graph.learning.trajectories import AUTHOR
 from ace_graph.memory.commit import Pending, operation_id
 from ace_graph.memory.delta.operations import Delta
@@ -30,11 +30,14 @@ from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, sampled
 from ace_graph.memory.turn import TurnRecord
 
+if TYPE_CHECKING:
+    from ace_graph.learning.feedback import Feedback
+
 MODE = "transcript"
 """The mode of such a trajectory; its agent is the name of the format."""
 _BATCH = 100
 _SHOWN = 20
-Judged = tuple[Exchange, Feedback | None]
+Judged: TypeAlias = "tuple[Exchange, Feedback | None]"
 LearnerOf = Callable[[Exchange], str | None]
 """Returns whose memory an exchange is for; None: it is left out."""
 
@@ -136,6 +139,9 @@ async def import_transcript(
 
 def _judged(entries: Iterable[Exchange | Unread]) -> Iterator[Judged | Unread]:
     """Yield each exchange with what the next message of its conversation says about its answer."""
+
+    from ace_graph.learning.feedback import read_feedback
+
     last: Exchange | None = None
     for entry in entries:
         if isinstance(entry, Unread):

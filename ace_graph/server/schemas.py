@@ -291,9 +291,7 @@ class ChatRequest(RequestBody):
         return self.memory == "off"
 
     @model_validator(mode="after")
-    def _names_what_is_kept(self) -> Self:
-        if self.replaces is not None and self.conversation_id is None:
-            raise ValueError("replaces is about an answer of a conversation: send its conversationId, too")
+    def _temporary_names_nothing_kept(self) -> Self:
         if self.temporary and (self.conversation_id is not None or self.playbooks or self.learn_into):
             raise ValueError(
                 "a temporary chat has no stored conversation and no playbooks: leave out conversationId, "

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import clean_line
-from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, Danger
+from ace_graph.memory.bullet import MAX_EXAMPLES, Danger
 from ace_graph.memory.delta.add_merge_or_replace import add
 from ace_graph.memory.delta.archive import PLAYBOOK_FULL, adds_beyond_cap, archive_beyond_cap, archive_harmful
 from ace_graph.memory.delta.consolidate import consolidate, distinguish
@@ -208,10 +208,16 @@ def _update(draft: Draft, operation: Update) -> None:
             new[name] = value
     draft.check_known(operation.examples)
     more = [name for name in dict.fromkeys(operation.examples) if name not in old.examples]
+    left = tuple(name for name in old.sources if name not in operation.withdrawn)
     new |= {
         "examples": (*old.examples, *more)[-MAX_EXAMPLES:],
         "evidence_count": old.evidence_count + len(more),
-    } | _sources_after(old, operation)
+        "sources": left,
+        "seen": max(1, old.seen - len(old.sources) + len(left)),
+    }
+    if operation.sources:
+        new["sources"] = tuple(dict.fromkeys((*left, *operation.sources)))[-MAX_SOURCES:]
+        new["vouched"] = ()
     if operation.ttl_days == "never":
         new["ttl_days"] = None
     new |= {name: None for name in ("valid_from", "valid_until") if getattr(operation, name) == "unknown"}
@@ -230,18 +236,6 @@ def _update(draft: Draft, operation: Update) -> None:
     draft.note("updated", old.id)
     if operation.harmful:
         draft.blamed[old.id] = None
-
-
-def _sources_after(old: Bullet, operation: Update) -> dict[str, object]:
-    left = tuple(name for name in old.sources if name not in operation.withdrawn)
-    seen = {"seen": max(1, old.seen - len(old.sources) + len(left))}
-    if not operation.sources:
-        return {"sources": left, **seen}
-    return {
-        "sources": tuple(dict.fromkeys((*left, *operation.sources)))[-MAX_SOURCES:],
-        "vouched": (),
-        **seen,
-    }
 
 
 def _supersede(draft: Draft, operation: Supersede) -> None:

@@ -94,11 +94,11 @@ def _memory_type(item: Fields) -> MemoryType | None:
     for each in _TYPES:
         if each == said:
             return each
-    return next((each for each in _TYPES if _positive(item.get(_STRENGTHS[each]))), None)
-
-
-def _positive(value: object) -> bool:
-    return isinstance(value, int | float) and value > 0
+    for each in _TYPES:
+        strength = item.get(_STRENGTHS[each])
+        if isinstance(strength, int | float) and strength > 0:
+            return each
+    return None
 
 
 def _moment(value: object) -> object:

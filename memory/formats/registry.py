@@ -16,7 +16,7 @@ from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.json import JsonFormat
 from ace_graph.memory.formats.kayba import KaybaFormat, KaybaV1Format
-from ace_graph.memory.formats.lines import AceFormat, TextFormat
+from ace_graph.memory.formats.lines import ACE, ACE_PLAIN, TEXT
 from ace_graph.memory.formats.lmb import LmbFormat
 from ace_graph.memory.formats.markdown import AgentsFormat
 from ace_graph.memory.formats.reading import Document, Format, Reading, Refusal
@@ -25,11 +25,10 @@ from ace_graph.memory.playbook import Playbook, id_number, mint_id
 
 _KAYBA, _KAYBA_V1, _LMB, _JSON = KaybaFormat(), KaybaV1Format(), LmbFormat(), JsonFormat()
 _SKILL, _AGENTS = SkillFormat(), AgentsFormat()
-_ACE, _ACE_PLAIN, _TEXT = AceFormat(), AceFormat(counters=False), TextFormat()
 FormatName = Literal["json", "text", "ace", "ace-plain", "kayba", "kayba-v1", "lmb", "skill", "agents"]
 """The names of FORMATS, as a type for the schema of the HTTP routes."""
-FORMATS: tuple[Format, ...] = (_JSON, _TEXT, _ACE, _ACE_PLAIN, _KAYBA, _KAYBA_V1, _LMB, _SKILL, _AGENTS)
-_STRICTEST_FIRST: tuple[Format, ...] = (_KAYBA, _KAYBA_V1, _LMB, _JSON, _SKILL, _AGENTS, _ACE, _TEXT)
+FORMATS: tuple[Format, ...] = (_JSON, TEXT, ACE, ACE_PLAIN, _KAYBA, _KAYBA_V1, _LMB, _SKILL, _AGENTS)
+_STRICTEST_FIRST: tuple[Format, ...] = (_KAYBA, _KAYBA_V1, _LMB, _JSON, _SKILL, _AGENTS, ACE, TEXT)
 
 
 def format_named(name: str) -> Format:
@@ -194,9 +193,10 @@ def outcome_of(
         gone.update({pruned.id: PLAYBOOK_FULL for pruned in report.pruned})
         gone.update({pair.gone: f"{pair.kept} holds a later value" for pair in report.superseded})
     asked_as = {asked.ref: asked.id or asked.content[:60] for asked in reading.bullets}
+    adds_rejected = (item for report in reports for item in report.rejected if item.op == "add")
     refused = [
         *reading.refused,
-        *(Refusal(asked_as.get(name, name), why) for name, why in _rejected(reports)),
+        *(Refusal(asked_as.get(rejected.id, rejected.id), rejected.why) for rejected in adds_rejected),
         *(Refusal(asked_as.get(bullet.ref, ""), PLAYBOOK_FULL) for bullet in unread),
     ]
     held = {name for report in reports for name in report.quarantined}
@@ -229,7 +229,3 @@ def outcome_of(
 
 def _number(bullet: Add) -> int:
     return id_number(bullet.id or "")
-
-
-def _rejected(reports: Iterable[Report]) -> Iterator[tuple[str, str]]:
-    return ((each.id, each.why) for report in reports for each in report.rejected if each.op == "add")

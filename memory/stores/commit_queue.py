@@ -24,7 +24,7 @@ from ace_graph.memory.commit import (
     planning,
     references,
 )
-from ace_graph.memory.serialization import dump_effect, dump_report
+from ace_graph.memory.serialization import dump_effect
 from ace_graph.memory.sharing import Grant, permitted
 from ace_graph.memory.stores.records import record_columns
 from ace_graph.memory.stores.snapshot_and_log import (
@@ -41,7 +41,7 @@ from ace_graph.memory.stores.snapshot_and_log import (
     folding,
     stamps_checksum,
 )
-from ace_graph.memory.stores.whole import WholeDelta, WholeTouches
+from ace_graph.memory.stores.whole import WholeDelta
 from ace_graph.memory.turn import TurnRecord
 
 if TYPE_CHECKING:
@@ -142,7 +142,10 @@ class CommitQueue:
         queue.waiting += 1
         try:
             async with queue.lock:
-                slot = QueueSlot(_newer(base, queue.newest))
+                held = queue.newest
+                slot = QueueSlot(base)
+                if held is not None and base.version.epoch in (None, held.version.epoch):
+                    slot.base = held
                 try:
                     yield slot
                 except BaseException:
@@ -153,12 +156,6 @@ class CommitQueue:
             queue.waiting -= 1
             if not queue.waiting:
                 del self._queues[learner_id]
-
-
-def _newer(base: Snapshot, held: Snapshot | None) -> Snapshot:
-    if held is None or base.version.epoch not in (None, held.version.epoch):
-        return base
-    return held
 
 
 _SHORT = frozenset({"touch", "judge", "analyze"})
@@ -178,7 +175,7 @@ class SerializedPlan:
         self.access_json = dump_small_access(plan.snapshot.access)
         self.touches_json = None if plan.touches is None else plan.touches.model_dump_json()
         self.effect_json = dump_effect(plan.effect) if self.in_history else None
-        self.report_json = dump_report(plan.effect.report)
+        self.report_json = plan.effect.report.model_dump_json()
         self.record_columns = {} if record is None else record_columns(record)
 
     @classmethod
@@ -224,13 +221,12 @@ class SerializedPlan:
         return WholeDelta(effect.op_id, version.n, plan.content_changed, effect.now, *said, *of_version)
 
     @property
-    def touched(self) -> WholeTouches | None:
+    def touched(self) -> StoredTouches | None:
         """What the commit moved; None where the access part starts anew."""
         if self.touches_json is None:
             return None
         access = self.plan.snapshot.access
-        touches = StoredTouches(self.plan.parent_mark, access.mark, self.touches_json)
-        return WholeTouches(access.access_clock, touches)
+        return StoredTouches(access.access_clock, self.plan.parent_mark, access.mark, self.touches_json)
 
     @cached_property
     def base(self) -> StoredBase:
@@ -250,16 +246,6 @@ class SerializedPlan:
         """The bytes that this commit adds to the touches."""
         return _bytes(self.touches_json)
 
-    @property
-    def base_bytes(self) -> int:
-        """The bytes of the base."""
-        return _bytes(self.base.text)
-
-    @property
-    def stamps_bytes(self) -> int:
-        """The bytes of the stamps."""
-        return _bytes(self.stamps.text)
-
     def prepare(self, head: StateHead) -> None:
         """Make the texts that a fold onto this state needs."""
         folds = self._folding(head, (True, True))
@@ -276,9 +262,9 @@ class SerializedPlan:
         """Return the bytes of content and access part once this is written."""
         content, access = head.content.grown(self.effect_bytes), head.access.grown(self.touches_bytes)
         if folds.content:
-            content = Sizes(self.base_bytes)
+            content = Sizes(_bytes(self.base.text))
         if folds.access:
-            access = Sizes(self.stamps_bytes)
+            access = Sizes(_bytes(self.stamps.text))
         return content, access
 
     def _folding(self, head: StateHead, ready: tuple[bool, bool]) -> Folding:

@@ -181,8 +181,9 @@ class StoredStamps(NamedTuple):
 
 
 class StoredTouches(NamedTuple):
-    """What the commit moved that made the access part with this mark of its `parent`."""
+    """What the commit at this value of the access clock moved, which made `mark` of its `parent`."""
 
+    clock: int
     parent: str
     mark: str
     text: str
@@ -328,17 +329,12 @@ class StoredState:
 
 
 def content_of(
-    base: StoredBase | None,
-    effects: Sequence[StoredEffect],
-    version: Version,
-    known: Playbook | None = None,
+    base: StoredBase, effects: Sequence[StoredEffect], version: Version, known: Playbook | None = None
 ) -> Playbook:
     """Return the content of a version, with equal bullets and the index taken from `known`.
 
     Raises IncompleteState where the parts are not of one history, CorruptPayload, NewerFormat.
     """
-    if base is None:
-        raise IncompleteState(f"the stored content before version {version.n} is missing, and {_REMEDY}")
     check_chain((base.n, base.etag), effects, version)
     return _folded(load_base(base.checked().text, known), effects)
 

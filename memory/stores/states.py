@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from ace_graph.memory.delta.effect import Report
     from ace_graph.memory.stores.commit_queue import SerializedPlan
-    from ace_graph.memory.stores.whole import WholeTouches
     from ace_graph.memory.turn import TurnRecord
 
 HEAD_COLUMNS = (
@@ -86,9 +85,9 @@ def moved_columns(serialized: SerializedPlan) -> dict[str, object]:
     }
 
 
-def touches_row(learner: str, touched: WholeTouches) -> dict[str, object]:
+def touches_row(learner: str, touched: StoredTouches) -> dict[str, object]:
     """Return the columns of the touches of a commit."""
-    return {"user_id": learner, **columns(TOUCHES_COLUMNS, (touched.clock, *touched.touches))}
+    return {"user_id": learner, **columns(TOUCHES_COLUMNS, touched)}
 
 
 def delta_row(learner: str, serialized: SerializedPlan) -> dict[str, object]:
@@ -172,7 +171,7 @@ async def _read(rows: Rows, key: str, known: Snapshot) -> Snapshot:
         since: Where = ("version", ">", head.base_n)
         effects = await rows.select("deltas", EFFECT_COLUMNS, of(key), CHANGES, since, order="version")
     stamps = await rows.row("stamps", STAMPS_COLUMNS, of(key))
-    touches = await rows.select("touches", "parent, mark, touches_json", of(key), order="clock")
+    touches = await rows.select("touches", TOUCHES_COLUMNS, of(key), order="clock")
     return StoredState(
         head.version,
         row[0],
@@ -229,9 +228,13 @@ async def write(rows: Rows, learner: str, serialized: SerializedPlan, locked: Lo
     if folds.access:
         # Store the stamps as they are after the commit, in place of the earlier ones and all touches
         held = await rows.row("stamps", "mark", of(learner))
-        touches = await rows.select("touches", "parent, mark", of(learner), order="clock")
-        mark = NO_STAMPS.mark if held is None else held[0]
-        check_touches(mark, (StoredTouches(parent, mark, "") for parent, mark in touches), head.access_mark)
+        touches = await rows.select("touches", "clock, parent, mark", of(learner), order="clock")
+        start = NO_STAMPS.mark if held is None else held[0]
+        check_touches(
+            start,
+            (StoredTouches(clock, parent, mark, "") for clock, parent, mark in touches),
+            head.access_mark,
+        )
         await rows.put("stamps", {"user_id": learner, **columns(STAMPS_COLUMNS, serialized.stamps)})
         await rows.delete("touches", of(learner))
     elif serialized.touched is not None:

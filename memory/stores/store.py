@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from copy import copy
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from ace_graph.base.errors import ConfigurationError
@@ -37,6 +36,7 @@ from ace_graph.memory.stores.base import (
     random_token,
 )
 from ace_graph.memory.stores.catalogue import on
+from ace_graph.memory.stores.records import moment
 from ace_graph.memory.stores.states import load, of
 
 if TYPE_CHECKING:
@@ -218,9 +218,14 @@ class KeyedStore:
         self, key: str, author: str, since: datetime
     ) -> tuple[tuple[str, str, datetime], ...]:
         """Return op id, source and time of an author's commits from a moment on, but for turns."""
-        where: tuple[Where, ...] = (of(key), ("at", ">=", since.astimezone(UTC).isoformat()))
-        job = partial(stores.history.read_commits, where=(*where, ("author", "=", author)))
-        return await self._read(job, checked_learner_id(key))
+        later: Where = ("at", ">=", since.astimezone(UTC).isoformat())
+        by: Where = ("author", "=", author)
+
+        async def read(rows: Rows) -> tuple[tuple[str, str, datetime], ...]:
+            found = await rows.select("deltas", "op_id, source, at", of(key), later, by, order="seq")
+            return tuple((op_id, source, moment(at)) for op_id, source, at in found)
+
+        return await self._read(read, checked_learner_id(key))
 
     async def content_at(self, key: str, n: int) -> Playbook | None:
         """Return the content of version `n`; None where it is not readable."""
@@ -317,10 +322,8 @@ class KeyedStore:
         `dry_run` nothing is changed, only counted. Call it with `Cleaned.next` until that is None. Version
         and clock do not move.
         """
-        batch = stores.cleaning.Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most))
-        return await self._run(
-            lambda rows: stores.cleaning.clean_batch(rows, batch, dry_run=dry_run), writes=not dry_run
-        )
+        batch = stores.cleaning.Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most), dry_run)
+        return await self._run(lambda rows: stores.cleaning.clean_batch(rows, batch), writes=not dry_run)
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
         """Return whether the caller should clean all learners now.
@@ -463,7 +466,7 @@ class Store(KeyedStore):
 
     async def teams_of(self, user: str) -> tuple[str, ...]:
         """Return the teams that a user is in, in order."""
-        return await self._statement(lambda rows: catalogue.teams_of(rows, user))
+        return await self._names("members", "team_id", ("member", "=", user))
 
     async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
         """Return at most `limit` teams in order, after the team `after`."""
@@ -618,7 +621,7 @@ class PlaybookStore(KeyedStore):
 
         Raises PlaybookNotFound for a playbook that is not there.
         """
-        await self._locked(grant.playbook_id, lambda rows: catalogue.put_grant(rows, grant), Right.OWN)
+        await self._locked(grant.playbook_id, lambda rows: catalogue.put_shared(rows, grant), Right.OWN)
 
     async def drop_grant(self, playbook_id: str, subject: Subject) -> bool:
         """Delete a subject's grant, under the playbook's lock; False where there was none."""
@@ -639,14 +642,16 @@ class PlaybookStore(KeyedStore):
     async def put_proposal(self, proposal: Proposal) -> None:
         """Store a new proposal. A caller who asks needs the right to propose."""
         key, new = proposal.playbook_id, proposal.proposal_id
-        await self._locked(key, lambda rows: catalogue.put_proposal(rows, proposal), Right.PROPOSE)
+        await self._locked(key, lambda rows: catalogue.put_shared(rows, proposal), Right.PROPOSE)
         self.backend.tell(StoredChange("proposal.created", "playbooks", key, new))
 
     async def proposals(
         self, playbook_id: str, state: ProposalState | None = None, limit: int = 100, after: str = ""
     ) -> tuple[Proposal, ...]:
         """Return at most `limit` proposals for a playbook in the order of their ids, after the id `after`."""
-        where = (on(playbook_id), *catalogue.in_state(state))
+        where = [on(playbook_id)]
+        if state is not None:
+            where.append(("state", "=", state))
         return await self._statement(
             lambda rows: catalogue.list_proposals(rows, *where, limit=max(0, limit), after=after)
         )

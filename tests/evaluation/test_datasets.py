@@ -72,7 +72,7 @@ def test_lines_that_cannot_be_used_are_left_out_and_reported(tmp_path: Path) -> 
     rows = RowFile(file, QA)
     assert [r.id for r in rows] == ["line 1", "line 14"]
     assert [str(p) for p in rows.problems] == [
-        "line 2: it is no JSON",
+        "line 2: it is not JSON",
         "line 3: the target is missing",
         "line 4: the context is missing",
         "line 5: the context is not text",
@@ -81,13 +81,13 @@ def test_lines_that_cannot_be_used_are_left_out_and_reported(tmp_path: Path) -> 
         "line 8: it is not a JSON object",
         "line 9: it is not UTF-8",
         "line 10: the context holds a lone surrogate",
-        "line 11: it is no JSON",
+        "line 11: it is not JSON",
         "line 12: the target is too long",
         "line 13: it is longer than 10 MB",
     ]
     assert rows.skipped == 12
     told = rows.report() or ""
-    assert "12 of 14 rows can't be used: line 2: it is no JSON; line 3: the target is missing" in told
+    assert "12 of 14 rows can't be used: line 2: it is not JSON; line 3: the target is missing" in told
 
 
 def test_a_byte_order_mark_and_line_ends_do_not_matter(tmp_path: Path) -> None:

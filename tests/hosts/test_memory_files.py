@@ -102,7 +102,7 @@ async def test_shared_files_are_read_only_unless_the_user_may_write(role: str, w
             assert await text_of(files, name) == "- Use gzip for big bodies\n"
         else:
             for change in (files.write(name, ""), files.edit(name, str.upper), files.remove([name])):
-                with pytest.raises(PlaybookForbidden, match="to read"):
+                with pytest.raises(PlaybookForbidden, match="only read"):
                     await change
             with pytest.raises(PlaybookForbidden):
                 await files.rename({name: "x.md"})

@@ -420,7 +420,7 @@ async def test_too_many_proposals_leave_the_lesson_in_the_own_memory(store: Stor
     for number in range(20):
         await learned(store, model(lessons(f"Endpoint v{number} lists item {number}")), context("bob"))
     told = await into(store, model(), context("bob"))
-    assert "proposals of yours wait" in (told["why"] or "")
+    assert "of your proposals are open" in (told["why"] or "")
     assert await placed(store, "bob") == "own memory"
 
 

@@ -178,7 +178,7 @@ async def test_a_metric_that_is_no_such_number_is_refused(
     store: Store, metrics: dict[str, JsonValue]
 ) -> None:
     name = await start_trajectory(store, "bot", "Fetch")
-    with pytest.raises(UsageError, match=f"{next(iter(metrics))} is a "):
+    with pytest.raises(UsageError, match=f"{next(iter(metrics))} must be a "):
         await complete_trajectory(store, "bot", name, "success", Completion(metrics=metrics))
     assert (await get_trajectory(store, "bot", name)).status == "in_progress"
 

@@ -41,8 +41,7 @@ from ace_graph.agent.offline_tutor.small_talk import (
 )
 from ace_graph.agent.offline_tutor.solver import WorkedSolution, asked_number, draw, explain_number, solve
 from ace_graph.agent.offline_tutor.teaching import caution_for, followed_advice, reply_text, teaching
-from ace_graph.agent.tools.calculator import parse_result
-from ace_graph.memory.arithmetic import NoValue, as_program
+from ace_graph.memory.arithmetic import NoValue, as_program, parse_result
 from ace_graph.memory.languages.forms import form_wished
 
 _FORM_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:scratch|final|used)\b)", re.IGNORECASE)

@@ -76,6 +76,18 @@ async def test_no_statement_of_the_store_reads_all_learners(
     assert "\n".join(whole_reads(crowded, sent)) == ""
 
 
+async def test_what_is_too_much_to_count_is_estimated(crowded: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with PostgresStore(crowded) as store:
+        counted = await store.sizes()
+        monkeypatch.setattr("ace_graph.memory.stores.sql.postgres.COUNTED_ROWS", LEARNERS // 2)
+        with sent_with_values(monkeypatch) as sent:
+            estimated = await store.sizes()
+    for what in ("learners", "turns", "deltas"):
+        assert getattr(estimated, what) == pytest.approx(getattr(counted, what), rel=0.1)
+        table = "ace_learners" if what == "learners" else f"ace_{what}"
+        assert f"SELECT count(*) FROM {table}" not in sent
+
+
 async def test_no_statement_of_the_conversations_reads_all_learners(
     crowded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
