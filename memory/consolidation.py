@@ -96,18 +96,24 @@ def find_groups(playbook: Playbook, bullets: Iterable[Bullet], similarity: float
 
 
 def find_candidates(playbook: Playbook, bullets: Iterable[Bullet], nominated: int) -> Steps[Candidates]:
-    """Return in steps which bullets may be alike: those of one text, and the likeliest of each."""
+    """Return in steps which bullets may be alike: those of one text, and the likeliest of each.
+
+    Of one text each is close to the next MAX_GROUP alone, and the likeliest are looked for once, so that the
+    work grows with the number of bullets however many say the same.
+    """
     ordered = sorted(bullets, key=_information)
     close: dict[str, set[str]] = {bullet.id: set() for bullet in ordered}
+    of_text: dict[str, list[str]] = {}
     for bullet in ordered:
-        yield
-        near = {
-            *playbook.hashes.get(bullet.content_hash, ()),
-            *playbook.index.nominate(bullet.content, nominated),
-        }
-        for name in (near & close.keys()) - {bullet.id}:
-            close[bullet.id].add(name)
-            close[name].add(bullet.id)
+        of_text.setdefault(bullet.content_hash, []).append(bullet.id)
+    for names in of_text.values():
+        likeliest = playbook.index.nominate(playbook.entries[names[0]].content, nominated)
+        others = close.keys() & set(likeliest) - set(names)
+        for place, name in enumerate(names):
+            yield
+            for other in (*others, *names[place + 1 : place + MAX_GROUP]):
+                close[name].add(other)
+                close[other].add(name)
     return Candidates(playbook, tuple(ordered), close)
 
 

@@ -79,11 +79,18 @@ Rate = Annotated[float, Field(allow_inf_nan=False)]
 Days = Annotated[float, Field(ge=0, le=36_500)]
 
 
-def _checked_zone(name: str) -> str:
+def is_time_zone(name: str) -> bool:
+    """Whether this machine knows a time zone of that name."""
     try:
         ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError("unknown time zone: use a name such as Europe/Berlin, or UTC") from error
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+def _checked_zone(name: str) -> str:
+    if not is_time_zone(name):
+        raise ValueError("unknown time zone: use a name such as Europe/Berlin, or UTC")
     return name
 
 

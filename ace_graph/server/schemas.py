@@ -27,7 +27,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from ace_graph.agent.context import MAX_PLAYBOOKS, MemoryUse
 from ace_graph.agent.state import ACEOutput, Mode
-from ace_graph.base.settings import WindowSize
+from ace_graph.base.settings import TimeZone, WindowSize
 from ace_graph.base.text import without_surrogates
 from ace_graph.learning.pipeline import ace_delta
 from ace_graph.memory.bullet import LEFT_OUT, MAX_BEFORE, Bullet, PastValue
@@ -259,6 +259,14 @@ class ChatRequest(RequestBody):
         WindowSize | None,
         BeforeValidator(_no_other_type),
         Field(description="Interactions of the conversation that the model reads, 0 to 100, or all of them."),
+    ] = None
+    timezone: Annotated[
+        TimeZone | None,
+        Field(
+            description="Where the learner is, an IANA name: what day they mean by tomorrow. Without it the "
+            "server's.",
+            examples=["Europe/Berlin"],
+        ),
     ] = None
     replaces: Annotated[
         str | None,

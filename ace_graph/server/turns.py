@@ -205,6 +205,7 @@ async def run_turn(graph: ACEGraph, work: TurnWork) -> ACEOutput:
             playbooks=names,
             learn_into=into,
             window_size=work.asked.window_size,
+            timezone=work.asked.timezone,
             teams=None if work.teams is None or not (names or into) else tuple(sorted(work.teams)),
             listener=live,
             loading=None if names else work.snapshot,

@@ -214,7 +214,9 @@ def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Rea
         if not _may_have(form.relation, value):
             return _NOTHING
         subject = _subject(said_of, language)
-        one = form.relation in _of_one_value()
+        one = form.relation in _of_one_value() and not (
+            form.relation in _of_things() and _is_bare_name(said_of, language)
+        )
         relation = None if subject is None else Relation(form.relation, subject, value, one, form.certain)
         return _Reading(weight, relation)
     noun, said_of = _whole_noun(form, slots, said_of, language)
@@ -295,6 +297,12 @@ def _is_name(value: str) -> bool:
 def _is_whole_name(value: str) -> bool:
     """Whether a value is a name from its beginning to its end: "Rome", not "Rome for lunch"."""
     return _is_name(value) and not value.split()[-1][:1].islower()
+
+
+def _is_bare_name(subject: str | None, language: _Language) -> bool:
+    """Whether a subject is one word with a capital, which may be a place; not in scripts without spaces."""
+    text = "" if subject is None else subject.strip(_MARKS)
+    return not language.spaceless and text[:1].isupper() and len(text.split()) == 1
 
 
 def _without_class(value: str, language: _Language) -> str:
@@ -446,6 +454,11 @@ def _of_one_value() -> frozenset[str]:
 @cache
 def _of_numbers() -> frozenset[str]:
     return _listed(word_sets(_PACKAGE, "relations.toml")["numbers"])
+
+
+@cache
+def _of_things() -> frozenset[str]:
+    return _listed(word_sets(_PACKAGE, "relations.toml")["things"])
 
 
 @cache

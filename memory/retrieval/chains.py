@@ -6,8 +6,12 @@ longest run of words with it that the question did not ask for. The best of them
 that are open on the way to them, and say what was named in another place: what one line ends with, the next
 one begins with.
 
+Where the best line covers little of the question, it leads on by a name of several words alone: a question
+of somebody else shares a word with some line, and that line a word with others.
+
 The lines of a chain stand behind those of the question's own words. They take the room of those alone that
-have no word of the question which a better one has not.
+have no word of the question which a better one has not. A line that the question found by itself may be a
+link, too: it stays, and leads on.
 """
 
 from __future__ import annotations
@@ -30,6 +34,8 @@ MOST_LINES, MOST_TOKENS = 14, 400
 """A prompt with a chain has at most so many retrieved lines, which take at most so many tokens."""
 LEADS_ON = 0.2
 """What the best line must cover of the question: one that covers less is about something else."""
+BY_A_WORD = 0.35
+"""What it must cover to lead on by a single word."""
 _OPEN = 0.1
 """The share of the question's weight that must be uncovered."""
 _RARE, _RARE_SHARE = 10, 0.1
@@ -104,7 +110,8 @@ class Chain:
     """The search for links in one index.
 
     `held` returns the bullet of an id, None where there is none; `allowed` says whether a prompt may hold it.
-    `one_value` as in `current_values.of_one_relation`.
+    With `by_names` lines lead on by names of several words alone. `one_value` as in
+    `current_values.of_one_relation`.
     """
 
     def __init__(
@@ -114,12 +121,14 @@ class Chain:
         held: Callable[[str], Bullet | None],
         allowed: Callable[[Bullet], bool],
         *,
+        by_names: bool = False,
         one_value: bool = False,
     ) -> None:
         self._query = query
         self._index = index
         self._held = held
         self._allowed = allowed
+        self._least_run = _NAME_WORDS if by_names else 1
         self._one_value = one_value
         self._asked = {term for term in query.weights if term != query.topic}
         self._most = max(_RARE, int(_RARE_SHARE * len(index)))
@@ -128,8 +137,8 @@ class Chain:
     def links(self, lines: Sequence[Bullet], take: Callable[[Link], bool]) -> list[Link]:
         """Return the links from the best of `lines` on, each after the line that named it.
 
-        `take` puts a line into the prompt, and says whether it could. There is no link where the question's
-        words are covered.
+        `take` puts a line into the prompt, and says whether it could; one of `lines` it keeps there, and it
+        is not returned. There is no link where the question's words are covered.
         """
         starts = lines[:_STARTS]
         open_ = {line.id: self._asked - self._terms_asked(line.id) for line in starts}
@@ -138,11 +147,13 @@ class Chain:
             return []
         nearly = best + (1 - _TIE) * (self._weight(self._asked) - best)
         asked_on = [line for line in starts if self._weight(open_[line.id]) <= nearly]
-        found, told = list[Link](), list(lines)
+        told, led = {line.id: line for line in lines}, {line.id for line in asked_on}
+        found = list[Link]()
         for _ in range(ROUNDS):
-            new = [link for link in self._next(asked_on, told, open_) if take(link)]
-            told += [link.bullet for link in new]
-            found += new
+            new = [link for link in self._next(asked_on, led, told.values(), open_) if take(link)]
+            found += [link for link in new if link.bullet.id not in told]
+            told |= {link.bullet.id: link.bullet for link in new}
+            led |= {link.bullet.id for link in new}
             for bullet, named_by, _sure in new:
                 open_[bullet.id] = open_[named_by] - self._terms_asked(bullet.id)
             asked_on = [link.bullet for link in new[:_ASKED_ON]]
@@ -155,26 +166,29 @@ class Chain:
         return {term for term in self._asked if key in self._index.postings.get(term, ())}
 
     def _next(
-        self, lines: Iterable[Bullet], told: Sequence[Bullet], open_: Mapping[str, set[str]]
+        self, lines: Iterable[Bullet], led: set[str], told: Iterable[Bullet], open_: Mapping[str, set[str]]
     ) -> list[Link]:
-        """Return where these lines lead to, the best first; of one subject and relation the newest alone."""
-        known = {line.id for line in told}
+        """Return where these lines lead to, the best first; of one subject and relation the newest alone.
+
+        `led` are the lines that led on so far, `told` all lines.
+        """
         best: dict[str, tuple[_Rank, Link]] = {}
         for line in lines:
-            for bullet, run, holders in self._leads(line, known, open_[line.id]):
+            for bullet, run, holders in self._leads(line, led, open_[line.id]):
                 weight = self._weight(self._terms_asked(bullet.id) & open_[line.id])
-                if not run.moved and not (weight and run.length >= _NAME_WORDS):
+                named = run.length >= _NAME_WORDS
+                if run.length < self._least_run or not (run.moved or (weight and named)):
                     continue
                 rank = _Rank(weight, run.moved, run.length, -holders)
                 if bullet.id not in best or rank > best[bullet.id][0]:
-                    sure = bool(weight) or run.length >= _NAME_WORDS
-                    best[bullet.id] = (rank, Link(bullet, line.id, sure))
+                    best[bullet.id] = (rank, Link(bullet, line.id, sure=bool(weight) or named))
         ranked = sorted(best.values(), key=lambda one: (one[0], age(one[1].bullet)), reverse=True)
         kept: list[Link] = []
         for _, link in ranked:
             if len(kept) == _LINKS:
                 break
-            if any(self._is_rival(link.bullet, other) for other in (*told, *(one.bullet for one in kept))):
+            others = (*told, *(one.bullet for one in kept))
+            if any(other.id != link.bullet.id and self._is_rival(link.bullet, other) for other in others):
                 continue
             rivals = [rival.bullet for _, rival in ranked if self._is_rival(rival.bullet, link.bullet)]
             newest = max((link.bullet, *rivals, *self._stated(link.bullet)), key=age)
@@ -188,7 +202,7 @@ class Chain:
     def _stated(self, bullet: Bullet) -> list[Bullet]:
         """Return the newest bullet that states the same relation of one value, if another one does."""
         key = self._index.documents[bullet.id].relation
-        bullets = filter(None, map(self._held, self._index.relations.get(key, ())))
+        bullets = filter(None, map(self._held, self._index.newest_stating(key)))
         stated = filter(self._allowed, bullets)
         newest = max(stated, key=age, default=bullet)
         return [newest] if self._is_rival(newest, bullet) else []

@@ -6,10 +6,11 @@ Where no bullet that a prompt may hold passes the gate of the question, or of on
 shown. Otherwise the best lines are: those that score at least a share of the best one's score, of the whole
 or of a sentence that is open. The share is high where the best bullet covers most of what the playbook knows
 of the question, and low where every bullet shares only a little of it, for then the right one is often not
-the first. A bullet that covers a part of the question that no kept bullet covers is shown, too: a question
-about two things gets the lessons on both. Bullets that are relevant by their topic alone are compared with
-the best on that topic. Advice that failed last time is cut where a bullet on its subject was learned or
-confirmed since.
+the first. It is lower for facts, but where the best one covers so little that the question may be about
+something else. A bullet that covers a part of the question that no kept bullet covers is shown, too: a
+question about two things gets the lessons on both. Bullets that are relevant by their topic alone are
+compared with the best on that topic. Advice that failed last time is cut where a bullet on its subject was
+learned or confirmed since.
 """
 
 from __future__ import annotations
@@ -71,6 +72,12 @@ def _has_clear_winner(hits: Sequence[Hit]) -> bool:
 
 _SLOPE, _LEAST_SHARE, _MOST_SHARE = 0.7, 0.15, 0.6
 """The share of the best score that a line must reach: the slope times what the best covers, within limits."""
+_OF_FACTS, _OF_FEW, _SURE, _ALL = 0.29, 0.36, 0.55, 0.99
+"""That share where the best line is a fact, which is neither advice nor judged, and so misleads nobody.
+
+The first where the best line covers so much that the question is surely about it, though not all: its
+neighbours are shown, too. The second where it covers less.
+"""
 MOST_LINES = 10
 """Lines that are filled up by rank."""
 _ON_TOPIC = 0.4
@@ -166,7 +173,7 @@ def apply_cutoff(usable: Sequence[Retrievable], query: Query, asked_of: TermsOf,
     remaining = [item for item in usable if item.hit.key not in superseded] if superseded else usable
     hits = [item.hit for item in remaining]
     by_meaning = uses_meaning(hits)
-    bar = _bar_by_meaning(hits) if by_meaning else _bar(hits, query)
+    bar = _bar_by_meaning(hits) if by_meaning else _bar(remaining, query)
     if bar is None:
         return Cutoff((), superseded, by_meaning=by_meaning)
     kept, cut = list[Retrievable](), list[Retrievable]()
@@ -182,21 +189,24 @@ def _bar_by_meaning(hits: Sequence[Hit]) -> _Bar | None:
     return _Bar((least_score(hits),), by_meaning=True) if is_open(hits) else None
 
 
-def _bar(hits: Sequence[Hit], query: Query) -> _Bar | None:
+def _bar(usable: Sequence[Retrievable], query: Query) -> _Bar | None:
     """Return what a line must reach, None where no bullet passes the gate."""
-    if not any(met.opens for hit in hits for met in hit.met):
+    if not any(met.opens for item in usable for met in item.hit.met):
         return None
-    least = [_least_score(part, hits) for part in range(len(query.parts))]
-    return _Bar(least, _ON_TOPIC * max(hit.on_topic for hit in hits))
+    least = [_least_score(part, usable) for part in range(len(query.parts))]
+    return _Bar(least, _ON_TOPIC * max(item.hit.on_topic for item in usable))
 
 
-def _least_score(part: int, hits: Iterable[Hit]) -> float:
+def _least_score(part: int, usable: Sequence[Retrievable]) -> float:
     """Return the score that a line must have in a part of the question; infinite where its gate is shut."""
-    met = [hit.met[part] for hit in hits]
+    met = [item.hit.met[part] for item in usable]
     if not any(one.opens for one in met):
         return inf
-    share = _SLOPE * max(one.share for one in met)
-    return min(_MOST_SHARE, max(_LEAST_SHARE, share)) * max(one.score for one in met)
+    best = max(range(len(met)), key=lambda place: met[place].score)
+    bullet, covered = usable[best].bullet, max(one.share for one in met)
+    if covered < _ALL and not (bullet.memory_type == "procedural" or bullet.helpful or bullet.harmful):
+        return (_OF_FACTS if covered >= _SURE else _OF_FEW) * met[best].score
+    return min(_MOST_SHARE, max(_LEAST_SHARE, _SLOPE * covered)) * met[best].score
 
 
 def _covering_more(

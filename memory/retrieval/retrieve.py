@@ -21,7 +21,7 @@ from ace_graph.memory.bullet import GIVEN, PROFILE_SLOTS, Barred, Bullet, Memory
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retrieval.chains import LEADS_ON, MOST_TOKENS, Chain, Link
+from ace_graph.memory.retrieval.chains import BY_A_WORD, LEADS_ON, MOST_TOKENS, Chain, Link
 from ace_graph.memory.retrieval.chains import MOST_LINES as MOST_CHAINED
 from ace_graph.memory.retrieval.current_values import (
     Earlier,
@@ -172,10 +172,10 @@ class Selection:
         self._settled.update((candidate.scored.bullet.id, candidate) for candidate in taken)
         return taken
 
-    def drop(self, candidate: Candidate) -> int:
+    def drop(self, scored: Scored) -> int:
         """Take a line back, and return the tokens that it took."""
-        tokens = self.tokens(candidate.scored)
-        del self._settled[candidate.scored.bullet.id]
+        tokens = self.tokens(scored)
+        del self._settled[scored.bullet.id]
         self.room += tokens
         return tokens
 
@@ -357,10 +357,10 @@ class EligibleBullets:
         return found
 
     def _stating(self, bullet: Bullet, index: Index) -> Iterable[str]:
-        """Return the ids of all bullets that state its relation, where it holds one value."""
+        """Return the ids of the newest bullets that state its relation, where it holds one value."""
         relation = stated_by(bullet)
         holds_one = relation is not None and (relation.holds_one or self.policy.one_value)
-        return index.relations.get(relation.key, ()) if relation is not None and holds_one else ()
+        return index.newest_stating(relation.key) if relation is not None and holds_one else ()
 
     def _second_try(self, hit: Hit, taken: Collection[str]) -> Bullet | None:
         """Return advice of the learner's own that is one failure behind, and failed once since it did well.
@@ -447,6 +447,8 @@ _SHORTLIST = 40
 _STRENGTH_SHARE = 0.3
 """How much of its rank a bullet without any strength loses; strength s counts as s / (1 + s)."""
 _TOPIC_BOOST = 1.25
+_MUCH_LESS = 0.5
+"""What adds nothing, and covers less than this share of what the best line does, makes room for any link."""
 _TYPE_BONUS: Mapping[MemoryType, float] = {"procedural": 1.02, "episodic": 1.01, "semantic": 1.0}
 
 
@@ -585,17 +587,25 @@ def _chain(
     left = min(MOST_CHAINED, max_bullets or MOST_CHAINED) - len(lines)
     room = MOST_TOKENS - sum(selection.tokens(line) for line in lines)
     index = scope.index(of_base=of_base)
-
-    spare = _adding_nothing(retrieved, index, query)
+    best = lines[0].relevance
+    little = _MUCH_LESS * best
+    spare = {line.bullet.id: line for line in _adding_nothing(retrieved, index, query)}
+    shown, lost = {line.bullet.id for line in lines}, set[str]()
 
     def take(link: Link) -> bool:
         nonlocal left, room
         bullet = link.bullet
+        if bullet.id in shown:
+            spare.pop(bullet.id, None)
+            return bullet.id not in lost
         scored = scope.scored(bullet, 0.0, 0.0, scope.strength(bullet))
         candidate = Candidate(scored, index.documents[bullet.id].content, of_base)
-        while spare and link.sure and (left < 1 or selection.tokens(scored) > room):
-            lost = retrieved.pop(spare.pop())
-            left, room = left + 1, room + selection.drop(lost)
+        while left < 1 or selection.tokens(scored) > room:
+            key = next((k for k in reversed(spare) if link.sure or 0 < spare[k].relevance < little), None)
+            if key is None:
+                break
+            lost.add(key)
+            left, room = left + 1, room + selection.drop(spare.pop(key))
         if not selection.fill([candidate], room=room, limit=left):
             return False
         left, room = left - 1, room - selection.tokens(scored)
@@ -605,17 +615,20 @@ def _chain(
         return not (bullet.core or scope.barred(bullet) or scope.is_weak(bullet))
 
     held = partial(scope.voted, of_base=of_base)
-    chain = Chain(query, index, held, allowed, one_value=scope.policy.one_value)
-    return chain.links([line.bullet for line in lines], take)
+    by_names, one_value = best < BY_A_WORD, scope.policy.one_value
+    chain = Chain(query, index, held, allowed, by_names=by_names, one_value=one_value)
+    links = chain.links([line.bullet for line in lines], take)
+    retrieved[:] = [candidate for candidate in retrieved if candidate.scored.bullet.id not in lost]
+    return links
 
 
-def _adding_nothing(lines: Sequence[Candidate], index: Index, query: Query) -> list[int]:
-    """Return the places of lines of which all terms of the question stand in better ones, too."""
-    known, found = set[str](), list[int]()
+def _adding_nothing(lines: Sequence[Candidate], index: Index, query: Query) -> list[Scored]:
+    """Return the lines of which all terms of the question stand in better ones, too."""
+    known, found = set[str](), list[Scored]()
     for place, line in enumerate(lines):
         own = {t for t in query.weights if line.scored.bullet.id in index.postings.get(t, ())}
         if place and own <= known:
-            found.append(place)
+            found.append(line.scored)
         known |= own
     return found
 

@@ -240,6 +240,8 @@ _CACHED_CHARS = 128
 """Longer labels are hardly those of another bullet."""
 _NOMINATION_SHARE = 0.4
 _EPSILON = 1e-9
+_NEWEST_STATING = 64
+"""So many bullets of one subject and relation are looked at: the value of today is among the last ones."""
 Postings = Mapping[str, Mapping[str, float]]
 _NONE: Mapping[str, float] = MappingProxyType({})
 
@@ -329,6 +331,10 @@ class Index:
     def frequency(self, term: str) -> int:
         """Return how many bullets have the term."""
         return len(self.postings.get(term, ()))
+
+    def newest_stating(self, relation: str) -> list[str]:
+        """Return the ids of the newest bullets that state a relation, by its key: those indexed last."""
+        return list(self.relations.get(relation, ()))[-_NEWEST_STATING:]
 
     def covering(self, weights: Mapping[str, float], floor: float) -> dict[str, float]:
         """Return the bullets whose terms weigh at least `floor` together, with that weight.

@@ -12,10 +12,22 @@ import pytest
 
 from ace_graph import playbooks
 from ace_graph.base import ChangeRefused, HistoryTooShort, PlaybookNotFound
+from ace_graph.base.off_loop import finish
 from ace_graph.base.prompts import Prompts
 from ace_graph.learning import model_writer
-from ace_graph.memory import Bullet, Commit, Options, Policy, Snapshot, VersionRetention, dump_playbook
+from ace_graph.memory import (
+    Bullet,
+    Commit,
+    Options,
+    Playbook,
+    Policy,
+    Snapshot,
+    VersionRetention,
+    dump_playbook,
+)
+from ace_graph.memory.consolidation import MAX_GROUP, find_candidates, find_groups
 from ace_graph.memory.delta import Add, Delta, Judge, Merge, Operation, Reset, Touch
+from ace_graph.memory.search.index import Index
 from ace_graph.memory.stores import Store
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks.consolidation import (
@@ -383,3 +395,24 @@ async def test_a_model_that_writes_nothing_leaves_the_bullets(store: Store) -> N
     with ScriptedModel(consolidator=['{"content": " "}']) as model:
         done = await consolidate(store, owner=ADA, writer=_writer(model))
     assert (done.groups, done.refused, len(done.for_model)) == ((), (), 1)
+
+
+def test_of_bullets_of_one_text_the_likeliest_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[str]()
+    nominate = Index.nominate
+
+    def counted(index: Index, text: str, limit: int = 10) -> tuple[str, ...]:
+        asked.append(text)
+        return nominate(index, text, limit)
+
+    monkeypatch.setattr(Index, "nominate", counted)
+    playbook = Playbook.of(
+        Bullet(
+            id=f"gen-{n:05}", section="general", content="Ada lives in Rome", created_at=NOON, updated_at=NOON
+        )
+        for n in range(400)
+    )
+    found = finish(find_candidates(playbook, playbook.bullets(), 64))
+    assert asked == ["Ada lives in Rome"]
+    assert max(len(close) for close in found.close.values()) < 2 * MAX_GROUP
+    assert [len(group.ids) for group in find_groups(playbook, playbook.bullets(), 0.9)] == [64] * 6 + [16]

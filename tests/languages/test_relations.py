@@ -72,3 +72,33 @@ def test_values_are_the_same_whatever_their_case_and_article() -> None:
     assert one is not None
     assert other is not None
     assert same_value(one, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Paris is part of France", "Paris is part of the European Union"),
+        ("Lyon belongs to France", "Lyon belongs to the European Union"),
+        ("Paris ist ein Teil von Frankreich", "Paris ist Teil von Europa"),
+        ("Lyon fait partie de la France", "Lyon fait partie de l'Europe"),
+        ("París forma parte de Francia", "París es parte de Europa"),
+        ("Lyon appartient à la France", "Lyon appartient à l'Europe"),
+    ],
+)
+def test_a_place_may_be_part_of_several(text: str, other: str) -> None:
+    for each in (text, other):
+        found = relation_of(each)
+        assert found is None or not found.holds_one, each
+
+
+def test_what_a_place_is_part_of_is_told_of_the_place() -> None:
+    found = relation_of("Paris is part of France")
+    assert found is not None
+    assert (found.name, found.subject, found.value) == ("part", "paris", "France")
+
+
+def test_a_thing_belongs_to_one() -> None:
+    for text in ("The bike belongs to Ada", "Ada's old boat belongs to Bob", "Das Fahrrad gehört Ada"):
+        found = relation_of(text)
+        assert found is not None
+        assert found.holds_one, text

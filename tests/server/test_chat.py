@@ -168,6 +168,23 @@ async def test_a_message_says_how_much_of_the_conversation_is_read(
     assert [each.status_code for each in others] == [422] * 3
 
 
+@pytest.mark.parametrize(("zone", "day"), [(None, "2026-01-01"), ("America/New_York", "2025-12-31")])
+async def test_a_day_is_that_of_where_the_learner_is(zone: str | None, day: str) -> None:
+    clock = HandClock()
+    clock.seconds = 3600.0  # an hour after midnight of New Year in UTC
+    async with serving(settings_for(), Overrides(model=model("fine")), clock=clock) as served:
+        await served.ask("I live in Rome since today.", timezone=zone)
+        [bullet] = (await served.client.get("/api/playbook")).json()["bullets"]
+    assert bullet["validFrom"] == day
+
+
+async def test_a_time_zone_that_nobody_knows_is_refused() -> None:
+    async with serving(settings_for(), Overrides(model=model())) as served:
+        wrong = [await served.post("Hi", timezone=zone) for zone in ("Mars/Base", "", "../etc/passwd", 7)]
+    assert [each.status_code for each in wrong] == [422] * 4
+    assert "timezone unknown time zone: use a name such as Europe/Berlin" in wrong[0].json()["error"]
+
+
 async def test_a_conversation_goes_on_with_its_id_and_never_with_another() -> None:
     scripted = model("Hello", "Otters", "Nothing")
     async with serving(settings_for(), Overrides(model=scripted)) as served:

@@ -44,7 +44,7 @@ def test_each_line_leads_to_the_next() -> None:
 def test_a_chain_has_four_facts_at_most() -> None:
     asked = "Where was the founder of the school of the keeper of the lighthouse born?"
     longer = (*HARBOUR, "Aarhus was painted by Mette Krogh")
-    assert ids(ask(facts(*longer), asked)) == ["fac-00001", "fac-00002", "fac-00003", "fac-00004"]
+    assert sorted(ids(ask(facts(*longer), asked))) == ["fac-00001", "fac-00002", "fac-00003", "fac-00004"]
 
 
 def test_the_receipt_says_which_line_named_what_a_link_is_about() -> None:
@@ -137,3 +137,29 @@ def test_a_link_takes_the_room_of_a_line_that_adds_nothing_to_better_ones() -> N
 def test_one_of_many_is_no_value_that_another_replaces() -> None:
     friends = facts("Ada is a friend of Bob", "Eva is a friend of Bob")
     assert ids(ask(friends, "Who is a friend of Bob?")) == ["fac-00002", "fac-00001"]
+
+
+FOREIGN = (
+    "The school kitchen takes half of the juice",
+    "The school rejects plastic bottles",
+    "Half of the geese follow the headteacher",
+)
+
+
+def test_a_line_that_covers_little_leads_on_by_a_name_alone() -> None:
+    assert ids(ask(facts(*FOREIGN), "Why does Leopold need a kitchen of his own?")) == ["fac-00001"]
+    named = ("The kitchen belongs to Greta Lund", "Greta Lund was born in Aarhus")
+    asked = "Why does Leopold need a kitchen of his own?"
+    assert ids(ask(facts(*named), asked)) == ["fac-00001", "fac-00002"]
+
+
+def test_a_line_that_the_question_found_leads_on_as_a_link_does() -> None:
+    asked = "Which country is the spouse of the author of Our Mutual Friend a citizen of?"
+    novel = (
+        "The author of Our Mutual Friend is Charles Dickens",
+        "Charles Dickens is the spouse of Catherine Hogarth",
+        "Catherine Hogarth owns Amber Lodge",
+        "Amber Lodge stands in Kent",
+    )
+    found = ask(facts(*novel), asked, semantic={"fac-00002": 0.6, "fac-00001": 0.6, "fac-00003": 0.5})
+    assert set(ids(found)) >= {"fac-00001", "fac-00002", "fac-00003", "fac-00004"}

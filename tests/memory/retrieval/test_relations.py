@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import sys
+from collections.abc import Sequence
+from datetime import date, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from ace_graph.memory import Bullet, Playbook, Policy
 from ace_graph.memory.retrieval import EarlierValue, Retrieval
-from ace_graph.memory.retrieval.current_values import of_one_relation
+from ace_graph.memory.retrieval.current_values import current_first, of_one_relation
 from ace_graph.memory.retrieval.explain import InCore
 from ace_graph.memory.retrieval.retrieve import prompt_line
 from tests.memory.retrieval.queries import THEN, ask, bullet, why
@@ -229,3 +231,21 @@ def test_a_changed_index_lists_the_relations_that_a_built_one_does() -> None:
     built = Playbook.of(homes).index
     assert {key: set(ids) for key, ids in built.relations.items()} == {"home|ada": {"a", "b"}}
     assert built.changed(homes[:1], ()).relations == Playbook.of(homes[1:]).index.relations
+
+
+@pytest.mark.parametrize("values", [200, 800])
+def test_a_question_looks_at_the_newest_values_of_a_relation_however_many_there_are(
+    values: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at = list[Bullet]()
+    newer = current_first
+
+    def counted(rivals: Sequence[Bullet], on: date) -> list[Bullet]:
+        looked_at.extend(rivals)
+        return newer(rivals, on)
+
+    monkeypatch.setattr(sys.modules["ace_graph.memory.retrieval.retrieve"], "current_first", counted)
+    homes = [fact(f"fac-{n:05}", f"Ada lives in Town{n}", day=n) for n in range(values)]
+    [line] = lines(ask(homes, ASKED, now=THEN + timedelta(days=values)))
+    assert line.startswith(f"Ada lives in Town{values - 1} (")
+    assert 0 < len(looked_at) <= 2 * 64

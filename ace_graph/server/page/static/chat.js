@@ -150,7 +150,9 @@ document.addEventListener("submit", (event) => {
   const form = event.target.closest("#compose[data-stream]");
   if (!form) return;
   event.preventDefault();
-  stream(form, new URLSearchParams(new FormData(form)));
+  const submitted = new URLSearchParams(new FormData(form));
+  submitted.set("timezone", Intl.DateTimeFormat().resolvedOptions().timeZone);
+  stream(form, submitted);
 });
 
 document.addEventListener("keydown", (event) => {

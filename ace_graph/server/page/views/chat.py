@@ -15,6 +15,7 @@ from ace_graph.agent.context import MAX_PLAYBOOKS, ACEContext
 from ace_graph.agent.models import name_of_model
 from ace_graph.agent.reasoning.attempt import turn_of_answer
 from ace_graph.base.off_loop import run_off_loop
+from ace_graph.base.settings import is_time_zone
 from ace_graph.learning.trajectory_feedback import give_feedback
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue import DEFAULT
@@ -94,6 +95,7 @@ class MessageForm(PageForm):
     """A message. Of a temporary chat all earlier messages come with it, as nothing else keeps them.
 
     `replaces` is the turn of the last answer where its question is changed or asked once more.
+    `timezone` is the browser's; one that this machine does not know is left out.
     """
 
     message: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS)] = ""
@@ -102,6 +104,7 @@ class MessageForm(PageForm):
     playbooks: Annotated[list[str], Field(max_length=MAX_PLAYBOOKS)] = Field([])
     roles: Annotated[list[Literal["user", "assistant"]], Field(max_length=MAX_SHOWN_HISTORY)] = Field([])
     texts: Annotated[list[Text], Field(max_length=MAX_SHOWN_HISTORY)] = Field([])
+    timezone: Annotated[str, Field(max_length=64)] = ""
 
     def request(self, *, temporary: bool = False) -> ChatRequest:
         """Return the request that the API would get. Raises ValidationError for a blank message."""
@@ -117,6 +120,7 @@ class MessageForm(PageForm):
                 "conversationHistory": history if temporary else [],
                 "memory": "off" if temporary else "on",
                 "playbooks": [] if temporary else self.playbooks,
+                "timezone": self.timezone if is_time_zone(self.timezone) else None,
             }
         )
 
