@@ -104,10 +104,12 @@ mutants: ## break the code in small ways and see which tests notice; FILES="memo
 	@$(DEV)
 	@ACE_SKIP_NEO4J=1 $(BIN)/python -m benchmarks.mutants $(if $(FILES),--files $(FILES)) $(if $(TESTS),--tests $(TESTS)) $(ARGS)
 
-docs: ## run every example of README, docs/ and notebooks/, and check the capability table
+docs: ## run every example of README, docs/ and notebooks/, check the capability table, count the words
 	@$(DEV)
+	@$(BIN)/python -m dev.site.generated
 	@ACE_TEST_HEAVY=1 $(PYTEST) tests/docs $(ARGS)
 	@$(BIN)/python dev/check_capabilities.py
+	@$(BIN)/python dev/words.py
 
 site: ## build the documentation site into build/site/html: strict, with the notebooks' outputs and the API reference
 	@$(DEV)

@@ -24,9 +24,8 @@ from langgraph.graph.state import CompiledStateGraph
 from ace_graph.agent.context import ACEContext, LearningMode, check_names
 from ace_graph.agent.models.factory import offline_fallback
 from ace_graph.agent.resources import Evaluator, ModelRouter, Resources, build_resources
-from ace_graph.agent.runtime import BoundEdge, bind
+from ace_graph.agent.runtime import BoundEdge, QuietGraph, bind
 from ace_graph.agent.state import ACEInput, ACEOutput, ACEState
-from ace_graph.agent.tracing import QuietGraph
 from ace_graph.base.settings import Settings, export_others
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.cache import SnapshotCache

@@ -29,9 +29,8 @@ from ace_graph.agent.context import ACEContext, LearningMode
 from ace_graph.agent.reasoning.prompt import last_question
 from ace_graph.agent.reasoning.recall import load_memory
 from ace_graph.agent.resources import Resources
-from ace_graph.agent.runtime import Run, logger, run_for
+from ace_graph.agent.runtime import Run, logger, run_for, without_text
 from ace_graph.agent.state import Learning, Memory, Turn, UsageJSON
-from ace_graph.agent.tracing import without_text
 from ace_graph.base.errors import InvalidContext, how_to_install
 from ace_graph.base.portal import portal
 from ace_graph.hosts.functions import build_memory, context_of

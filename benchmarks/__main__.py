@@ -24,6 +24,7 @@ from benchmarks.langgraph_store import measure_langgraph_store
 from benchmarks.machine import describe_machine, load_now
 from benchmarks.plan import FULL, QUICK, Findings, Plan
 from benchmarks.report import write_report
+from benchmarks.store_unit import measure_store_unit
 from benchmarks.stores import measure_stores
 from benchmarks.turns import measure_turns
 from benchmarks.unit import measure_unit
@@ -33,6 +34,7 @@ from benchmarks.writers import measure_writers
 RESULTS = Path(__file__).parent / "RESULTS.md"
 PARTS = (
     "unit",
+    "store-unit",
     "core",
     "windows",
     "turns",
@@ -89,6 +91,7 @@ def _measure(parts: list[str], plan: Plan, found: Places, findings: Findings, co
             asyncio.run(measure_unit(plan, findings))
         else:
             measure = {
+                "store-unit": measure_store_unit,
                 "turns": measure_turns,
                 "attached": measure_attached,
                 "consolidation": measure_consolidation,

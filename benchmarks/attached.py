@@ -11,7 +11,7 @@ from benchmarks.plan import Findings, Plan
 from benchmarks.table import Table
 from benchmarks.timing import Job, Times, number, timed_async
 
-__all__ = ["measure_attached"]
+__all__ = ["measure_attached", "with_attached"]
 
 PLAYBOOKS = 8
 BULLETS = 200
@@ -33,18 +33,23 @@ async def measure_attached(plan: Plan, found: Places, findings: Findings) -> Non
     findings.tables.append(Table("Attached playbooks", columns, rows, note))
 
 
-async def _timed(place: Place, plan: Plan) -> tuple[Times, Times]:
-    store = place.open(ROOMY)
-    learner = await seeded(store, BULLETS)
+async def with_attached(learner: Learner) -> Learner:
+    """Return the same learner with new playbooks attached."""
     texts = lessons(BULLETS * PLAYBOOKS)
     names = tuple(f"playbook {n}" for n in range(PLAYBOOKS))
     for n, name in enumerate(names):
-        await playbooks.create(store, name, texts[n * BULLETS : (n + 1) * BULLETS], owner=learner)
-    without = with_graph(store, learner)
-    attached = Learner(without.graph, store, learner, names)
+        part = texts[n * BULLETS : (n + 1) * BULLETS]
+        await playbooks.create(learner.store, name, part, owner=learner.learner_id)
+    return Learner(learner.graph, learner.store, learner.learner_id, names)
+
+
+async def _timed(place: Place, plan: Plan) -> tuple[Times, Times]:
+    store = place.open(ROOMY)
+    without = with_graph(store, await seeded(store, BULLETS))
+    attached = await with_attached(without)
     asked = questions(plan.questions)
     jobs = [Job(lambda n: without.turn(asked[n])), Job(lambda n: attached.turn(asked[n]))]
     alone, together = await timed_async(plan.turns, jobs)
-    await store.forget(learner)
+    await store.forget(without.learner_id)
     await store.close()
     return alone, together

@@ -1,7 +1,8 @@
-"""The page: what each view takes, what a browser loads for it, and the first token beside the API's.
+"""The page: what each view takes, what a browser loads for it, when one can use it, and the first token.
 
-`python -m benchmarks.page` writes benchmarks/RESULTS_PAGE.md; `--turns 1000` runs a small one and writes
-nothing. One learner has 1,000 bullets and 100,000 turns in a SQLite file, which takes some minutes to write.
+`python -m benchmarks.page` writes benchmarks/RESULTS_PAGE.md; `--turns 100` runs a small one and writes
+nothing. One learner has 1,000 bullets and 3,000 turns, eight a day for a year, in a SQLite file.
+Without Chromium there are no figures of a browser.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from statistics import median
 
 import httpx
 from fastapi import FastAPI
+from playwright.async_api import Browser, async_playwright
 from rich.console import Console
 from rich.progress import track
 
@@ -36,11 +39,12 @@ from benchmarks.machine import describe_machine, load_now
 from benchmarks.report import write_report
 from benchmarks.table import Table
 from benchmarks.timing import Job, number, timed_async
+from tests.plugins.browser import CHROMIUM
 from tests.server.serving import listening
 
 RESULTS = Path(__file__).parent / "RESULTS_PAGE.md"
 LEARNER = "local"
-BULLETS, TURNS = 1_000, 100_000
+BULLETS, TURNS = 1_000, 3_000
 _VIEWS = {
     "Chat": "/chat",
     "Memory": "/memory",
@@ -53,7 +57,10 @@ _VIEWS = {
     "Privacy": "/privacy",
 }
 _ROUNDS, _HEARD = 15, 60
-_PLAYBOOK_MS, _TOKEN_MS, _WEIGHT_KB = 200, 15, 150
+_PLAYBOOK_MS, _TOKEN_MS, _WEIGHT_KB, _INTERACTIVE_MS = 200, 15, 150, 1_000
+_SEEN = ("Chat", "Memory", "Changes", "Does it help?")
+_PHONE = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 94_000}
+"""A slow phone's network: 150 ms to the server, 1.6 megabits a second; its processor is four times slower."""
 
 
 def main() -> None:
@@ -87,7 +94,9 @@ async def _measure(turns: int, goals: list[Goal]) -> tuple[Table, ...]:
             }
         )
         async with _served(create_app(settings)) as browser:
-            return (await _views(browser, turns, goals), await _first_tokens(browser, goals))
+            views = await _views(browser, turns, goals)
+            seen = [await _interactive(str(browser.base_url), goals)] if CHROMIUM else []
+            return (views, *seen, await _first_tokens(browser, goals))
 
 
 async def _fill(store: Store, turns: int) -> None:
@@ -137,6 +146,8 @@ async def _views(browser: httpx.AsyncClient, turns: int, goals: list[Goal]) -> T
         if name == "Memory":
             what = f"the memory with {BULLETS:,} bullets"
             goals += [Goal(what, times.p50, _PLAYBOOK_MS), Goal(what, weight, _WEIGHT_KB, "kB")]
+        if name == "Chat":
+            goals.append(Goal("first view, all of it", weight, _WEIGHT_KB, "kB"))
     note = (
         f"A request over loopback, {_ROUNDS} of each, p50 / p95; {BULLETS:,} bullets and {turns:,} turns in "
         "SQLite. With all files: as a browser loads it the first time; later the page alone, as files are "
@@ -145,8 +156,45 @@ async def _views(browser: httpx.AsyncClient, turns: int, goals: list[Goal]) -> T
     return Table("Views", ("view", "ms", "page, kB", "with all files, kB"), rows, note)
 
 
+async def _interactive(url: str, goals: list[Goal]) -> Table:
+    rows = list[tuple[str, ...]]()
+    async with async_playwright() as playwright:
+        chromium = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for name in _SEEN:
+            view = url + "/page" + _VIEWS[name]
+            here = median([await _usable(chromium, view, phone=False) for _ in range(_ROUNDS)])
+            there = median([await _usable(chromium, view, phone=True) for _ in range(_ROUNDS)])
+            rows.append((name, number(here), number(there)))
+            if name == "Chat":
+                goals.append(Goal("first view, until one can use it", here, _INTERACTIVE_MS))
+        await chromium.close()
+    note = (
+        "Milliseconds from the request until the scripts have run (DOMContentLoaded), with nothing kept "
+        f"from before; medians of {_ROUNDS}. The phone has 150 ms to the server, 1.6 Mbit/s and a processor "
+        "four times slower."
+    )
+    return Table("Until one can use a view", ("view", "here, ms", "a slow phone, ms"), rows, note)
+
+
+async def _usable(chromium: Browser, url: str, *, phone: bool) -> float:
+    context = await chromium.new_context(viewport={"width": 390, "height": 844} if phone else None)
+    page = await context.new_page()
+    if phone:
+        session = await context.new_cdp_session(page)
+        await session.send("Network.enable")
+        await session.send("Network.emulateNetworkConditions", {**_PHONE})
+        await session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    await page.goto(url)
+    await page.locator("h1").wait_for()
+    taken = float(
+        await page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
+    )
+    await context.close()
+    return taken
+
+
 def _files(page: str) -> Iterable[str]:
-    return sorted(set(re.findall(r'(?:href|src)="(/page/static/[^"]*)"', page)))
+    return sorted(set(re.findall(r'(?:href|src)="(/page/static/[^"#]*)', page)))
 
 
 async def _first_tokens(browser: httpx.AsyncClient, goals: list[Goal]) -> Table:

@@ -2,8 +2,8 @@
 
     python dev/render_notebooks.py [--out build/notebooks] [NOTEBOOK ...]
 
-A file stands alone: pictures are inside of it, and it loads nothing from elsewhere (a Mermaid diagram is
-shown as its source). Exit 1 with the notebook's error when a cell fails.
+A file stands alone: pictures are inside of it, and it loads nothing from elsewhere. Exit 1 with the
+notebook's error when a cell fails.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ from nbformat import NotebookNode
 from rich.console import Console
 from rich.progress import Progress
 
+_FOLDED = """{%- extends 'lab/index.html.j2' -%}
+{% block input_group %}
+{%- if 'folded' in cell.metadata.get('tags', []) %}<details><summary>Code</summary>{{ super() }}</details>
+{%- else %}{{ super() }}{% endif %}
+{% endblock input_group %}"""
+"""The code of a cell with the tag `folded` is shown on a click."""
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS_A_CELL = 180
 _NOTHING_FOREIGN = dict.fromkeys(
@@ -50,7 +56,7 @@ def render(notebook: Path, out: Path) -> Path:
             resources={"metadata": {"path": folder}},
         )
         client.execute()
-    page, _ = HTMLExporter(**_NOTHING_FOREIGN).from_notebook_node(content)
+    page, _ = HTMLExporter(raw_template=_FOLDED, **_NOTHING_FOREIGN).from_notebook_node(content)
     out.mkdir(parents=True, exist_ok=True)
     file = out / f"{notebook.stem}.html"
     file.write_text(page, encoding="utf-8")

@@ -7,6 +7,7 @@ from .arithmetic import (
     PROGRAM as PROGRAM,
     Symbol as Symbol,
     as_program as as_program,
+    calculate as calculate,
     compute as compute,
     format_number as format_number,
     format_tree as format_tree,
@@ -51,7 +52,6 @@ from .commit import (
     plan as plan,
     playbook_at as playbook_at,
     references as references,
-    touched as touched,
 )
 from .confidence import (
     EvidenceIndex as EvidenceIndex,
@@ -149,7 +149,6 @@ from .serialization import (
     dump_effect as dump_effect,
     dump_playbook as dump_playbook,
     dump_record as dump_record,
-    dump_report as dump_report,
     load_access as load_access,
     load_effect as load_effect,
     load_playbook as load_playbook,
@@ -179,7 +178,7 @@ from .snapshot import (
     Label as Label,
     Snapshot as Snapshot,
     Version as Version,
-    touch as touch,
+    touched as touched,
 )
 from .trajectory import (
     MAX_STEPS as MAX_STEPS,

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from ace_graph.memory.numbers import parse_number
+
 Symbol = Literal["+", "-", "×", "÷", "//", "mod", "^"]
 MAX_CHARS = 300
 _MAX_DEPTH = 50
@@ -319,3 +321,43 @@ def _number(token: _Token) -> Number:
             return Number(sum((Fraction(part) for part in text.split()), Fraction(0)), text)
         case _:
             return Number(Fraction(text), text.removesuffix("."))
+
+
+_SIGNS = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "^": "**"})
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_EXACT = re.compile(r"\(exactly (-?\d+/\d+)\)")
+_SYNTAX = "write numbers, brackets and + - * / // % ** only"
+
+
+def calculate(expression: str) -> str:
+    """Return the exact value of `expression` as text, or a text that starts with "Error:".
+
+    Whole results are whole numbers, others decimals of at most 12 significant digits, with the exact
+    fraction beside one that does not end. At most 300 characters; results and powers are bounded.
+    """
+    text = _THOUSANDS.sub("", expression.translate(_SIGNS)).strip().rstrip("=").strip()
+    if not text:
+        return f"Error: there is nothing to calculate; {_SYNTAX}."
+    if len(text) > MAX_CHARS:
+        return f"Error: the expression is longer than {MAX_CHARS} characters; calculate it in parts."
+    tree = parse(text, PROGRAM)
+    if tree is None:
+        return f"Error: not an arithmetic expression; {_SYNTAX}."
+    try:
+        value = compute(tree, PROGRAM)
+        if value.denominator == 1:
+            return str(value.numerator)
+        odd = value.denominator
+        for prime in (2, 5):
+            while odd % prime == 0:
+                odd //= prime
+        decimal = f"{float(value):.12g}"
+        return decimal if odd == 1 or len(str(value)) > 40 else f"{decimal} (exactly {value})"
+    except NoValue as problem:
+        return f"Error: {problem}."
+
+
+def parse_result(text: str) -> Fraction | None:
+    """Return the value in a text that `calculate` returned, None for an error."""
+    exact = _EXACT.search(text)
+    return parse_number(exact[1] if exact is not None else text)

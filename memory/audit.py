@@ -17,9 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
-
-from ace_graph.base.errors import UsageError
+from ace_graph.base.errors import UsageError, unknown
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import truncate
 from ace_graph.memory.bullet import Bullet, Danger, Hides
@@ -85,14 +84,12 @@ _LINKS: tuple[Danger, ...] = ("link",)
 """No rot: the screen holds them back until somebody has looked."""
 
 
-class Finding(BaseModel):
+class Finding(Frozen):
     """One thing that is rotten. `ids` are its bullets; where one should go for another, that one is first.
 
     `texts` are theirs, cut to 200 characters, and empty for what must not be read on: secrets, orders, what
     is in quarantine, and what the host hides. `act` is None where the caller can't do it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: AuditKind
     ids: tuple[str, ...] = ()
@@ -115,10 +112,8 @@ class Finding(BaseModel):
         return self.model_copy(update={"act": None})
 
 
-class Audit(BaseModel):
+class Audit(Frozen):
     """What is rotten in a memory of so many `bullets`, the worst first; `version` None: nothing is stored."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     bullets: int
     findings: tuple[Finding, ...] = ()
@@ -148,7 +143,7 @@ class Audit(BaseModel):
         wanted = set[AuditKind]()
         for limit in limits:
             if limit not in (known := (*SEVERITIES, *SEVERITY)):
-                raise UsageError(f"{limit[:40]!r} is no severity and no kind: use one of {', '.join(known)}")
+                raise UsageError(unknown("severity or kind", limit, known))
             worse = SEVERITIES[: SEVERITIES.index(limit) + 1] if limit in SEVERITIES else ()
             wanted |= {kind for kind, severity in SEVERITY.items() if kind == limit or severity in worse}
         return tuple(finding for finding in self.findings if finding.kind in wanted)

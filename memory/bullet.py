@@ -11,11 +11,12 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 
 from ace_graph.base.clock import utc_now
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.text import clean_line, encodable
 from ace_graph.memory.search.source_words import MAX_SOURCE_WORDS, MAX_WORD_CHARS
 from ace_graph.memory.search.tokenize import is_within, normal_form
@@ -145,40 +146,34 @@ LEFT_OUT = Field(exclude_if=lambda value: not value)
 """A field that is stored only where it holds something, so that most bullets stay as short as they were."""
 
 
-class Stated(BaseModel):
+class Stated(Frozen):
     """A confidence that a file or a host stated, with the count of the evidence behind it, and when.
 
     It is the prior of the bullet's confidence: evidence from before `at` is part of the statement.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     confidence: Share
     count: Count
     at: Moment
 
 
-class StatedClaim(BaseModel):
+class StatedClaim(Frozen):
     """What a text states, as a reflector read it: the `value` of a `relation` of its `subject`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     subject: Annotated[ShortLine, Field(min_length=1)]
     relation: Annotated[ShortLine, Field(min_length=1)]
     value: Annotated[ShortLine, Field(min_length=1)]
 
 
-class PastValue(BaseModel):
+class PastValue(Frozen):
     """A value of a slot that a newer one replaced, as its text says it, and the days on which it was true."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARS), BeforeValidator(_cleaned)]
     valid_from: Annotated[Day | None, LEFT_OUT] = None
     valid_until: Annotated[Day | None, LEFT_OUT] = None
 
 
-class Bullet(BaseModel):
+class Bullet(Frozen):
     """A remembered strategy, fact or experience (document 000, extended by 003 and 004).
 
     `helpful`, `harmful` and `neutral` move on evidence only; `setbacks` counts the failures since the last
@@ -201,8 +196,6 @@ class Bullet(BaseModel):
 
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[str, Field(min_length=1, max_length=128), BeforeValidator(_cleaned)]
     section: Annotated[str, Field(min_length=1, max_length=100), BeforeValidator(_cleaned)]
@@ -322,14 +315,9 @@ class Bullet(BaseModel):
 
         Raises ValueError for a tag other than helpful, harmful, neutral.
         """
-        moved = {"updated_at": _utc(now or utc_now())}
-        if tag == "helpful":
-            return self.model_copy(update={"helpful": self.helpful + 1, **moved})
-        if tag == "harmful":
-            return self.model_copy(update={"harmful": self.harmful + 1, **moved})
-        if tag == "neutral":
-            return self.model_copy(update={"neutral": self.neutral + 1, **moved})
-        raise ValueError(f"{tag!r} is no tag: use helpful, harmful or neutral")
+        if tag not in get_args(BulletTag):
+            raise ValueError(f"unknown tag {tag!r}: use helpful, harmful or neutral")
+        return self.model_copy(update={tag: getattr(self, tag) + 1, "updated_at": _utc(now or utc_now())})
 
 
 Hidden = Literal["quarantined", "sensitive"]

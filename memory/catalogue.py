@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
 
-from ace_graph.base.errors import InvalidPlaybook
-from ace_graph.memory.playbook import Playbook
+from ace_graph.base.errors import InvalidPlaybook, unknown
 from ace_graph.memory.search.tokenize import normal_form
-from ace_graph.memory.sharing import Grant
 from ace_graph.memory.snapshot import Snapshot, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from ace_graph.memory.playbook import Playbook
+    from ace_graph.memory.sharing import Grant
 
 # Names of playbooks: which are allowed, and when two are the same.
 #
@@ -70,7 +73,7 @@ def wanted_refs(names: Iterable[str], reader: str | None) -> tuple[PlaybookRef, 
     for name in names:
         ref = PlaybookRef.parse(name, reader)
         if ref.is_default:
-            raise InvalidPlaybook("the own memory is always read: leave `default` out of the playbooks")
+            raise InvalidPlaybook("the learner's memory is always read: leave `default` out of the playbooks")
         if (ref.owner, ref.key) in found:
             raise InvalidPlaybook(f"the playbook {ref.name} is named twice: name it once")
         found[ref.owner, ref.key] = ref
@@ -80,22 +83,20 @@ def wanted_refs(names: Iterable[str], reader: str | None) -> tuple[PlaybookRef, 
 def checked_name(name: object) -> str:
     """Return the name in normal form C. Raises InvalidPlaybook for one that can't be used."""
     if not isinstance(name, str):
-        raise InvalidPlaybook(f"a playbook's name is text: it is a {type(name).__name__}")
+        raise InvalidPlaybook(f"a playbook's name must be text, not {type(name).__name__}")
     if len(name) > 4 * MAX_NAME_CHARS:  # no text gets shorter than a quarter by composing it
-        raise InvalidPlaybook(f"a playbook's name has 1 to {MAX_NAME_CHARS} characters: this one is longer")
+        raise InvalidPlaybook(f"a playbook's name can have at most {MAX_NAME_CHARS} characters: shorten it")
     composed = normal_form("NFC", name)
     if not 1 <= len(composed) <= MAX_NAME_CHARS:
         raise InvalidPlaybook(
-            f"a playbook's name has 1 to {MAX_NAME_CHARS} characters: this one has {len(composed)}"
+            f"a playbook's name must have 1 to {MAX_NAME_CHARS} characters: this one has {len(composed)}"
         )
     if "/" in composed:
-        raise InvalidPlaybook("a playbook's name has no slash: owner/name stands for another owner's")
+        raise InvalidPlaybook("a playbook's name can't have a slash: owner/name is another owner's")
     if composed != composed.strip():
-        raise InvalidPlaybook("a playbook's name begins and ends with a visible character: strip the spaces")
+        raise InvalidPlaybook("a playbook's name can't begin or end with a space: remove it")
     if any(unicodedata.category(ch) in _UNPRINTABLE and ch not in _JOINERS for ch in composed):
-        raise InvalidPlaybook(
-            "a playbook's name has no control characters and no invisible ones: leave them out"
-        )
+        raise InvalidPlaybook("a playbook's name can't have control or invisible characters: remove them")
     return composed
 
 
@@ -163,26 +164,16 @@ def checked_entry(
             "choose another name"
         )
     if len(description) > MAX_DESCRIPTION_CHARS or "\x00" in description:
-        raise InvalidPlaybook(f"a description has at most {MAX_DESCRIPTION_CHARS} characters, and no NUL")
-    if scope not in get_args(Scope):
-        raise InvalidPlaybook(f"{scope[:40]!r} is no scope: use one of {', '.join(get_args(Scope))}")
-    if visibility not in get_args(Visibility):
-        raise InvalidPlaybook(
-            f"{visibility[:40]!r} is no visibility: use one of {', '.join(get_args(Visibility))}"
-        )
-    if lessons not in get_args(Lessons):
-        raise InvalidPlaybook(f"lessons can't be {lessons[:40]!r}: use one of {', '.join(get_args(Lessons))}")
-    return PlaybookEntry(
-        playbook_id,
-        ref.owner,
-        name,
-        now,
-        now,
-        description,
-        cast("Scope", scope),
-        cast("Visibility", visibility),
-        cast("Lessons", lessons),
-    )
+        raise InvalidPlaybook(f"a description has at most {MAX_DESCRIPTION_CHARS} characters, without NUL")
+    for what, given, known in (
+        ("scope", scope, get_args(Scope)),
+        ("visibility", visibility, get_args(Visibility)),
+        ("rule for lessons", lessons, get_args(Lessons)),
+    ):
+        if given not in known:
+            raise InvalidPlaybook(unknown(what, given, known))
+    fields = cast("Scope", scope), cast("Visibility", visibility), cast("Lessons", lessons)
+    return PlaybookEntry(playbook_id, ref.owner, name, now, now, description, *fields)
 
 
 # Playbooks that a run reads beside the learner's memory: what a store is asked for, and what it returns.

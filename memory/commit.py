@@ -7,34 +7,25 @@ state, so no update is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
-from types import MappingProxyType
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.errors import CommitTooOld, HistoryTooShort, LearnerForgotten, PlaybookChanged
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import shorten
 from ace_graph.memory.bullet import Moment, Text
 from ace_graph.memory.delta.effect import Cleared, Effect, Report, Rewound, apply
 from ace_graph.memory.delta.operations import Add, Delta, Update
-from ace_graph.memory.delta.resolve import resolving
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import (
-    Access,
-    ContentChange,
-    Label,
-    Snapshot,
-    Version,
-    touch,
-    touches_of,
-)
+from ace_graph.memory.snapshot import Label, Snapshot, Version, touched, touches_of
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.use_stamps import Touches, mark_after
 
@@ -52,14 +43,12 @@ PendingState = Literal["pending", "dead"]
 """`dead`: a dead letter; it failed too often and waits for a person."""
 
 
-class Pending(BaseModel):
+class Pending(Frozen):
     """New work, stored atomically with the commit that creates it.
 
     `pending_id` is the op id of the commit that will complete it; `turn_id` names its turn. Of one learner's
     items the highest priority is next, then the oldest.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pending_id: Text
     turn_id: Text
@@ -275,14 +264,18 @@ def planning(
     unknown: Collection[str] = (),
 ) -> Steps[CommitPlan]:
     """Do what `plan` does, in steps."""
+    from ace_graph.memory.delta.resolve import resolving
+
     check_expected(delta.expected_etag, current.version)
     effect = yield from resolving(current, delta, policy, unknown)
     changed = bool(effect.changes)
     playbook = apply(current.playbook, effect)
     today = delta.now.astimezone(UTC).date()
     before = current.access
-    verdicts, followed = _verdicts_of(delta, playbook), _followed_by(delta)
-    moved = None if effect.access_reset else _touches(before, effect, today, record)
+    # Turns whose judgement names a bullet
+    followed = frozenset(each.turn_id for each in delta.operations if each.op == "judge" and each.bullet_ids)
+    verdicts = _verdicts_of(delta, playbook)
+    moved = None if effect.access_reset else touches_of(before, effect, record, on=today)
     access = touched(before, effect, record, verdicts, followed=followed, on=today, moved=moved)
     access = replace(access, mark=mark_after(before.mark, effect.op_id))
     old = current.version
@@ -296,43 +289,10 @@ def planning(
     return CommitPlan(effect, after, changed, old, before.access_clock, before.mark, moved)
 
 
-def _touches(access: Access, effect: Effect, on: date, record: TurnRecord | None) -> Touches:
-    return touches_of(access, effect.touched, _change(effect), on=on, record=record)
-
-
-def _change(effect: Effect) -> ContentChange:
-    return ContentChange(
-        effect.gone, effect.restamped, bool(effect.changes), effect.access_reset, effect.analyzed
-    )
-
-
 def _label_after(old: Version, effect: Effect, *, kept: bool) -> Label:
     if not effect.changes or (kept and old.n):
         return old.label
     return old.label.after(replaced=any(isinstance(each, Cleared | Rewound) for each in effect.changes))
-
-
-def touched(
-    access: Access,
-    effect: Effect,
-    record: TurnRecord | None = None,
-    verdicts: Mapping[str, Verdict] = MappingProxyType({}),
-    *,
-    followed: Collection[str] = (),
-    on: date | None = None,
-    moved: Touches | None = None,
-) -> Access:
-    """Return the access part after the commit of `effect`, which has the turn's `record`; see `touch`."""
-    return touch(
-        access,
-        effect.touched,
-        record,
-        change=_change(effect),
-        verdicts=verdicts,
-        followed=followed,
-        on=on,
-        moved=moved,
-    )
 
 
 def _verdicts_of(delta: Delta, playbook: Playbook) -> dict[str, Verdict]:
@@ -346,12 +306,6 @@ def _verdicts_of(delta: Delta, playbook: Playbook) -> dict[str, Verdict]:
             evidence = Evidence(source=operation.source, verdict=operation.verdict)
             judged.setdefault(operation.turn_id, []).append(evidence)
     return {turn: verdict_of((*_standing(playbook, turn), *now)) for turn, now in judged.items()}
-
-
-def _followed_by(delta: Delta) -> frozenset[str]:
-    """Return the turns whose judgement names a bullet."""
-    judges = (operation for operation in delta.operations if operation.op == "judge")
-    return frozenset(operation.turn_id for operation in judges if operation.bullet_ids)
 
 
 def _standing(playbook: Playbook, turn: str) -> list[Evidence]:

@@ -21,10 +21,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import Bullet, Moment, Stated
-from ace_graph.memory.evidence import Evidence, Verdict, tag_of, verdict_of
+from ace_graph.memory.evidence import SCORES, Evidence, Verdict, tag_of, verdict_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trust import lift
@@ -35,7 +34,6 @@ PRIOR = 0.5
 PRIOR_COUNT = 2
 HALF_LIFE_DAYS = 90.0
 _DAY = 86_400.0
-_VALUES: Mapping[Verdict, float] = {"success": 1.0, "partial": 0.5, "failure": 0.0}
 
 
 class Support(NamedTuple):
@@ -136,7 +134,7 @@ def present_verdict(turn: TurnRecord, playbook: Playbook, recent: Mapping[str, V
 
 def _value(bullet: Bullet, turn: TurnRecord, verdict: Verdict, *, follows: bool) -> float | None:
     """What the turn says about the bullet, which it followed, or else from which the bullet was learned."""
-    value = _VALUES.get(verdict)
+    value = SCORES.get(verdict)
     if follows or verdict != "failure":
         return value
     if bullet.polarity == "anti_pattern":
@@ -158,15 +156,13 @@ def _earlier_votes(bullet: Bullet, voted: list[Verdict]) -> Iterator[Support]:
 # What a learner's playbook has been worth (document 004, 2.2 and 2.3): its use, and the work behind it.
 
 
-class Effectiveness(BaseModel):
+class Effectiveness(Frozen):
     """How often turns were shown bullets of the playbook, and how these turns ended.
 
     `success_rate` is that of the turns with a verdict, None before the first. `avg_improvement` is the lift
     of the unproven bullets, the success rate with them less that without; None until both are known.
     `used_by` counts the learners whose turns these are.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     usage_count: int = 0
     success_rate: float | None = None
@@ -175,10 +171,8 @@ class Effectiveness(BaseModel):
     used_by: int = 0
 
 
-class PlaybookMetadata(BaseModel):
+class PlaybookMetadata(Frozen):
     """How many trajectories a reflector has read, and how many commits have merged bullets."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     total_trajectories_analyzed: int = 0
     consolidation_count: int = 0

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from ace_graph.base.errors import CorruptPayload, UsageError
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps, finish
-from ace_graph.memory.bullet import Bullet, MemoryType, Text
+from ace_graph.memory.bullet import LEFT_OUT, Bullet, MemoryType, Text
 from ace_graph.memory.catalogue import DEFAULT
-from ace_graph.memory.commit import CommitPlan, Pending, PendingItem, operation_id, touched
+from ace_graph.memory.commit import CommitPlan, Pending, PendingItem, operation_id
 from ace_graph.memory.delta.consolidate import merged_away, protection_of
 from ace_graph.memory.delta.effect import Consolidated, Effect, apply
 from ace_graph.memory.delta.operations import Consolidate, Delta, Source
@@ -27,7 +29,7 @@ from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
 from ace_graph.memory.similarity.losses import items_of, losses
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.snapshot import Snapshot, touched
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.views import BulletFilter, BulletKind, BulletStatus, kind_of
 
@@ -128,16 +130,13 @@ def grouped(candidates: Candidates, fits: Fits, most: int, taken: Collection[str
         members = [first]
         for name in sorted(candidates.close[first.id] - used, key=place.__getitem__):
             other = candidates.playbook.entries[name]
-            if len(members) < most and _joinable(members, other):
-                members += [other] if fits(members, other) else []
+            apart = (are_distinct(each, other) or not mergeable_scope(each, other) for each in members)
+            if len(members) < most and not any(apart) and fits(members, other):
+                members.append(other)
         if len(members) > 1:
             used.update(bullet.id for bullet in members)
             found.append(members)
     return found
-
-
-def _joinable(members: Sequence[Bullet], other: Bullet) -> bool:
-    return all(mergeable_scope(each, other) and not are_distinct(each, other) for each in members)
 
 
 def _same(similarity: float, members: Sequence[Bullet], other: Bullet) -> bool:
@@ -495,14 +494,12 @@ _PRIORITY = -1.0
 """Learning goes first: a turn that was answered should count for the next one."""
 
 
-class ConsolidationWork(BaseModel):
+class ConsolidationWork(Frozen):
     """A consolidation to run later, or a dream: of which playbook of the learner, which bullets it selects.
 
     The field names are stored. With `expected_etag` it is for the version with that etag only. What is not
     selected here follows the policy of the store then.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     work: Literal["consolidate", "dream"] = "consolidate"
     name: Text = DEFAULT
@@ -511,8 +508,8 @@ class ConsolidationWork(BaseModel):
     section: Text | None = None
     below: Annotated[float, Field(ge=0, le=1)] = 0.5
     keep_above: Annotated[float, Field(ge=0, le=1)] | None = 0.8
-    memory_types: Annotated[tuple[MemoryType, ...], Field(exclude_if=lambda value: not value)] = ()
-    tags: Annotated[tuple[Text, ...], Field(exclude_if=lambda value: not value)] = ()
+    memory_types: Annotated[tuple[MemoryType, ...], LEFT_OUT] = ()
+    tags: Annotated[tuple[Text, ...], LEFT_OUT] = ()
     expected_etag: Annotated[Text | None, Field(exclude_if=lambda value: value is None)] = None
 
     def options(self, batch: int) -> Options:
@@ -570,7 +567,9 @@ def with_schedule(
     if not (ran or merged or due or dreams):
         return plan
     access, playbook = plan.snapshot.access, plan.snapshot.playbook
-    note, asked = access.consolidation, None if work is None else _asked_by(work)
+    note, asked = access.consolidation, None
+    with suppress(CorruptPayload):
+        asked = None if work is None else read_consolidation(work)
     if due or merged or (asked is not None and asked.work == "consolidate" and asked.name == DEFAULT):
         note = note._replace(next_id=playbook.next_id)
     if ran and isinstance(work, PendingItem) and (asked is None or asked.work == "consolidate"):
@@ -589,14 +588,6 @@ def with_schedule(
 def ended_run(run_id: str, name: str) -> str:
     """Return what `ConsolidationNote.ended` says once a run on the playbook of this name has ended."""
     return run_id if name == DEFAULT else f"{run_id} {name}"
-
-
-def _asked_by(work: Pending) -> ConsolidationWork | None:
-    """What the work asks for; None for other work and for what can't be read."""
-    try:
-        return read_consolidation(work)
-    except CorruptPayload:
-        return None
 
 
 def _is_due(snapshot: Snapshot, policy: Policy) -> bool:

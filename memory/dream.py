@@ -14,19 +14,13 @@ from datetime import datetime
 from itertools import islice
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from ace_graph.base.errors import ProposalNotFound, UsageError
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import Text
 from ace_graph.memory.commit import operation_id
-from ace_graph.memory.consolidation import (
-    Figures,
-    Outlook,
-    PlannedGroup,
-    Question,
-    after_effect,
-    measure,
-)
+from ace_graph.memory.consolidation import Figures, Outlook, PlannedGroup, Question, after_effect, measure
 from ace_graph.memory.delta.operations import Add, Consolidate, Delta, Operation, Remove
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.playbook import Playbook
@@ -52,7 +46,7 @@ class LeftOut(NamedTuple):
     why: Text
 
 
-class DreamItem(BaseModel):
+class DreamItem(Frozen):
     """One change, and what speaks for it.
 
     `was` holds the texts of the bullets that it merges or archives, by id; where one of them has another text
@@ -61,8 +55,6 @@ class DreamItem(BaseModel):
     `reflections` are the ids of its evidence. `figures` are what questions of turns that it does not come
     from find before and after it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     operation: Annotated[Add | Consolidate | Remove, Field(discriminator="op")]
     why: Text = ""
@@ -106,15 +98,13 @@ class DreamItem(BaseModel):
         )
 
 
-class Dream(BaseModel):
+class Dream(Frozen):
     """A difference of one playbook, over `runs` runs, that waits to be decided item by item.
 
     `left_out` are changes that were not proposed, and why. `refused` are the ids of items that were refused,
     here or in an earlier dream, and are not proposed again. `proposal_id` is set where the playbook is
     somebody else's: then the lessons were proposed there, and nothing is decided here.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     dream_id: Text = ""
     playbook: Text

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import BulletTag, Text
 
 EvidenceSource = Literal["ground_truth", "tool", "evaluator", "learner", "model"]
@@ -27,10 +28,8 @@ _TAGS: dict[Verdict, BulletTag | None] = {
 }
 
 
-class Evidence(BaseModel):
+class Evidence(Frozen):
     """The judgement of one source on one turn. `score` is in [0, 1]; `by` names who or what gave it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: EvidenceSource
     verdict: Verdict

@@ -9,7 +9,7 @@ no verb at all ("pin versions"). The forms are in the table `imperatives` of eac
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 
 from ace_graph.base.tables import groups
@@ -55,16 +55,16 @@ class _Grammar:
     starts: tuple[str, ...]
     ends: tuple[str, ...]
     inside: tuple[str, ...]
-    irregular: frozenset[str]
-    nouns: frozenset[str]
-    leads: frozenset[str]
-    addressed: frozenset[str]
-    duties: frozenset[str]
-    conditions: frozenset[str]
-    objects: frozenset[str]
-    owned: frozenset[str]
-    finite: frozenset[str]
-    joints: frozenset[str]
+    irregular: tuple[str, ...]
+    nouns: tuple[str, ...]
+    leads: tuple[str, ...]
+    addressed: tuple[str, ...]
+    duties: tuple[str, ...]
+    conditions: tuple[str, ...]
+    objects: tuple[str, ...]
+    owned: tuple[str, ...]
+    finite: tuple[str, ...]
+    joints: tuple[str, ...]
 
 
 def is_imperative(text: str) -> bool:
@@ -212,7 +212,7 @@ def _is_english_verb_of(clause: Sequence[str], place: int, grammar: _Grammar) ->
         if clause[0] in grammar.irregular:
             return plural and not at_end and clause[place + 1] in grammar.conditions
         return place > 1 and (
-            at_end or (plural and clause[place + 1] in grammar.conditions | grammar.objects)
+            at_end or (plural and clause[place + 1] in (*grammar.conditions, *grammar.objects))
         )
     often = _verbness(word, grammar) if plural and place > 1 and _is_verb(word, grammar) else 0.0
     return often > _OFTEN_A_VERB and first < _VERB_BEHIND_PLURAL * often
@@ -282,47 +282,21 @@ def _is_word(word: str, grammar: _Grammar) -> bool:
 
 def _is_unlisted(word: str, grammar: _Grammar) -> bool:
     """Whether a word is in no list, so that only its place tells what it is: "refactor the parser"."""
-    known = grammar.leads | grammar.conditions | grammar.joints | grammar.owned | grammar.objects
-    return word.isalpha() and word not in known and not _is_word(word, grammar) and not word.endswith("s")
+    listed = (grammar.leads, grammar.conditions, grammar.joints, grammar.owned, grammar.objects)
+    known = any(word in each for each in listed)
+    return word.isalpha() and not known and not _is_word(word, grammar) and not word.endswith("s")
 
 
 @cache
 def _grammar(language: str) -> _Grammar:
     texts = table(language, "imperatives")
-
-    def words(name: str) -> tuple[str, ...]:
-        return tuple(texts.get(name, "").split())
-
-    def endings(name: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return tuple(
+    endings, finite_endings = (
+        tuple(
             (each[0].strip(_NONE), tuple(form.strip(_NONE) for form in each[1:]))
             for each in groups(texts.get(name, ""))
         )
-
-    return _Grammar(
-        language=language,
-        endings=endings("endings"),
-        finite_endings=endings("finite_endings"),
-        sure=words("sure"),
-        last=words("last"),
-        plural=words("plural"),
-        participles=words("participles"),
-        adjective=words("adjective"),
-        before_nouns=words("before_nouns"),
-        separable=words("separable"),
-        polite=words("polite"),
-        prefixes=words("prefixes"),
-        starts=words("starts"),
-        ends=words("ends"),
-        inside=words("inside"),
-        irregular=frozenset(words("irregular")),
-        nouns=frozenset(words("nouns")),
-        leads=frozenset(words("leads")),
-        addressed=frozenset(words("addressed")),
-        duties=frozenset(words("duties")),
-        conditions=frozenset(words("conditions")),
-        objects=frozenset(words("objects")),
-        owned=frozenset(words("owned")),
-        finite=frozenset(words("finite")),
-        joints=frozenset(words("joints")),
+        for name in ("endings", "finite_endings")
     )
+    named = [each.name for each in fields(_Grammar)][3:]
+    words = {name: tuple(texts.get(name, "").split()) for name in named}
+    return _Grammar(language, endings, finite_endings, **words)

@@ -15,16 +15,17 @@ from functools import cached_property
 from math import sqrt
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import NamedTuple
-
-from pydantic import BaseModel, ConfigDict
+from typing import TYPE_CHECKING, NamedTuple
 
 from ace_graph.base.clock import utc_now
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.decay import DecayGroups, regrouped
 from ace_graph.memory.evidence import EvidenceSource, Verdict
-from ace_graph.memory.search.index import Index
 from ace_graph.memory.search.tokenize import normal_form
+
+if TYPE_CHECKING:
+    from ace_graph.memory.search.index import Index
 
 _LETTERS = re.compile(r"[a-z]")
 
@@ -62,10 +63,8 @@ class Consolidations(NamedTuple):
 TurnVotes = Mapping[EvidenceSource, Vote]
 
 
-class PlaybookStats(BaseModel):
+class PlaybookStats(Frozen):
     """Counts over the active bullets; `used` are those with at least one vote."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     bullets: int
     quarantined: int
@@ -129,6 +128,8 @@ class Playbook:
     @cached_property
     def index(self) -> Index:
         """The search index over these bullets."""
+        from ace_graph.memory.search.index import Index
+
         return Index.build(self.entries.values())
 
     @cached_property

@@ -8,14 +8,16 @@ in bounded batches.
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ace_graph.base.retention import Cutoffs
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.turn import TurnRecord
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+    from datetime import datetime
+
+    from ace_graph.base.retention import Cutoffs
+    from ace_graph.memory.snapshot import Snapshot
+    from ace_graph.memory.turn import TurnRecord
 
 FAILED = frozenset({"failure", "partial"})
 """The outcomes of a turn that count as a failure, here and where steps are sampled."""
@@ -62,13 +64,8 @@ class Cleaned:
     next: CleaningPlace | None = None
 
     def __add__(self, later: Cleaned) -> Cleaned:
-        return replace(
-            later,
-            steps=self.steps + later.steps,
-            turns=self.turns + later.turns,
-            deltas=self.deltas + later.deltas,
-            unreflected=self.unreflected + later.unreflected,
-        )
+        numbers = ("steps", "turns", "deltas", "unreflected")
+        return replace(later, **{name: getattr(self, name) + getattr(later, name) for name in numbers})
 
 
 def named_turns(snapshot: Snapshot) -> frozenset[str]:

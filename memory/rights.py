@@ -104,10 +104,6 @@ OnDenial = Callable[[Caller, str, Right], None]
 """Called with who was refused, the playbook's id, and the right that was needed."""
 
 
-def _ignored(_caller: Caller, _playbook_id: str, _needed: Right) -> None:
-    """Tell nobody."""
-
-
 @dataclass(frozen=True)
 class PlaybookAccess:
     """One caller and one playbook, under the name that the caller gave it.
@@ -118,7 +114,7 @@ class PlaybookAccess:
     playbook_id: str
     caller: Caller
     name: str
-    denied: OnDenial = _ignored
+    denied: OnDenial = lambda _caller, _playbook_id, _needed: None
 
     def check(self, needed: Right, playbook: Owned | None, grants: Iterable[Grant]) -> None:
         """Check that the caller has a right to the playbook as it is stored now.

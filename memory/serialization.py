@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import date
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from ace_graph.base.errors import CorruptPayload, NewerFormat
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.effect import Archived, Change, Effect, Put, Report, Revived
+from ace_graph.base.frozen import Frozen
+from ace_graph.memory.bullet import LEFT_OUT, Bullet, Count
+from ace_graph.memory.delta.effect import Archived, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, Vote
 from ace_graph.memory.snapshot import Access, ConsolidationNote
 from ace_graph.memory.trust import Trial
-from ace_graph.memory.turn import RecentTurn, Step, TurnRecord
+from ace_graph.memory.turn import RecentTurn, TurnRecord
 from ace_graph.memory.usage import PlaybookUsage, recounted_usage
 from ace_graph.memory.use_stamps import QuestionTerms
 
@@ -32,11 +33,6 @@ STEPS_FORMAT = 2
 _AGAIN = "again"
 _SAID = ("kind", "text", "metadata")
 _Document = dict[str, JsonValue]
-
-
-def has_repeats(steps: Sequence[Step]) -> bool:
-    """Whether any step says what an earlier one says."""
-    return len({(step.kind, step.text, json.dumps(step.metadata)) for step in steps}) < len(steps)
 
 
 def fold_repeats(record: str) -> str:
@@ -87,19 +83,15 @@ FORMAT: Final = 2
 
 _ACCESS_FORMAT: Final = 3
 _EFFECT_FORMAT: Final = 3
+_REPORT_FORMAT: Final = 1
 _EXAMPLES_SINCE = {"playbook": 2, "effect": 3}
 """The formats from which on bullets name their trajectories in `examples`; before it was in `sources`."""
 
 _TURN_ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 M = TypeVar("M", bound=BaseModel)
-Number = Annotated[int, Field(ge=0)]
 
 
-class _Stored(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _StoredPlaybook(_Stored):
+class _StoredPlaybook(Frozen):
     format: Literal[1, 2] = 1
     next_id: Annotated[int, Field(ge=1)] = 1
     bullets: list[Bullet] = Field(default_factory=list[Bullet])
@@ -113,25 +105,25 @@ class _StoredPlaybook(_Stored):
     )
 
 
-class _StoredAccess(_Stored):
+class _StoredAccess(Frozen):
     format: Literal[1, 2, 3] = 1
-    access_clock: Number = 0
-    stamps: dict[str, Number] = Field(default_factory=dict)
+    access_clock: Count = 0
+    stamps: dict[str, Count] = Field(default_factory=dict)
     recent_turns: list[RecentTurn] = Field(default_factory=list[RecentTurn])
     trial: Trial = Trial()
-    earlier: dict[str, Number] = Field(default_factory=dict)
-    days: list[tuple[Number, date]] = Field(default_factory=list[tuple[Number, date]])
-    usage: Annotated[dict[str, PlaybookUsage], Field(exclude_if=lambda value: not value)] = Field(
-        default_factory=dict
-    )
-    analyzed: Annotated[Number, Field(exclude_if=lambda value: not value)] = 0
+    earlier: dict[str, Count] = Field(default_factory=dict)
+    days: list[tuple[Count, date]] = Field(default_factory=list[tuple[Count, date]])
+    usage: Annotated[dict[str, PlaybookUsage], LEFT_OUT] = Field(default_factory=dict)
+    analyzed: Annotated[Count, LEFT_OUT] = 0
     consolidation: Annotated[ConsolidationNote, Field(exclude_if=lambda value: not any(value))] = (
         ConsolidationNote()
     )
-    questions: Annotated[Number, Field(exclude_if=lambda value: not value)] = 0
-    asked: Annotated[dict[str, Number], Field(exclude_if=lambda value: not value)] = Field(
-        default_factory=dict
-    )
+    questions: Annotated[Count, LEFT_OUT] = 0
+    asked: Annotated[dict[str, Count], LEFT_OUT] = Field(default_factory=dict)
+
+
+_ALL_FIELDS = set(Bullet.model_fields)
+"""One set for all bullets that are read; a copy of a bullet gets a copy of it."""
 
 
 def dump_playbook(playbook: Playbook) -> str:
@@ -157,10 +149,13 @@ def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
     """
     if text is None:
         return Playbook()
-    stored = read_stored(_StoredPlaybook, text, "playbook")
+    stored = read_stored(_StoredPlaybook, text, "playbook", FORMAT)
     current = stored.format >= _EXAMPLES_SINCE["playbook"]
     bullets = stored.bullets if current else map(_with_examples, stored.bullets)
     entries = {bullet.id: bullet for bullet in bullets}
+    for bullet in entries.values():
+        # Which fields the text named nobody asks; pydantic's set of them is larger than the bullet.
+        object.__setattr__(bullet, "__pydantic_fields_set__", _ALL_FIELDS)
     if len(entries) != len(stored.bullets):
         raise CorruptPayload(_broken("playbook", "two bullets have one id"))
     if known is not None:
@@ -206,27 +201,21 @@ def load_access(text: str | None) -> Access:
     """
     if text is None:
         return Access()
-    stored = read_stored(_StoredAccess, text, "access part")
-    stamps = MappingProxyType(stored.stamps)
-    earlier = MappingProxyType(stored.earlier)
-    turns, days = tuple(stored.recent_turns), tuple(stored.days)
-    counted = MappingProxyType(stored.usage)
-    usage = (
-        counted
-        if stored.format >= _ACCESS_FORMAT
-        else recounted_usage(counted, ((None, turn) for turn in turns))
-    )
+    stored = read_stored(_StoredAccess, text, "access part", _ACCESS_FORMAT)
+    usage: Mapping[str, PlaybookUsage] = MappingProxyType(stored.usage)
+    if stored.format < _ACCESS_FORMAT:
+        usage = recounted_usage(usage, ((None, turn) for turn in stored.recent_turns))
     return Access(
-        stored.access_clock,
-        stamps,
-        turns,
-        stored.trial,
-        earlier,
-        days,
-        usage,
-        stored.analyzed,
-        stored.consolidation,
-        QuestionTerms(stored.questions, MappingProxyType(stored.asked)),
+        access_clock=stored.access_clock,
+        stamps=MappingProxyType(stored.stamps),
+        recent_turns=tuple(stored.recent_turns),
+        trial=stored.trial,
+        earlier=MappingProxyType(stored.earlier),
+        days=tuple(stored.days),
+        usage=usage,
+        analyzed=stored.analyzed,
+        consolidation=stored.consolidation,
+        asked=QuestionTerms(stored.questions, MappingProxyType(stored.asked)),
     )
 
 
@@ -237,16 +226,16 @@ def dump_effect(effect: Effect) -> str:
 
 def load_effect(text: str) -> Effect:
     """Return the effect. Raises NewerFormat, CorruptPayload."""
-    effect = read_stored(Effect, text, "history entry")
+    effect = read_stored(Effect, text, "history entry", _EFFECT_FORMAT)
     if effect.format >= _EXAMPLES_SINCE["effect"]:
         return effect
-    return effect.model_copy(update={"changes": tuple(map(_changed_with_examples, effect.changes))})
-
-
-def _changed_with_examples(change: Change) -> Change:
-    if isinstance(change, Put | Archived | Revived):
-        return change.model_copy(update={"bullet": _with_examples(change.bullet)})
-    return change
+    changes = (
+        change.model_copy(update={"bullet": _with_examples(change.bullet)})
+        if isinstance(change, Put | Archived | Revived)
+        else change
+        for change in effect.changes
+    )
+    return effect.model_copy(update={"changes": tuple(changes)})
 
 
 def _with_examples(bullet: Bullet) -> Bullet:
@@ -258,7 +247,8 @@ def _with_examples(bullet: Bullet) -> Bullet:
 def dump_record(record: TurnRecord) -> str:
     """Return the canonical JSON of a turn's record; repeated content of steps is in it once."""
     text = record.model_dump_json()
-    return fold_repeats(text) if has_repeats(record.steps) else text
+    different = {(step.kind, step.text, json.dumps(step.metadata)) for step in record.steps}
+    return fold_repeats(text) if len(different) < len(record.steps) else text
 
 
 def load_record(text: str) -> TurnRecord:
@@ -267,20 +257,15 @@ def load_record(text: str) -> TurnRecord:
         whole = unfold_repeats(text)
     except (ValueError, LookupError, TypeError) as error:
         raise CorruptPayload(_broken("turn record", f"steps: {error}")) from error
-    return read_stored(TurnRecord, whole, "turn record")
-
-
-def dump_report(report: Report) -> str:
-    """Return the canonical JSON of a commit's report."""
-    return report.model_dump_json()
+    return read_stored(TurnRecord, whole, "turn record", STEPS_FORMAT)
 
 
 def load_report(text: str) -> Report:
     """Return the report. Raises CorruptPayload."""
-    return read_stored(Report, text, "report")
+    return read_stored(Report, text, "report", _REPORT_FORMAT)
 
 
-def read_stored(model: type[M], text: str, what: str, newest: int | None = None) -> M:
+def read_stored(model: type[M], text: str, what: str, newest: int) -> M:
     """Return the value that a stored text holds; `newest` is the newest format of such texts.
 
     Raises NewerFormat, CorruptPayload.
@@ -288,11 +273,10 @@ def read_stored(model: type[M], text: str, what: str, newest: int | None = None)
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        known = newest or _newest_format(model)
-        newer = _newer_format(text, known)
+        newer = _newer_format(text, newest)
         if newer is not None:
             raise NewerFormat(
-                f"the stored {what} has format {newer}, this version of ace-graph reads up to {known}: "
+                f"the stored {what} has format {newer}, this version of ace-graph reads up to {newest}: "
                 "upgrade ace-graph"
             ) from error
         first = error.errors(include_input=False, include_url=False)[0]
@@ -300,23 +284,12 @@ def read_stored(model: type[M], text: str, what: str, newest: int | None = None)
         raise CorruptPayload(_broken(what, detail)) from error
 
 
-def _newest_format(model: type[BaseModel]) -> int:
-    formats: dict[type[BaseModel], int] = {
-        _StoredPlaybook: FORMAT,
-        _StoredAccess: _ACCESS_FORMAT,
-        Effect: _EFFECT_FORMAT,
-    }
-    return formats.get(model, STEPS_FORMAT)
-
-
 def _newer_format(text: str, known: int) -> int | None:
     try:
         found: object = json.loads(text)
     except ValueError:
         return None
-    if not isinstance(found, dict):
-        return None
-    number: object = found.get("format")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    number = cast("_Document", found).get("format") if isinstance(found, dict) else None
     return number if isinstance(number, int) and number > known else None
 
 

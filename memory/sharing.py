@@ -9,11 +9,12 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Annotated, Literal, NamedTuple, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from ace_graph.base.errors import ChangeRefused, InvalidGrant, PlaybookForbidden
+from ace_graph.base.errors import ChangeRefused, InvalidGrant, PlaybookForbidden, unknown
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import Steps
-from ace_graph.memory.bullet import GIVEN, PROFILE_SECTIONS, Bullet, BulletSource, Moment, Text
+from ace_graph.memory.bullet import GIVEN, LEFT_OUT, PROFILE_SECTIONS, Bullet, BulletSource, Moment, Text
 from ace_graph.memory.delta.effect import Merged, Report
 from ace_graph.memory.delta.operations import (
     Add,
@@ -27,9 +28,7 @@ from ace_graph.memory.delta.operations import (
     Tag,
     Update,
 )
-from ace_graph.memory.delta.screening import screen_bullet
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
-from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.tokenize import normal_form
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.trust import PROVEN_VOTES
@@ -97,7 +96,7 @@ class Grant:
 def checked_relation(text: object) -> Granted:
     """Return the relation to grant. Raises InvalidGrant, naming the four."""
     if text not in get_args(Granted):
-        raise InvalidGrant(f"a relation is one of {', '.join(get_args(Granted))}")
+        raise InvalidGrant(unknown("relation", text, get_args(Granted)))
     return cast("Granted", text)
 
 
@@ -161,6 +160,8 @@ _LEARNER = "learner"
 
 def leaves_owner(bullet: Bullet) -> bool:
     """Whether others may see a bullet at all."""
+    from ace_graph.memory.delta.screening import screen_bullet
+
     return not (
         bullet.status != "active"
         or bullet.core
@@ -195,6 +196,8 @@ def outgoing_snapshot(snapshot: Snapshot) -> Steps[Snapshot]:
 
 def outgoing_text(text: str) -> str:
     """Return a description as others see it: empty where the screen refuses it."""
+    from ace_graph.memory.screening.screen import screen
+
     return text if screen(text) is None else ""
 
 
@@ -217,7 +220,7 @@ class Trust(IntEnum):
     PROVEN = 2
 
 
-class Proposal(BaseModel):
+class Proposal(Frozen):
     """Changes of one playbook that wait, or waited, for a decision.
 
     `delta` is what is committed, onto the newest version then. `targets` maps each bullet that it changes to
@@ -227,8 +230,6 @@ class Proposal(BaseModel):
     were known already. `through` are the subjects whose grants gave the right to propose it, `reason` says
     why it was refused.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     proposal_id: Annotated[Text, Field(min_length=1, max_length=128)]
     playbook_id: Text
@@ -243,8 +244,8 @@ class Proposal(BaseModel):
     decided_by: Text = ""
     decided_at: Moment | None = None
     added: tuple[Text, ...] = ()
-    through: Annotated[tuple[Text, ...], Field(exclude_if=lambda value: not value)] = ()
-    reason: Annotated[Text, Field(max_length=500, exclude_if=lambda value: not value)] = ""
+    through: Annotated[tuple[Text, ...], LEFT_OUT] = ()
+    reason: Annotated[Text, Field(max_length=500), LEFT_OUT] = ""
 
     @property
     def adds(self) -> tuple[Add, ...]:
@@ -325,29 +326,12 @@ def reported(report: Report, playbook: Playbook, seen_before: Collection[str]) -
     return report.model_copy(update={**shown, "pruned": pruned})
 
 
-_IDS = (
-    "added",
-    "reinforced",
-    "updated",
-    "tagged",
-    "merged",
-    "superseded",
-    "removed",
-    "restored",
-    "quarantined",
-    "released",
-)
+_IDS = tuple(Report.model_fields.keys() - {"pruned", "rejected", "refs"})
 
 
 def _without(values: Iterable[object], hidden: set[str]) -> tuple[object, ...]:
-    def is_hidden(value: object) -> bool:
-        return (
-            value in hidden
-            if isinstance(value, str)
-            else (isinstance(value, Merged) and not hidden.isdisjoint((value.kept, value.gone)))
-        )
-
-    return tuple(value for value in values if not is_hidden(value))
+    named = ((value, {value.kept, value.gone} if isinstance(value, Merged) else {value}) for value in values)
+    return tuple(value for value, ids in named if hidden.isdisjoint(ids))
 
 
 def _permitted(
@@ -388,16 +372,21 @@ def _check_seen(
             raise ChangeRefused(f"{name}: unknown id: playbook show lists the ids")
 
 
+_WRITTEN = frozenset(
+    (
+        *("id", "section", "content", "memory_type", "polarity", "topic", "concept", "tags", "importance"),
+        *("ttl_days", "context", "valid_from", "valid_until"),
+    )
+)
+"""The fields of a bullet that are its writer's."""
+
+
 def _added(add: Add) -> Add:
     """The bullet as one that counts nothing yet and that nobody vouches for."""
     if add.pinned or add.slot is not None:
         raise PlaybookForbidden("only the owner of a playbook can pin bullets in it, or fill a slot")
     _check_section(add.section)
-    text = {"content", "section", "ref", "id", "memory_type", "polarity", "topic", "concept", "tags"}
-    kept = add.model_dump(
-        include=text | {"importance", "ttl_days", "context", "valid_from", "valid_until"}, exclude_unset=True
-    )
-    return Add(**kept, sources=(EDITOR,))
+    return Add(**add.model_dump(include={*_WRITTEN, "ref"}, exclude_unset=True), sources=(EDITOR,))
 
 
 def _edited(update: Update) -> Update:
@@ -411,19 +400,15 @@ def _check_section(section: str | None) -> None:
 
 
 def _put_back(bullet: Bullet, seen: Mapping[str, Bullet]) -> Bullet:
+    from ace_graph.memory.delta.screening import screen_bullet
+
     stored = seen.get(bullet.id)
     if stored is not None and outgoing_bullet(stored) == bullet:
         return stored
     if bullet.core:
         raise PlaybookForbidden("only the owner of a playbook can pin bullets in it, or fill a slot")
-    plain = Bullet(
-        **bullet.model_dump(
-            include={"id", "section", "content", "memory_type", "polarity", "topic", "concept", "tags"}
-            | {"importance", "created_at", "updated_at", "ttl_days", "context", "valid_from", "valid_until"}
-        ),
-        sources=(EDITOR,),
-    )
-    why = screen_bullet(plain)
-    return (
-        plain if why is None else plain.model_copy(update={"status": "quarantined", "quarantine_reason": why})
-    )
+    written = bullet.model_dump(include={*_WRITTEN, "created_at", "updated_at"})
+    plain = Bullet(**written, sources=(EDITOR,))
+    if (why := screen_bullet(plain)) is None:
+        return plain
+    return plain.model_copy(update={"status": "quarantined", "quarantine_reason": why})

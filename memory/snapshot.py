@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ace_graph.memory.delta.effect import Effect
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.trust import Trial, counted, pooled
@@ -27,7 +28,6 @@ from ace_graph.memory.use_stamps import (
     QuestionTerms,
     Stamps,
     Touches,
-    Uses,
     after_touches,
     asked_terms,
     moved_stamps,
@@ -117,45 +117,25 @@ class Access:
         return max(0, self.access_clock - self.stamps.get(bullet_id, self.access_clock))
 
 
-@dataclass(frozen=True)
-class ContentChange:
-    """What a commit did to the bullets, as far as the access part follows it.
-
-    Bullets that are `gone` have no stamps any more; `restamped` are the stamps of restored ones. `changed`:
-    it changed the content. With `reset` everything starts at clock 0 again (the playbook was cleared).
-    `analyzed` are trajectories that were reflected on; recent ones count once.
-    """
-
-    gone: Iterable[str] = ()
-    restamped: Uses | None = None
-    changed: bool = True
-    reset: bool = False
-    analyzed: Collection[str] = ()
-
-
-_CHANGED = ContentChange()
-
-
-def touch(
+def touched(
     access: Access,
-    ids: Iterable[str],
+    effect: Effect,
     record: TurnRecord | None = None,
-    *,
-    change: ContentChange = _CHANGED,
     verdicts: Mapping[str, Verdict] = MappingProxyType({}),
+    *,
     followed: Collection[str] = (),
     on: date | None = None,
     moved: Touches | None = None,
 ) -> Access:
-    """Return the access part after one commit: the clock one higher, `ids` stamped.
+    """Return the access part after the commit of `effect`: the clock one higher, what it touched stamped.
 
     `record` is added to the last 20 turns unless it is in progress, and replaces an earlier record of the
     turn. `verdicts` replace those of recent turns; `followed` are turns for which a bullet got a vote. `on`
-    is the day of the commit, `moved` its `touches_of` where they are known.
+    is the day of the commit. `moved` is what `touches_of` returns for it, where that is known.
     """
-    if change.reset:
+    if effect.access_reset:
         return Access(consolidation=access.consolidation._replace(next_id=0, dreamed=0))
-    moved = moved or touches_of(access, ids, change, on=on, record=record)
+    moved = moved or touches_of(access, effect, record, on=on)
     grown = after_touches(access.grown, (moved,))
     known = tuple(_judged(turn, verdicts, followed) for turn in access.recent_turns)
     turns = _with_turn(known, record, followed)
@@ -165,44 +145,37 @@ def touch(
     changed = [
         (before, turn) for key, turn in new.items() if turn is not (before := old.get(key)) and turn != before
     ]
-    trial = _recounted(access.trial, changed)
-    usage = recounted_usage(access.usage, changed, _use_of(turns, record))
-    before = {turn.turn_id for turn in turns if turn.analyzed}
-    count = access.analyzed + len(set(change.analyzed) - before)
-    turns = tuple(_marked(turn, change.analyzed) for turn in turns)
-    return Access(
-        moved.clock,
-        grown.stamps,
-        turns,
-        trial,
-        grown.earlier,
-        grown.days,
-        usage,
-        count,
-        access.consolidation,
-        grown.asked,
-        access.mark,
+    # Trajectories that were reflected on; recent ones count once
+    analyzed = {turn.turn_id for turn in turns if turn.analyzed}
+    return replace(
+        access,
+        access_clock=moved.clock,
+        stamps=grown.stamps,
+        recent_turns=tuple(_marked(turn, effect.analyzed) for turn in turns),
+        trial=_recounted(access.trial, changed),
+        earlier=grown.earlier,
+        days=grown.days,
+        usage=recounted_usage(access.usage, changed, _use_of(turns, record)),
+        analyzed=access.analyzed + len(set(effect.analyzed) - analyzed),
+        asked=grown.asked,
     )
 
 
 def touches_of(
-    access: Access,
-    ids: Iterable[str],
-    change: ContentChange,
-    *,
-    on: date | None,
-    record: TurnRecord | None = None,
+    access: Access, effect: Effect, record: TurnRecord | None = None, *, on: date | None
 ) -> Touches:
-    """Return what a commit moves in the access part; see `touch`. Not for one that resets it.
+    """Return what a commit moves in the access part; see `touched`. Not for one that resets it.
 
-    A day counts if it is after the last one; clocks of machines may differ. The question of a turn counts
-    when its record is first complete.
+    Bullets that are gone have no stamps any more. A day counts if it is after the last one; clocks of
+    machines may differ. The question of a turn counts when its record is first complete.
     """
-    clock, moved = moved_stamps(access.access_clock, access.stamps, ids, change.gone, change.restamped)
+    clock, moved = moved_stamps(
+        access.access_clock, access.stamps, effect.touched, effect.gone, effect.restamped
+    )
     is_new = on is not None and not (access.days and on <= access.days[-1][1])
     day = on if is_new else None
-    asked = _asked(access, record)
-    return Touches(clock=clock, moved=moved, content_changed=change.changed, day=day, asked=asked)
+    changed, asked = bool(effect.changes), _asked(access, record)
+    return Touches(clock=clock, moved=moved, content_changed=changed, day=day, asked=asked)
 
 
 def _asked(access: Access, record: TurnRecord | None) -> tuple[str, ...]:

@@ -100,7 +100,8 @@ def arm_of(retrieved: Iterable[Bullet], trial: Trial, clock: int, turn_id: str, 
     if all(map(proven, retrieved)):
         return None
     share = share_withheld(trial, rate, clock)
-    return "without" if _chance(turn_id) < share else "with"
+    chance = int.from_bytes(sha256(f"holdout:{turn_id}".encode()).digest()[:8]) / 2**64
+    return "without" if chance < share else "with"
 
 
 def share_withheld(trial: Trial, rate: float, clock: int = GRACE) -> float:
@@ -131,22 +132,16 @@ def counted(turn: RecentTurn | None) -> Trial:
     """Return the counts of one turn: of its replay, and of its answer if that has an arm and was judged."""
     if turn is None:
         return Trial()
-    replay = Trial(followed_right=turn.replay == "kept", followed_wrong=turn.replay == "refused")
-    return pooled((replay, _answered(turn)))
-
-
-def _answered(turn: RecentTurn) -> Trial:
-    if turn.arm is None or turn.verdict not in ("success", "failure"):
-        return Trial()
-    right = turn.verdict == "success"
-    wrong, followed = not right, turn.followed
-    if turn.arm == "without":
-        return Trial(without_right=right, without_wrong=wrong)
+    right, wrong = turn.verdict == "success", turn.verdict == "failure"
+    shown, withheld = turn.arm == "with", turn.arm == "without"
+    followed = shown and turn.followed
     return Trial(
-        with_right=right,
-        with_wrong=wrong,
-        followed_right=right and followed,
-        followed_wrong=wrong and followed,
+        with_right=shown and right,
+        with_wrong=shown and wrong,
+        without_right=withheld and right,
+        without_wrong=withheld and wrong,
+        followed_right=(followed and right) + (turn.replay == "kept"),
+        followed_wrong=(followed and wrong) + (turn.replay == "refused"),
     )
 
 
@@ -173,7 +168,3 @@ def lift(trial: Trial) -> Lift | None:
 
 def _variance(a: float, b: float) -> float:
     return a * b / ((a + b) ** 2 * (a + b + 1))
-
-
-def _chance(turn_id: str) -> float:
-    return int.from_bytes(sha256(f"holdout:{turn_id}".encode()).digest()[:8]) / 2**64

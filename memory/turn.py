@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple, cast
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 from typing_extensions import TypedDict  # pydantic refuses the one of typing before Python 3.12
 
-from ace_graph.memory.bullet import MemoryType, Moment, Polarity, Share, Text
+from ace_graph.base.frozen import Frozen
+from ace_graph.memory.bullet import LEFT_OUT, MemoryType, Moment, Polarity, Share, Text
 from ace_graph.memory.evidence import Evidence, Verdict
 
 MAX_STEP_CHARS = 1_000
@@ -24,13 +25,11 @@ _Line = Annotated[Text, Field(max_length=600)]
 _Lines = Annotated[tuple[_Line, ...], Field(max_length=20)]
 
 
-class Step(BaseModel):
+class Step(Frozen):
     """One decision, action or observation. `times` counts immediate repetitions of it.
 
     A step with the same `step_id` is logged once.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: StepKind
     text: Annotated[Text, Field(max_length=MAX_STEP_CHARS + 32)]
@@ -40,10 +39,8 @@ class Step(BaseModel):
     step_id: Text = ""
 
 
-class ReflectedLesson(BaseModel):
+class ReflectedLesson(Frozen):
     """A lesson of a reflection, with what a bullet needs; it reaches a playbook when it is curated."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     content: _Line
     polarity: Polarity = "strategy"
@@ -52,7 +49,7 @@ class ReflectedLesson(BaseModel):
     topic: Text | None = None
 
 
-class TurnReflection(BaseModel):
+class TurnReflection(Frozen):
     """The result of a reflection on the turn `turn_id`; `by` is the model's name.
 
     `reflection_id` names it, for curation; where none is given it follows from the turn, the moment, the
@@ -61,8 +58,6 @@ class TurnReflection(BaseModel):
     `trajectory_ids` are the runs that it is about, where that is not the one turn: the newest 64 of
     `frequency`. `fallback`: no model gave a usable reply, and the result follows from the record by rules.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     turn_id: Text
     reflection_id: Annotated[Text, Field(min_length=1)] = ""
@@ -74,10 +69,8 @@ class TurnReflection(BaseModel):
     observations: _Lines = ()
     recommendations: _Lines = ()
     confidence: Share | None = None
-    lessons: Annotated[
-        tuple[ReflectedLesson, ...], Field(max_length=20, exclude_if=lambda value: not value)
-    ] = ()
-    trajectory_ids: Annotated[tuple[Text, ...], Field(max_length=64, exclude_if=lambda value: not value)] = ()
+    lessons: Annotated[tuple[ReflectedLesson, ...], Field(max_length=20), LEFT_OUT] = ()
+    trajectory_ids: Annotated[tuple[Text, ...], Field(max_length=64), LEFT_OUT] = ()
     frequency: Annotated[int, Field(ge=1, exclude_if=lambda value: value == 1)] = 1
     fallback: bool = False
     error: _Line | None = None
@@ -99,10 +92,8 @@ class TurnReflection(BaseModel):
         return self.trajectory_ids or (self.turn_id,)
 
 
-class TurnFeedback(BaseModel):
+class TurnFeedback(Frozen):
     """Feedback of a person or a system on the turn. `score` is in [0, 1]."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: FeedbackKind = "human"
     verdict: Verdict
@@ -140,14 +131,12 @@ def answer_hash(answer: str) -> str:
     return hashlib.sha256(" ".join(answer.split()).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-class RecentTurn(BaseModel):
+class RecentTurn(Frozen):
     """The part of a turn that the access part keeps, for later feedback.
 
     `analyzed`: a reflector has read it, and it is counted as such. `followed`: a bullet got a vote for it, so
     its outcome says something about what it was shown. `replay`: so does that of its lessons.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     turn_id: Text
     answer_hash: Text
@@ -155,9 +144,9 @@ class RecentTurn(BaseModel):
     cited: Ids = ()
     verdict: Verdict = "unknown"
     arm: Arm | None = None
-    analyzed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
-    followed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
-    replay: Annotated[Replay | None, Field(exclude_if=lambda value: value is None)] = None
+    analyzed: Annotated[bool, LEFT_OUT] = False
+    followed: Annotated[bool, LEFT_OUT] = False
+    replay: Annotated[Replay | None, LEFT_OUT] = None
 
 
 class PlaybookRead(NamedTuple):
@@ -185,7 +174,7 @@ class LearnedInto(TypedDict):
     proposal_id: Text | None
 
 
-class TurnRecord(BaseModel):
+class TurnRecord(Frozen):
     """One turn: task, mode, answer, cost and result; a trajectory in the sense of document 004.
 
     `task` and `answer` are cut at 2,000 characters; `duration_ms` is wall time; `score` is in [0, 1];
@@ -197,8 +186,6 @@ class TurnRecord(BaseModel):
     `unattributed`: it is not sure who said what in it, so what it teaches goes to quarantine for a review.
     A deleted record is in no list and has no content; it remains as the key of its commit.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     turn_id: Text
     attempt_id: Text
@@ -225,16 +212,16 @@ class TurnRecord(BaseModel):
     injected: Ids = ()
     cited: Ids = ()
     arm: Arm | None = None
-    replay: Annotated[Replay | None, Field(exclude_if=lambda value: value is None)] = None
-    playbooks: Annotated[tuple[PlaybookRead, ...], Field(exclude_if=lambda value: not value)] = ()
-    learned_into: Annotated[LearnedInto | None, Field(exclude_if=lambda value: value is None)] = None
+    replay: Annotated[Replay | None, LEFT_OUT] = None
+    playbooks: Annotated[tuple[PlaybookRead, ...], LEFT_OUT] = ()
+    learned_into: Annotated[LearnedInto | None, LEFT_OUT] = None
     evidence: tuple[Evidence, ...] = ()
     steps: tuple[Step, ...] = ()
     steps_left_out: Amount = 0
     steps_dropped: Literal["sampled", "retention"] | None = None
     reflections: tuple[TurnReflection, ...] = ()
     feedback: tuple[TurnFeedback, ...] = ()
-    unattributed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+    unattributed: Annotated[bool, LEFT_OUT] = False
     deleted: bool = False
     started_at: Moment
     completed_at: Moment | None = None

@@ -61,13 +61,12 @@ def recounted_usage(
     """
     found = dict(usage)
     for old, new in changed:
-        for name, gone in counted_usage(old).items():
-            found[name] = _sum(found.get(name, PlaybookUsage()), gone, -1)
-        for name, more in counted_usage(new).items():
-            found[name] = _sum(found.get(name, PlaybookUsage()), more, 1)
+        for turn, sign in ((old, -1), (new, 1)):
+            for name, more in counted_usage(turn).items():
+                found[name] = _sum(found.get(name, PlaybookUsage()), more, sign)
     if used is not None:
-        turn, at = used
-        for name in counted_usage(turn):
+        newest, at = used
+        for name in counted_usage(newest):
             known = found.get(name, PlaybookUsage())
             found[name] = known._replace(last_used_at=max(known.last_used_at or at, at))
     if len(found) > _PLAYBOOKS_KEPT:

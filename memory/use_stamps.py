@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.copy_on_write import CopyOnWrite
+from ace_graph.base.frozen import Frozen
+from ace_graph.memory.bullet import LEFT_OUT, Count
 from ace_graph.memory.search.tokenize import terms
 
 # The terms of a learner's questions: which of them are chat, because they are asked more often than held.
@@ -82,28 +84,28 @@ def after_questions(held: QuestionTerms, questions: Iterable[Iterable[str]]) -> 
 
 # The stamps of use in an effect, with which those of a commit can be undone.
 
+V = TypeVar("V", int, str)
 
-class Uses(BaseModel):
+
+class Uses(Frozen):
     """An access clock, and stamps by bullet id; 0 stands for a bullet without a stamp."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    clock: Annotated[int, Field(ge=0)] = 0
-    stamps: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    clock: Count = 0
+    stamps: dict[str, Count] = Field(default_factory=dict)
 
 
-def differences(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """Return the stamps of `before` that are different in `after`; 0 for those that only `after` has."""
-    return {key: before.get(key, 0) for key in {**before, **after} if before.get(key) != after.get(key)}
+def differences(before: Mapping[str, V], after: Mapping[str, V], none: V) -> dict[str, V]:
+    """Return the values of `before` that are different in `after`; `none` for those that only `after` has."""
+    return {key: before.get(key, none) for key in {**before, **after} if before.get(key) != after.get(key)}
 
 
-def restore_stamps(stamps: dict[str, int], earlier: Mapping[str, int]) -> None:
-    """Set the stamps to their earlier values, in place."""
-    for key, stamp in earlier.items():
-        if stamp:
-            stamps[key] = stamp
+def restore(values: dict[str, V], earlier: Mapping[str, V]) -> None:
+    """Set stamps, or links, to their earlier values, in place; 0 or "" stand for none."""
+    for key, value in earlier.items():
+        if value:
+            values[key] = value
         else:
-            stamps.pop(key, None)
+            values.pop(key, None)
 
 
 DAYS_KEPT = 1_000
@@ -120,20 +122,19 @@ class Stamps:
     asked: QuestionTerms = QuestionTerms()
 
 
-class Touches(BaseModel):
+class Touches(Frozen):
     """What one commit moved: stamps by id (0: the bullet has none any more), and the day that it began.
 
     `clock` is the access clock after the commit, `asked` are the terms of its turn's question. Where the
     content changed, the earlier values start anew.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    clock: int
-    moved: dict[str, int]
+    format: Literal[1] = 1
+    clock: Count
+    moved: dict[str, Count]
     content_changed: bool
-    day: date | None = None
-    asked: tuple[str, ...] = ()
+    day: Annotated[date | None, LEFT_OUT] = None
+    asked: Annotated[tuple[str, ...], LEFT_OUT] = ()
 
 
 def moved_stamps(
@@ -164,7 +165,7 @@ def after_touches(held: Stamps, touches: Iterable[Touches]) -> Stamps:
             for key in each.moved:
                 known.setdefault(key, stamps.now.get(key, 0))
         if each.moved:
-            restore_stamps(stamps.writable(), each.moved)
+            restore(stamps.writable(), each.moved)
         if each.day is not None:
             days = (*days, (each.clock, each.day))[-DAYS_KEPT:]
     asked = after_questions(held.asked, (each.asked for each in touches))

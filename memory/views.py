@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Literal, NamedTuple, TypeGuard, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from ace_graph.base.errors import UnknownKind, UsageError
+from ace_graph.base.errors import UnknownKind, UsageError, unknown
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import (
     MAX_CONTEXT_CHARS,
     Bullet,
@@ -90,10 +91,9 @@ def kind_of(bullet: Bullet) -> BulletKind:
 
 def checked_kind(name: str) -> Kind:
     """Return the kind of this name. Raises UnknownKind, which names all nine."""
-    for kind in KINDS:
-        if kind == name:
-            return kind
-    raise UnknownKind(f"{name[:40]!r} is no kind of memory: use one of {', '.join(KINDS)}")
+    if name not in KINDS:
+        raise UnknownKind(unknown("kind", name, KINDS))
+    return name
 
 
 def is_bullet_kind(kind: Kind) -> TypeGuard[BulletKind]:
@@ -132,13 +132,11 @@ CATEGORIES: Mapping[Polarity, Category] = {
 _POLARITIES: Mapping[str, Polarity] = {category: polarity for polarity, category in CATEGORIES.items()}
 
 
-class StrategyEntry(BaseModel):
+class StrategyEntry(Frozen):
     """One strategy. `id` is that of its bullet, None before it is stored.
 
     `confidence` None: it follows from the evidence alone. `examples` are ids of trajectories.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Text | None = None
     category: Category = "helpful"
@@ -151,10 +149,8 @@ class StrategyEntry(BaseModel):
     updated_at: Moment | None = None
 
 
-class PlaybookContent(BaseModel):
+class PlaybookContent(Frozen):
     """The active bullets of a playbook as strategies, in order; each is in one of three categories."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     strategies: tuple[StrategyEntry, ...] = ()
 

@@ -65,7 +65,7 @@ def select_window(messages: Sequence[T], size: int | None = 5, *, question: str 
     Raises `UsageError` for a negative size.
     """
     if size is not None and size < 0:
-        raise UsageError(f"a window of {size} interactions makes no sense: pass 0 or more, or None for all")
+        raise UsageError(f"the window size {size} is negative: pass 0 or more, or None for all")
     every = interactions(messages)
     kept = every if size is None else every[len(every) - min(size, len(every)) :]
     if question and 1 < len(kept) < len(every):
@@ -107,9 +107,7 @@ def truncate_tool_results(messages: Sequence[T], limit: int = MAX_TOOL_RESULT_CH
 
 
 def window_metrics(
-    before: Sequence[object],
-    after: Sequence[object],
-    count_tokens: Callable[[str], int] = estimate_tokens,
+    before: Sequence[object], after: Sequence[object], count_tokens: Callable[[str], int] = estimate_tokens
 ) -> WindowMetrics:
     """Return the sizes of a history before and after its window was selected."""
     left = interactions(after)

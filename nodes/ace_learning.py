@@ -117,7 +117,7 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
         return {"mode": mode, "learning": learning, "usage": usage}
     run.resources.cache.put(learner_id, commit.snapshot)
     judged = result.judged if commit.status == "applied" else None
-    feedback = judged.as_feedback(run.resources.clock()) if judged is not None else None
+    feedback = judged.feedback.as_record(run.resources.clock()) if judged is not None else None
     if judged is not None and feedback is not None:
         # Its votes are stored already
         problem = "the feedback counts, but is not in the record of the turn it is about"

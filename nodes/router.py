@@ -14,7 +14,7 @@ from ace_graph.agent.reasoning.prompt import bounded_context, last_question
 from ace_graph.agent.reasoning.recall import load_memory
 from ace_graph.agent.runtime import Run, log_text, logger
 from ace_graph.agent.state import MODES, ACEState, Mode, RouterUpdate, Turn
-from ace_graph.base.errors import InvalidMessage, InvalidMode
+from ace_graph.base.errors import InvalidMessage, InvalidMode, unknown
 from ace_graph.base.off_loop import pieces, run_off_loop
 
 _ACT = re.compile(
@@ -118,4 +118,4 @@ def _checked(mode: str) -> Mode:
     for known in MODES:
         if mode == known:
             return known
-    raise InvalidMode(f"{str(mode)[:40]!r} is no mode: use one of {', '.join(MODES)}")
+    raise InvalidMode(unknown("mode", mode, MODES))

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from ace_graph.agent.evidence import quotes_truth
 from ace_graph.agent.models.call import add_usage
-from ace_graph.agent.reasoning.attempt import REASONING, answer_id_of, attempt_of
+from ace_graph.agent.reasoning.attempt import REASONING, answer_id_of, attempt_of, message_dicts
 from ace_graph.agent.reasoning.prompt import Solution, prompt_for
-from ace_graph.agent.reasoning.react import message_dicts
 from ace_graph.agent.reasoning.recall import Injection, ensure_memory, inject
 from ace_graph.agent.reasoning.streaming import ModelSession
 from ace_graph.agent.runtime import Run

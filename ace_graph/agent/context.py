@@ -11,9 +11,10 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal, Protocol, Self, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, SkipValidation, model_validator
 
 from ace_graph.base.errors import InvalidContext
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.settings import TimeZone, WindowBound, WindowSize
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.catalogue import PlaybookRef, wanted_refs
@@ -41,17 +42,15 @@ def _checked_name(name: str) -> str:
     return name
 
 
-class ACEContext(BaseModel):
+class ACEContext(Frozen):
     """The settings of one run: `graph.invoke(..., context=ACEContext(learner_id="alice"))`.
 
     Every field is optional and JSON-able, a dict does as well, and unknown names are refused. A field left
     at None takes the graph's default. Raises `pydantic.ValidationError` for a value out of range.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     learner_id: LearnerId | None = Field(
-        default=None, description="Whose memory is used. Without one the graph remembers nothing."
+        default=None, description="Whose memory is used. Without one nothing is read or stored."
     )
     turn_id: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
         default=None,
@@ -62,7 +61,9 @@ class ACEContext(BaseModel):
     parent_id: ShortText | None = Field(
         default=None, description="The trajectory that this run is a part of; kept in the turn's record."
     )
-    task_type: ShortText | None = Field(default=None, description="What kind of task this is; kept likewise.")
+    task_type: ShortText | None = Field(
+        default=None, description="The kind of task; kept in the turn's record."
+    )
     memory: MemoryUse = Field(
         default="on",
         description="off: a temporary chat. Nothing of the learner is read or written: no memory, no "
@@ -85,15 +86,15 @@ class ACEContext(BaseModel):
         Field(
             default=(),
             description="Named playbooks that are read beside the memory, as name or owner/name. "
-            "A turn changes none of them but the one that learn_into names.",
+            "A turn changes only the one that learn_into names.",
         )
     )
     learn_into: Annotated[str, AfterValidator(_checked_name)] | None = Field(
         default=None,
-        description="A named playbook, as name or owner/name, that the lessons of the turn go to: written "
-        "where the learner may write, proposed where they may propose, else kept in the own memory. It is "
-        "read only where playbooks names it, too. Votes and what the learner says of themselves stay in the "
-        "own memory.",
+        description="A named playbook, as name or owner/name, for the lessons of the turn: written "
+        "where the learner may write, proposed where they may propose, else kept in the learner's memory. "
+        "It is read only where playbooks names it, too. Votes, and what learners say about themselves, "
+        "stay in the learner's memory.",
     )
     teams: Annotated[tuple[ShortText, ...], Field(max_length=1_000)] | None = Field(
         default=None,
@@ -107,7 +108,7 @@ class ACEContext(BaseModel):
     )
     timezone: TimeZone | None = Field(
         default=None,
-        description="Where the learner is, such as Europe/Berlin: what day they mean by tomorrow. Default "
+        description="Where the learner is, such as Europe/Berlin: decides which day tomorrow is. Default "
         "ACE_TIMEZONE, else UTC.",
     )
     topic: ShortText | None = Field(
@@ -128,7 +129,7 @@ class ACEContext(BaseModel):
     adaptive_window: bool | None = Field(
         default=None,
         description="Two fewer for a short question, two more for a demanding one. "
-        "Unset: unless window_size is set.",
+        "Unset: true without a window_size.",
     )
     window_min: WindowBound | None = Field(
         default=None, description="Fewest interactions of an adaptive window; default ACE_WINDOW_MIN."
@@ -140,7 +141,7 @@ class ACEContext(BaseModel):
         default=2_000, description="Most tokens that bullets may take in the prompt."
     )
     max_bullets_injected: Annotated[int, Field(ge=0, le=1_000)] | None = Field(
-        default=None, description="Most bullets retrieved for a question; the core is apart."
+        default=None, description="Most bullets retrieved for a question; the core does not count."
     )
     max_revisions: Annotated[int, Field(ge=0, le=3)] = Field(
         default=0, description="How often an answer that failed on evidence goes back to the solver."
@@ -151,7 +152,7 @@ class ACEContext(BaseModel):
     )
     on_memory_error: Literal["fail", "answer"] = Field(
         default="fail",
-        description="answer: go on without memory, and without learning, when it can't be read.",
+        description="answer: when the memory can't be read, answer without it and learn nothing.",
     )
     raw_reply: bool = Field(
         default=False,

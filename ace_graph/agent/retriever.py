@@ -152,7 +152,7 @@ class PlaybookRetriever(BaseRetriever):
     async def _find(self, query: str, k: int | None) -> list[Document]:
         most = self.k if k is None else k
         if most < 1:
-            raise UsageError(f"k is {most}: ask for at least one document")
+            raise UsageError(f"k is {most}: use 1 or more")
         found = await replace(self._finder, max_bullets=most).find(self.learner_id, query)
         documents = list[Document]()
         for each in (*found.retrieved, *found.core)[:most]:

@@ -51,7 +51,9 @@ Errors of other libraries are turned into one of these where they are raised.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from difflib import get_close_matches
 from math import ceil
 
 
@@ -60,6 +62,16 @@ def how_to_install(extra: str) -> str:
     return (
         f"pip install '.[{extra}]' in the folder of the repository, or 'WHEEL[{extra}]' with the wheel's file"
     )
+
+
+def unknown(what: str, given: object, known: Iterable[str]) -> str:
+    """Return the message for a word that is not one of `known`: all of those, or of many the nearest."""
+    names, text = list(known), str(given)[:40]
+    near = get_close_matches(text.lower(), names, 1) if len(names) > 5 else []
+    is_all = len(names) < 10
+    *first, last = near or (names if is_all else names[:3])
+    such_as = "" if near or is_all else "one such as "
+    return f"unknown {what} {text!r}: use {such_as}{', '.join(first)}{' or ' if first else ''}{last}"
 
 
 class AceError(Exception):

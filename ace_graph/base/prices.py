@@ -56,7 +56,7 @@ def _read(part: str) -> Price:
     model, equals, amounts = part.rpartition("=")
     each, slash, other = amounts.partition("/")
     if not (equals and slash and model.strip()):
-        raise ValueError(f"{part.strip()[:60]!r} is no price: {_FORM}")
+        raise ValueError(f"{part.strip()[:60]!r} is not a price: {_FORM}")
     return Price(model.strip(), _amount(each), _amount(other))
 
 
@@ -66,5 +66,5 @@ def _amount(text: str) -> float:
     except ValueError:
         amount = -1.0
     if not isfinite(amount) or amount < 0:
-        raise ValueError(f"{text.strip()[:60]!r} is no price: {_FORM}")
+        raise ValueError(f"{text.strip()[:60]!r} is not a price: {_FORM}")
     return amount

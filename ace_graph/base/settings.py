@@ -83,7 +83,7 @@ def _checked_zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError("is no time zone: name one such as Europe/Berlin, or UTC") from error
+        raise ValueError("unknown time zone: use a name such as Europe/Berlin, or UTC") from error
     return name
 
 
@@ -205,7 +205,7 @@ class Settings(BaseSettings):
     @classmethod
     def _above_the_least(cls, most: int, info: ValidationInfo) -> int:
         if most < info.data.get("window_min", 0):
-            raise ValueError("below ACE_WINDOW_MIN")
+            raise ValueError("must be at least ACE_WINDOW_MIN")
         return most
 
     @classmethod

@@ -19,19 +19,13 @@ commands = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 TaskOption = Annotated[
     Literal["formula", "finer", "qa"],
     "--task",
-    (
-        "How answers are scored. formula: one number. finer: labels between commas, each counts. "
-        "qa: an answer in words or numbers."
-    ),
+    ("How answers are scored. formula: one number. finer: labels between commas. qa: words or numbers."),
 ]
 Limit = Annotated[int | None, "--limit N", "Use the first N rows of each file only.", Bounds(1)]
 Concurrency = Annotated[
     int,
     "--concurrency N",
-    (
-        "Rows answered at the same time where nothing is learned, with --on in each process; learning "
-        "takes one at a time."
-    ),
+    ("Rows answered at once while nothing is learned, with --on per process."),
     Bounds(1),
 ]
 
@@ -69,7 +63,7 @@ class RunOptions:
     output_price: Annotated[
         float | None, "--output-price X", "Price of a million output tokens, for results.json.", Bounds(0)
     ] = None
-    resume: Annotated[bool, "Resume the run in DIR where it stopped, for whatever reason."] = False
+    resume: Annotated[bool, "Continue the run in DIR."] = False
     on: On = None
 
 
@@ -95,16 +89,17 @@ def offline(
     test: Annotated[Path | None, "--test FILE", "Rows that measure the best playbook at the end."] = None,
     epochs: Annotated[int, "--epochs N", "Passes over the training rows.", Bounds(1)] = 1,
 ) -> int:
-    """Learn from training rows in epochs; keep, and test, the best playbook.
+    """Learn from training rows in epochs; keep and test the best playbook.
 
     \b
     ace-graph adapt offline --task formula --train train.jsonl --val val.jsonl --test test.jsonl --out run
     ace-graph chat --base run/playbook.json
 
-    Without --test the result is the best validation; without --val too, the first answers of the first
-    epoch. Beside it: the model alone (no_playbook), the agent with an empty memory (empty_playbook), and with
-    the last transcripts of training in its place (last_transcripts), on the same rows. Your own store is not
-    touched. Ctrl-C stops so that --resume goes on; again, at once.
+    Without --test the result is the best validation; without --val too, the first answers of the
+    first epoch. For comparison the same rows are answered by the model alone (no_playbook), by the
+    agent with an empty memory (empty_playbook), and with the last transcripts instead
+    (last_transcripts). Your own store is not touched. Ctrl-C stops, --resume continues; a second
+    Ctrl-C stops at once.
     """
     from ace_graph.cli.measuring import adapt_offline
 
@@ -122,10 +117,10 @@ def online(
     \b
     ace-graph adapt online --task finer --data rows.jsonl --out run
 
-    Every row is answered before anything was learned from it. Beside it, on the same rows: the model alone
-    (no_playbook), the agent with an empty memory (empty_playbook), and with the last transcripts before the
-    row in its place (last_transcripts). Your own store is not touched. Ctrl-C stops so that --resume goes on;
-    again, at once.
+    Every row is answered before anything is learned from it. For comparison the same rows are
+    answered by the model alone (no_playbook), by the agent with an empty memory (empty_playbook),
+    and with the last transcripts instead (last_transcripts). Your own store is not touched. Ctrl-C
+    stops, --resume continues; a second Ctrl-C stops at once.
     """
     from ace_graph.cli.measuring import adapt_online
 
@@ -140,7 +135,7 @@ def compare(
     data: Annotated[Path, "--data FILE", 'Rows, {"context", "target"} each; targets may be missing.'],
     options: CompareOptions,
 ) -> int:
-    """Compare two playbooks, or two settings, on the same rows: both answers, and which is right more.
+    """Compare two playbooks, or two settings, on the same rows: both answers, and which is right more often.
 
     \b
     ace-graph adapt compare none run/playbook.json --task formula --data test.jsonl
@@ -149,10 +144,10 @@ def compare(
     ace-graph adapt compare run,GEMINI_MODEL=gemini-2.5-flash run,GEMINI_MODEL=gemini-2.5-pro \\
                             --data test.jsonl
 
-    A side is a file in any format that import knows, the folder of an adaptation, or none, and settings after
-    commas: variables of the environment, fields of the context, mode. Nothing is learned or stored. Two
-    versions of one playbook: `playbook diff A B --data FILE`. One is called better where the difference would
-    come by chance in less than 5 % of cases.
+    A side is a file in any format that import reads, the folder of an adaptation, or none; settings
+    follow after commas: environment variables, fields of the context, mode. Nothing is learned or stored. Two
+    versions of one playbook: `playbook diff A B --data FILE`. A side is called better if chance
+    would give such a difference in less than 5 % of cases.
     """
     from ace_graph.cli.measuring import compare_sides
 

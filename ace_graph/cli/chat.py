@@ -87,13 +87,13 @@ class ChatOptions:
 
     mode: Annotated[str | None, "--mode cot|tot|react", "The reasoning mode for every question."] = None
     named: Annotated[
-        list[str] | None, "--playbook NAME", "Read this named playbook, too; may be repeated."
+        list[str] | None, "--playbook NAME", "Also read this named playbook; may be repeated."
     ] = None
     into: Annotated[
-        str | None, "--learn-into NAME", "Lessons go to this named playbook, as far as you may."
+        str | None, "--learn-into NAME", "Write lessons into this named playbook, if you may."
     ] = None
     window: Annotated[
-        str | None, "--window N|all", "How many questions with their answers the model reads, 0 to 100."
+        str | None, "--window N|all", "Earlier questions with answers that the model reads, 0 to 100."
     ] = None
     temporary: Annotated[bool, "Read and store nothing of the learner in this chat."] = False
     base: Base = None
@@ -115,8 +115,8 @@ def chat(call: Call, options: ChatOptions) -> int:
     ace-graph chat --learner ada
     echo "What is 1/2 + 1/3?" | ace-graph chat
 
-    The log stays below WARNING here unless ACE_LOG_LEVEL is set: ACE_LOG_LEVEL=INFO shows what is
-    retrieved and learned. From a pipe, a question that failed makes the exit code 1.
+    The log shows warnings only; ACE_LOG_LEVEL=INFO shows what is retrieved and learned. From a
+    pipe, a failed question makes the exit code 1.
     """
     with asyncio.Runner() as runner:
         stack, lines = AsyncExitStack(), QuestionReader()
@@ -128,7 +128,9 @@ def chat(call: Call, options: ChatOptions) -> int:
                     if text:
                         runner.run(conversation.take(text))
                 except KeyboardInterrupt:
-                    console().print("\nstopped; the conversation goes on without this question", style="dim")
+                    console().print(
+                        "\nstopped; the conversation continues without this question", style="dim"
+                    )
                 except DailyTokensUsed as error:
                     failed = True
                     console().print(f"{error}.", soft_wrap=not sys.stdout.isatty())

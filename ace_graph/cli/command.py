@@ -18,11 +18,23 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import UTC, datetime, time, timedelta
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    cast,
+    get_type_hints,
+)
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from ace_graph.base.errors import ChangeRefused, UsageError
 from ace_graph.cli.terminal import print_aside, print_json, print_line
@@ -41,18 +53,18 @@ DEFAULT_NAME = "default"
 AUTHOR = "ace-graph"
 DEBUG = "ace_graph.debug"
 
-Learner = Annotated[str, "--learner -l --as ID", "Who acts, and whose playbook."]
+Learner = Annotated[str, "--learner -l --as ID", "The learner who acts."]
 Base = Annotated[
     Path | None,
     "--base FILE",
-    "A playbook that every learner is given, read only, in any format that import knows.",
+    "A read-only playbook for every learner, in any format that import reads.",
 ]
 DryRun = Annotated[bool, "--dry-run", "Show what would change; change nothing."]
 Everybody = Annotated[bool, "--all", "Every learner of the store."]
 On = Annotated[
     str | None,
     "--on ray[://HOST:PORT]",
-    "Work on a Ray cluster: that of RAY_ADDRESS or of this machine, or the one at an address.",
+    "Use a Ray cluster: ray for RAY_ADDRESS or this machine, or an address.",
 ]
 
 Shared = Literal["learner", "name", "as_json", "store"]
@@ -63,7 +75,9 @@ STORE: tuple[Shared, ...] = ("as_json", "store")
 _SHARED: Mapping[Shared, tuple[Any, object]] = {  # Any: an annotation
     "learner": (Learner, DEFAULT_LEARNER),
     "name": (
-        Annotated[str, "--name -n NAME", "A named playbook instead of the memory; owner/name: of another."],
+        Annotated[
+            str, "--name -n NAME", "A named playbook instead of the memory; owner/name: somebody else's."
+        ],
         DEFAULT_NAME,
     ),
     "as_json": (Annotated[bool, "--json", "Print JSON alone on stdout."], False),
@@ -72,8 +86,8 @@ _SHARED: Mapping[Shared, tuple[Any, object]] = {  # Any: an annotation
             str | None,
             "--store URL",
             (
-                "sqlite:///file, memory://, neo4j://host:7687 or postgresql://user@host/database "
-                "instead of the one of the settings."
+                "Instead of the setting's: sqlite:///file, memory://, neo4j://host:7687 or "
+                "postgresql://user@host/database."
             ),
         ],
         None,
@@ -155,33 +169,58 @@ def command(
     def declare(
         function: Callable[Concatenate[Call, P], int | None],
     ) -> Callable[Concatenate[Call, P], int | None]:
-        def run(**given: Any) -> None:  # Any: the values that typer has checked
-            context: typer.Context = given.pop("ctx")
-            call = Call(**{name: given.pop(name) for name in shared}, debug=debugging(context))
-            for name, kind in groups.items():
-                given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-            code = function(call, **given)  # type: ignore[call-arg]  # its own parameters
-            if code:
-                raise typer.Exit(code)
+        def listed() -> None: ...
 
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        groups: dict[str, Any] = {each.name: each.annotation for each in own if is_dataclass(each.annotation)}
-        parameters = [_parameter("ctx", typer.Context)]
-        for each in own:
-            if each.name in groups:
-                hints = get_type_hints(each.annotation, include_extras=True)
-                of_group = fields(each.annotation)
-                parameters += [_parameter(field.name, hints[field.name], field.default) for field in of_group]
-            else:
-                parameters.append(_parameter(each.name, each.annotation, each.default))
-        parameters += [_parameter(name, *_SHARED[name]) for name in shared]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        run.__name__, run.__doc__ = getattr(function, "__name__", ""), function.__doc__
-        group.command(name, rich_help_panel=panel)(run)
+        def build() -> TyperCommand:
+            alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+            alone.command(name, rich_help_panel=panel)(_taking_options(function, shared))
+            return cast("TyperCommand", get_command(alone))
+
+        listed.__name__, listed.__doc__ = getattr(function, "__name__", ""), function.__doc__
+        later = cast("type[TyperCommand]", partial(DeclaredCommand, build))  # typer only calls it
+        group.command(name, cls=later, rich_help_panel=panel)(listed)
         return function
 
     return declare
+
+
+def _taking_options(
+    function: Callable[Concatenate[Call, P], int | None], shared: tuple[Shared, ...]
+) -> Callable[..., None]:
+    """Return what typer calls with all options as keywords, and reads them from."""
+
+    def run(**given: Any) -> None:  # Any: the values that typer has checked
+        context: typer.Context = given.pop("ctx")
+        call = Call(**{name: given.pop(name) for name in shared}, debug=debugging(context))
+        for name, kind in groups.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+        code = function(call, **given)  # type: ignore[call-arg]  # its own parameters
+        if code:
+            raise typer.Exit(code)
+
+    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+    groups: dict[str, Any] = {each.name: each.annotation for each in own if is_dataclass(each.annotation)}
+    parameters = [_parameter("ctx", typer.Context)]
+    for each in own:
+        if each.name in groups:
+            hints = get_type_hints(each.annotation, include_extras=True)
+            of_group = fields(each.annotation)
+            parameters += [_parameter(field.name, hints[field.name], field.default) for field in of_group]
+        else:
+            parameters.append(_parameter(each.name, each.annotation, each.default))
+    parameters += [_parameter(name, *_SHARED[name]) for name in shared]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__name__, run.__doc__ = getattr(function, "__name__", ""), function.__doc__
+    return run
+
+
+class DeclaredCommand(TyperCommand):
+    """Stands for a command in a list; its options are read when it is called, or its help is asked for."""
+
+    def __init__(self, build: Callable[[], TyperCommand], **listed: Any) -> None:  # Any: typer's own
+        super().__init__(**listed)
+        self.build = build
 
 
 @dataclass(frozen=True)
@@ -216,6 +255,13 @@ class CommandGroup(TyperGroup):
 
     # Any: click's context and commands, whose classes typer keeps to itself.
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command with its options."""
+        known = self.commands.get(cmd_name)
+        if isinstance(known, DeclaredCommand):
+            self.commands[cmd_name] = known.build()
+        return super().get_command(ctx, cmd_name)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is meant. An unknown one is wrong usage."""
         if args[0] not in self.commands and not args[0].startswith("-"):
@@ -227,7 +273,8 @@ class CommandGroup(TyperGroup):
     def tree(self, path: str) -> dict[str, Any]:
         """Return all commands below this group by the words that call them."""
         found = dict[str, Any]()
-        for name, each in self.commands.items():
+        for name in self.commands:
+            each = self.get_command(None, name)
             found[f"{path} {name}"] = each
             if isinstance(each, CommandGroup):
                 found |= each.tree(f"{path} {name}")
@@ -261,7 +308,7 @@ def debugging(ctx: typer.Context) -> bool:
 def check_all(on: str | None, *, everybody: bool) -> None:
     """Raise UsageError where a cluster is asked for one playbook."""
     if on is not None and not everybody:
-        raise UsageError("--on is for work on many learners: add --all")
+        raise UsageError("--on needs --all: add it")
 
 
 def by_command(reason: str) -> Change:

@@ -31,9 +31,9 @@ def options_of(chosen: ConsolidatedBullets, tags: tuple[str, ...]) -> Options:
     """Return which bullets to consolidate. Raises UsageError."""
     kind, below, keep_above = chosen.kind, chosen.below, chosen.keep_above
     if kind is not None and not is_bullet_kind(kind):
-        raise UsageError(f"a {kind} is no bullet: consolidate merges bullets")
+        raise UsageError(f"can't consolidate a {kind}: only bullets are merged; choose another --kind")
     if not chosen.preserve and keep_above is not None:
-        raise UsageError("--keep-above says what --no-preserve would merge: leave one of them out")
+        raise UsageError("--keep-above and --no-preserve exclude each other: use one")
     types = frozenset[MemoryType](each.value for each in chosen.memory_type or ())
     known = Options(kind, chosen.topic, chosen.section, memory_types=types, tags=tags)
     if chosen.preserve:

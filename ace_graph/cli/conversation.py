@@ -18,13 +18,13 @@ from uuid import uuid4
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from ace_graph.agent.context import ACEContext
-from ace_graph.agent.daily_tokens import DailyTokens
 from ace_graph.agent.models import ModelChoice, choose_model, open_model
 from ace_graph.agent.models.call import total_usage
 from ace_graph.agent.models.factory import offline_fallback
+from ace_graph.agent.resources import DailyTokens
 from ace_graph.agent.state import MODES, ACEInput, ACEOutput
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import ChangeRefused, InvalidMode, UsageError
+from ace_graph.base.errors import ChangeRefused, InvalidMode, UsageError, unknown
 from ace_graph.base.settings import Settings, WindowSize
 from ace_graph.cli.chat import ChatOptions
 from ace_graph.cli.command import Call, by_command, refused
@@ -150,7 +150,7 @@ class ChatSession:
         no answer yet, and in a temporary chat.
         """
         if self.temporary:
-            raise ChangeRefused("a temporary chat keeps nothing, not even a vote: chat without --temporary")
+            raise ChangeRefused("a temporary chat stores no votes: start the chat without --temporary")
         result = self._last.get("result") if self._last else None
         learning = self._last.get("learning") if self._last else None
         if result is None or learning is None:
@@ -199,13 +199,13 @@ class PlaybookGuide:
         elif verb == "why" and rest:
             found = lineage_of(snapshot.playbook, self._id_of(rest))
             if found is None:
-                raise ChangeRefused(f"{rest}: there is no such item: /playbook lists them")
+                raise ChangeRefused(f"there is no item {rest}: /playbook lists them")
             for line in _reasons(found, snapshot.access.last_used(found.bullet.id)):
                 console().print(line)
         elif verb in ("pin", "unpin", "remove") and rest:
             bullet = snapshot.playbook.get_bullet(self._id_of(rest))
             if bullet is None or bullet.status != "active":
-                raise ChangeRefused(f"{rest}: there is no such item: /playbook lists them")
+                raise ChangeRefused(f"there is no item {rest}: /playbook lists them")
             operation, inverse, confirmation = _operations(verb, bullet)
             await self._commit(snapshot, operation, f"/playbook {verb}")
             self._undo.append((bullet.id, inverse))
@@ -320,7 +320,7 @@ class ChatLoop:
         """Say whose memory is used, and what is in it."""
         session = self.session
         if session.temporary:
-            text = "Temporary chat: answers use nothing that is remembered, and nothing is kept."
+            text = "Temporary chat: nothing is read from memory, and nothing is kept."
             console(error=True).print(text, style="dim")
             return
         held = counted(len((await session.snapshot()).playbook), "bullet")
@@ -350,7 +350,7 @@ async def open_conversation(call: Call, options: ChatOptions, stack: AsyncExitSt
     checked_learner_id(call.learner)
     mode, named, into = options.mode, tuple(options.named or ()), options.into
     if mode is not None and mode not in MODES:
-        raise InvalidMode(f"{mode[:40]!r} is no mode: use one of {', '.join(MODES)}")
+        raise InvalidMode(unknown("mode", mode, MODES))
     settings = log_content_by_default(offline_fallback(call.settings("WARNING"), told=True))
     wanted_refs(named, call.learner)
     if options.temporary and named:
@@ -441,5 +441,5 @@ def is_praise(words: str, answer: str) -> bool | None:
 def _thanks(done: Commit, *, good: bool) -> str:
     moved = ", ".join(done.report.tagged)
     effect = f"{moved} has a point {'more' if good else 'less'}"
-    effect = effect if moved else "it used nothing that is remembered"
+    effect = effect if moved else "it used nothing from memory"
     return f"Thank you. The last answer was {'right' if good else 'not right'}; {effect}."

@@ -28,6 +28,7 @@ from ace_graph.cli.terminal import console, counted, learning_summary, printable
 if TYPE_CHECKING:
     from ace_graph.base.settings import Settings
     from ace_graph.cli.conversation import Agent, ChatSession
+    from ace_graph.memory.bullet import Bullet
 
 
 class Message(NamedTuple):
@@ -45,11 +46,20 @@ class Session(BaseModel):
     messages: tuple[Message, ...]
 
 
+class Explained(BaseModel):
+    """What is said once, below the first note that contains `where`."""
+
+    where: str
+    text: str
+
+
 class Script(BaseModel):
     """What the demonstration says and plays, in data/demo.toml."""
 
     introduction: str
     highlights: str
+    page: str
+    explained: tuple[Explained, ...]
     session: tuple[Session, ...]
 
 
@@ -66,7 +76,7 @@ def demo(
 ) -> None:
     """A demonstration: two learners, two sessions, no key, no server.
 
-    As in chat, the log stays below WARNING unless ACE_LOG_LEVEL is set.
+    The log shows warnings only, unless ACE_LOG_LEVEL is set.
     """
     from ace_graph.cli.environment import log_content_by_default
 
@@ -78,7 +88,7 @@ def demo(
     else:
         file = Path(keep).expanduser().absolute()
         if file.exists():
-            raise ConfigurationError(f"{file} is there already: name a file that is not")
+            raise ConfigurationError(f"{file} already exists: choose another name")
         asyncio.run(_play(settings, file))
         console().print(
             f"The memory is kept: ace-graph chat --learner ada --store sqlite:///{file}", soft_wrap=True
@@ -91,13 +101,14 @@ def demo(
 
 async def _play(settings: Settings, file: Path) -> None:
     from ace_graph.cli.conversation import open_agent
-    from ace_graph.cli.playbook import bullet_table
     from ace_graph.stores import open_store
 
     out, script = console(), Script.model_validate(read_toml("ace_graph.cli", "demo.toml"))
     out.print(script.introduction, end="")
     nodes = "router -> planner -> solver -> critic -> ace_learning"
     out.print(f"{nodes}   ({file})", style="dim", soft_wrap=True)
+    said: dict[str, tuple[str, ...]] = {}
+    unexplained = list(script.explained)
     for session in script.session:
         async with open_agent(settings, open_store(f"sqlite:///{file}", settings=settings)) as agent:
             out.print()
@@ -105,21 +116,36 @@ async def _play(settings: Settings, file: Path) -> None:
             learners = list(dict.fromkeys(message.learner for message in session.messages))
             for learner in learners:
                 held = counted(len((await agent.store.load(learner)).playbook), "bullet")
-                out.print(f"{learner.title()}'s playbook before: {held}", style="bold")
-            await _play_session(out, agent, session.messages)
-            out.print()
+                out.print(f"{learner.title()}'s memory: {held}", style="bold")
+            await _play_session(out, agent, session.messages, unexplained)
             for learner in learners:
-                snapshot = await agent.store.load(learner)
-                named = f"{learner.title()}'s playbook after"
-                bullets = snapshot.playbook.bullets()
-                out.print(bullet_table(bullets, snapshot, agent.store.policy, named))
+                bullets = (await agent.store.load(learner)).playbook.bullets()
+                said[learner] = tuple(_in_words(learner.title(), bullet) for bullet in bullets)
     out.print()
     out.rule("What to look at")
     for line in script.highlights.splitlines():
         out.print(line if line.startswith(" ") else f"- {line}")
+    for learner, lines in said.items():
+        out.print(f"\nWhat {learner.title()}'s memory says:", style="bold")
+        for line in lines:
+            out.print(_INDENT + printable(line), soft_wrap=True)
+    out.print(f"\n{script.page}", end="", soft_wrap=True)
 
 
-async def _play_session(out: Console, agent: Agent, session: Iterable[Message]) -> None:
+def _in_words(learner: str, bullet: Bullet) -> str:
+    """A bullet as a sentence: who said it, or what was learned and how often it helped."""
+    from ace_graph.learning.statements import ATTRIBUTION
+
+    content = bullet.content.removeprefix(ATTRIBUTION)
+    if content != bullet.content:
+        return f"{learner} said: {content}"
+    helped = f" (helped {counted(bullet.helpful, 'time')})" if bullet.helpful else ""
+    return f"It learned: {content}{helped}"
+
+
+async def _play_session(
+    out: Console, agent: Agent, session: Iterable[Message], unexplained: list[Explained]
+) -> None:
     from ace_graph.cli.conversation import ChatSession
 
     conversations: dict[str, ChatSession] = {}
@@ -143,3 +169,6 @@ async def _play_session(out: Console, agent: Agent, session: Iterable[Message]) 
             notes.append(learning_summary(learning, (await conversation.snapshot()).playbook))
         for note in notes:
             out.print(_INDENT + note, style="dim", soft_wrap=True)
+            for each in [each for each in unexplained if each.where in note]:
+                unexplained.remove(each)
+                out.print(f"{_INDENT}({each.text})", style="dim italic", soft_wrap=True)

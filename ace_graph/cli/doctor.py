@@ -125,7 +125,7 @@ def check_model(settings: Settings) -> Iterator[Check]:
         yield Check(
             "model",
             "warn",
-            "none is configured: the offline tutor answers, which is no language model",
+            "none is configured: the offline tutor answers, which is not a language model",
             "set GEMINI_API_KEY, or ACE_MODEL=provider:name; ACE_MODEL=offline if that is what you want",
         )
     except AceError as error:
@@ -227,12 +227,13 @@ commands = typer.Typer()
 @command(commands, *STORE)
 def doctor(
     call: Call,
-    ask: Annotated[bool, "Also call the model six times, and say what failed and the cost."] = False,
+    ask: Annotated[bool, "Also call the model six times; print what failed, and the cost."] = False,
 ) -> int:
-    """Check model, store, settings and versions; say what is missing and how to fix it.
+    """Check model, store, settings and versions; say how to fix what is missing.
 
-    --ask tries what turns need of the model: an answer, a stream, a reflection, a tool call, a reply that is
-    cut, a refusal. It costs about a thousand tokens; ACE_PRICES makes a price of them.
+    --ask tries what turns need of the model: an answer, a stream, a reflection, a tool call, a
+    reply that is cut, a refusal. It costs about a thousand tokens; with ACE_PRICES it prints the
+    cost.
     """
     install_logging("ERROR", "text")
     checks = list(_all_checks(call.store, ask=ask))

@@ -26,9 +26,9 @@ LearnerId = Annotated[str, "ID", "The learner."]
 @command(commands, *STORE, name="list")
 def list_(
     call: Call,
-    search: Annotated[str, "--search -s TEXT", "Only those with this in their id."] = "",
-    limit: Annotated[int, "--limit -n", "Learners a page.", Bounds(1, 10_000)] = 100,
-    after: Annotated[str, "--after ID", "Begin after this learner: the next page."] = "",
+    search: Annotated[str, "--search -s TEXT", "Only ids that contain this."] = "",
+    limit: Annotated[int, "--limit -n", "Learners per page.", Bounds(1, 10_000)] = 100,
+    after: Annotated[str, "--after ID", "Continue after this learner."] = "",
 ) -> None:
     """List the learners in the order of their ids, with the date of the last turn.
 

@@ -17,7 +17,7 @@ from typer.core import TyperCommand
 from typer.main import get_group
 
 from ace_graph.base.errors import AceError, UsageError
-from ace_graph.cli.command import DEBUG, CommandGroup, debugging
+from ace_graph.cli.command import DEBUG, CommandGroup, DeclaredCommand, debugging
 from ace_graph.cli.terminal import print_notice, tolerant_streams
 
 _TALK, _KEEP = "Talk and serve", "Look after what is learned"
@@ -26,11 +26,11 @@ _COMMANDS = {
     "chat": ("chat", _TALK, "Talk to the agent."),
     "run": ("run", _TALK, "Answer one JSON object with one JSON line, for other languages."),
     "serve": ("serving", _TALK, "Serve the agent over HTTP."),
-    "worker": ("worker", _TALK, "Learn from the turns that were left for later."),
+    "worker": ("worker", _TALK, "Learn from turns in the background."),
     "mcp": ("serving", _TALK, "Serve the memory to an MCP client."),
     "doctor": ("doctor", _TALK, "Check model, store, settings and versions; say how to fix them."),
     "token": ("serving", _TALK, "Print a bearer token for the web backend."),
-    "playbook": ("playbook", _KEEP, "What is remembered: look at it, change it, go back."),
+    "playbook": ("playbook", _KEEP, "Look at what is remembered, change it, go back."),
     "learner": ("learner", _KEEP, "List the learners; export or delete everything about one."),
     "share": ("share", _KEEP, "Share playbooks with users and teams; propose bullets to others."),
     "trajectory": ("trajectory", _KEEP, "Record what programs did, step by step; look at it, judge it."),
@@ -80,6 +80,8 @@ class Root(CommandGroup):
         file, panel, line = _COMMANDS[name]
         group = get_group(import_module(f"ace_graph.cli.{file}").commands)
         loaded: Any = group.commands.get(name, group)  # Any: a command or a group of them
+        if isinstance(loaded, DeclaredCommand):
+            loaded = loaded.build()
         loaded.name, loaded.short_help, loaded.rich_help_panel = name, line, panel
         loaded.help = loaded.help or line
         self.commands[name] = loaded

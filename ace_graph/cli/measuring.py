@@ -121,7 +121,7 @@ def _run(call: Call, given: RunOptions, files: dict[str, Path], run: Run) -> int
         except (AdaptationError, ClusterError) as error:
             raise type(error)(f"{error} (the same command with --resume)") from error
     if not adapted.finished:
-        print_notice("stopped; the same command with --resume goes on")
+        print_notice("stopped; the same command with --resume continues")
         return 1
     prices = None
     if given.input_price is not None or given.output_price is not None:
@@ -203,7 +203,7 @@ async def _version_sides(
     if contents[0][0] == contents[1][0]:
         first, second = versions
         raise UsageError(
-            f"{first} and {second} are one version: name two of those that `playbook history` lists"
+            f"{first} and {second} are the same version: choose two that `playbook history` lists"
         )
     target, observed = await open_playbook(store, call.name, call.learner), None
     if target.named is not None:
@@ -284,8 +284,7 @@ def _side_options(given: Mapping[str, str], concurrency: int) -> AdaptationOptio
     fields = {name: value for name, value in given.items() if name in known}
     unknown = [name for name in given if name not in (*variables, *fields, "mode")]
     if unknown:
-        use = "use a variable of the environment, a field of the context, or mode"
-        raise UsageError(f"{unknown[0]!r} is no setting: {use}")
+        raise UsageError(f"unknown setting {unknown[0]!r}: use a variable, a field of ACEContext, or mode")
 
     def value_of(text: str) -> object:
         try:

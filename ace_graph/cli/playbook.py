@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from ace_graph import playbooks
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import ChangeRefused, FormatError, UsageError
+from ace_graph.base.errors import ChangeRefused, FormatError, UsageError, unknown
 from ace_graph.cli.adapt import CompareOptions
 from ace_graph.cli.command import (
     AUTHOR,
@@ -42,13 +40,6 @@ from ace_graph.cli.command import (
     refused,
     to_its_end,
 )
-from ace_graph.cli.playbook_files import (
-    read_file,
-    read_usable_file,
-    write_agents_section,
-    write_skill,
-    write_text,
-)
 from ace_graph.cli.terminal import (
     console,
     counted,
@@ -59,18 +50,10 @@ from ace_graph.cli.terminal import (
     printable,
     progress_bar,
 )
-from ace_graph.memory.audit import SEVERITY
 from ace_graph.memory.bullet import AVOID, Bullet, BulletSource, BulletTag, MemoryType
 from ace_graph.memory.catalogue import Lessons, PlaybookEntry, Scope, Visibility
-from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta import operations as ops
 from ace_graph.memory.delta.operations import Operation
-from ace_graph.memory.formats.markdown import AgentsFormat, public_lessons
-from ace_graph.memory.formats.reading import Reading
-from ace_graph.memory.formats.registry import FORMATS, format_named
-from ace_graph.memory.formats.skill import SkillFormat
-from ace_graph.memory.retrieval.current_values import Earlier, filtered, when_true, with_earlier
-from ace_graph.memory.sharing import outgoing_text
 from ace_graph.memory.views import (
     BulletFilter,
     BulletStatus,
@@ -82,32 +65,25 @@ from ace_graph.memory.views import (
     kind_of,
 )
 from ace_graph.memory.views import diff as bullet_diff
-from ace_graph.playbooks.catalogue import all_playbooks
-from ace_graph.playbooks.content import Change, Rescreened
-from ace_graph.playbooks.content import rescreen as rescreen_bullets
-from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle
-from ace_graph.playbooks.memories import (
-    MemoryItem,
-    agent_label,
-    checked_scope,
-    destination,
-    memories,
-    search_memories,
-    shown_name,
-)
-from ace_graph.playbooks.templates import TEMPLATES, Template, template
-from ace_graph.playbooks.versions import version_from, version_number
-from ace_graph.playbooks.worth import Worth, active_bullets, bullet_named, figures_of, read_worth
+from ace_graph.playbooks.listing import all_playbooks
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ace_graph.agent.retriever import ExplainedBullet
     from ace_graph.memory.commit import Commit, HistoryEntry
+    from ace_graph.memory.formats.reading import Reading
     from ace_graph.memory.formats.registry import ImportOutcome
     from ace_graph.memory.playbook import Playbook
     from ace_graph.memory.policy import Policy
     from ace_graph.memory.snapshot import Snapshot
     from ace_graph.memory.stores.base import StoredVersion
     from ace_graph.memory.stores.store import KeyedStore, Store
+    from ace_graph.playbooks.content import Rescreened
+    from ace_graph.playbooks.handle import NamedPlaybook, PlaybookHandle
+    from ace_graph.playbooks.memories import MemoryItem
+    from ace_graph.playbooks.templates import Template
+    from ace_graph.playbooks.worth import Worth
 
 _MOST_FOUND = 100
 _OF_A_TURN = {"task", "agent", "task_type", "status", "verdict", "score", "started_at", "completed_at"}
@@ -143,8 +119,8 @@ AgentOption = Annotated[str | None, "--agent NAME", "The label of an agent."]
 @command(commands, *LEARNER, panel=_LOOK, name="list")
 def list_(
     call: Call,
-    templates: Annotated[bool, "The playbooks that come with ace-graph instead."] = False,
-    figures: Annotated[bool, "How much is in each, how often it was used, and how well."] = False,
+    templates: Annotated[bool, "The templates that come with ace-graph instead."] = False,
+    figures: Annotated[bool, "Size, use and success of each."] = False,
 ) -> None:
     """The playbooks of a learner; `default` is the memory that turns read and write.
 
@@ -153,9 +129,12 @@ def list_(
     ace-graph playbook list --figures
     ace-graph playbook list --templates
 
-    The use of a shared playbook by others counts, without their names.
+    Use by others counts, without their names.
     """
+
     if templates:
+        from ace_graph.playbooks.templates import TEMPLATES, template
+
         known = [template(name) for name in TEMPLATES]
         call.answer(
             {"templates": [_template_json(each) for each in known]},
@@ -182,6 +161,8 @@ def list_(
 
 
 def _answer_figures(call: Call, entries: Sequence[PlaybookEntry]) -> None:
+    from ace_graph.playbooks.worth import active_bullets, read_worth
+
     async def job(store: Store) -> list[Worth]:
         opened = [await playbooks.open_playbook(store, each.name, call.learner) for each in entries]
         return [await read_worth(store, each, call.learner, lambda _: ()) for each in opened]
@@ -200,6 +181,8 @@ def _answer_figures(call: Call, entries: Sequence[PlaybookEntry]) -> None:
 
 
 def _figures_line(entry: PlaybookEntry, worth: Worth) -> str:
+    from ace_graph.playbooks.worth import active_bullets
+
     use, analyzed = worth.effectiveness, worth.metadata.total_trajectories_analyzed
     parts = (
         f"{entry.name}  {entry.version.label}",
@@ -218,14 +201,14 @@ def show(
     bullet_id: Annotated[
         str | None, "ID", "A bullet: the confidence in it, and the runs behind it; else all of them."
     ] = None,
-    limit: Annotated[int, "Bullets that are printed.", Bounds(0)] = 50,
-    everything: Annotated[bool, "--all", "Those in quarantine too."] = False,
+    limit: Annotated[int, "Bullets to print.", Bounds(0)] = 50,
+    everything: Annotated[bool, "--all", "Include those in quarantine."] = False,
     quarantined: Annotated[bool, "Only those in quarantine, each with the reason."] = False,
-    archived: Annotated[bool, "Those that are no longer in it: since when, and why."] = False,
+    archived: Annotated[bool, "Bullets that have left it: when, and why."] = False,
     tag: Tags = None,
     memory_type: Types = None,
-    kind: Annotated[Kind | None, "Only memories of this kind, trajectories too."] = None,
-    details: Annotated[bool, "All that is stored about the playbook, and its worth."] = False,
+    kind: Annotated[Kind | None, "Only memories of this kind, including trajectories."] = None,
+    details: Annotated[bool, "Everything stored about the playbook, and what it was worth."] = False,
     scope: ScopeOption = None,
     agent: AgentOption = None,
     of_template: Annotated[str | None, "--template NAME", "A template instead; list names them."] = None,
@@ -233,7 +216,7 @@ def show(
         datetime | None, "--as-of DATE", "As it was known at the end of this day, or at this time (UTC)."
     ] = None,
     valid_on: Annotated[
-        datetime | None, "--valid-on DATE", "Only what was true on this day, or does not say when it is."
+        datetime | None, "--valid-on DATE", "Only what was true on this day, or has no dates."
     ] = None,
 ) -> None:
     """Totals, sections, and the bullets, the strongest first; or one bullet.
@@ -249,6 +232,11 @@ def show(
     ace-graph playbook show --valid-on 2026-05-01
     ace-graph playbook show --json | jq '.bullets[].content'
     """
+
+    from ace_graph.memory.retrieval.current_values import filtered
+    from ace_graph.playbooks.memories import memories
+    from ace_graph.playbooks.templates import template
+
     if of_template is not None:
         found = template(of_template)
         bullets = [bullet.model_dump(mode="json", exclude_defaults=True) for bullet in found.bullets]
@@ -325,6 +313,8 @@ def _template_json(found: Template) -> dict[str, object]:
 
 
 def _show_bullet(call: Call, bullet_id: str) -> None:
+    from ace_graph.playbooks.worth import bullet_named
+
     worth = _worth(call, lambda snapshot: [bullet_named(snapshot, bullet_id)])
     bullet = bullet_named(worth.snapshot, bullet_id)
     entry = entry_of(bullet, worth.evidence, utc_now())
@@ -367,6 +357,8 @@ def _show_archived(call: Call, limit: int) -> None:
 
 
 def _show_details(call: Call) -> None:
+    from ace_graph.playbooks.worth import read_worth
+
     async def job(store: Store, target: PlaybookHandle) -> tuple[NamedPlaybook, Worth]:
         return await target.read(), await read_worth(store, target, call.learner)
 
@@ -390,6 +382,8 @@ def _show_details(call: Call) -> None:
 
 
 def _show_records(call: Call, kind: str, limit: int) -> None:
+    from ace_graph.playbooks.memories import memories
+
     async def job(store: Store) -> tuple[Snapshot, tuple[MemoryItem, ...]]:
         return await store.load(call.learner), await memories(store, call.learner, kind, limit)
 
@@ -406,7 +400,7 @@ def _show_records(call: Call, kind: str, limit: int) -> None:
 def _show_memories(call: Call, found: Callable[[Store], Awaitable[tuple[MemoryItem, ...]]]) -> None:
     """Print memories of a scope, each with the playbook that it is in. `--name` has no part in it."""
     if call.name != DEFAULT_NAME:
-        raise UsageError("--scope says which playbooks: leave out --name")
+        raise UsageError("--scope can't be combined with --name: use one")
     items = call.on_store(found)
     call.answer(
         {"memories": [asdict(each) for each in items]},
@@ -418,48 +412,65 @@ def _show_memories(call: Call, found: Callable[[Store], Awaitable[tuple[MemoryIt
 @command(commands, *PLAYBOOK, panel=_LOOK)
 def stats(call: Call) -> None:
     """Counts, votes, reliability and strength; how often the playbook was used, and what it was worth."""
+
+    from ace_graph.playbooks.worth import figures_of
+
     found = figures_of(_worth(call), utc_now())
     figures = {"learner": call.learner, "playbook": call.name, **found.model_dump(mode="json")}
     shown = {**figures, "readers": {each.learner: each.usage_count for each in found.readers}}
     call.answer(figures, [f"{name.replace('_', ' ')}: {_as_text(value)}" for name, value in shown.items()])
 
 
-def _worth(call: Call, chosen: Callable[[Snapshot], Iterable[Bullet]] = active_bullets) -> Worth:
-    return call.on_playbook(lambda store, target: read_worth(store, target, call.learner, chosen))
+def _worth(call: Call, *chosen: Callable[[Snapshot], Iterable[Bullet]]) -> Worth:
+    from ace_graph.playbooks.worth import read_worth
+
+    return call.on_playbook(lambda store, target: read_worth(store, target, call.learner, *chosen))
 
 
 @command(commands, *PLAYBOOK, panel=_LOOK)
 def audit(
     call: Call,
-    file: Annotated[Path | None, "--file FILE", "A file of memories instead, which is not imported."] = None,
-    format_: Annotated[str, "--format NAME", "Of --file, one that import knows; else recognised."] = "auto",
-    fail_on: Annotated[
-        list[str] | None, "--fail-on WORD", "Exit 1 at this severity or worse, or at this kind; several."
+    file: Annotated[
+        Path | None, "--file FILE", "Audit a file of memories instead, without importing it."
     ] = None,
-    limit: Annotated[int, "Findings that are printed; --json has all.", Bounds(0)] = 50,
+    format_: Annotated[str, "--format NAME", "The format of --file; recognised by default."] = "auto",
+    fail_on: Annotated[
+        list[str] | None,
+        "--fail-on WORD",
+        "Exit 1 at this severity or worse, or at this kind; may be repeated.",
+    ] = None,
+    limit: Annotated[int, "Findings to print; --json has all.", Bounds(0)] = 50,
 ) -> int:
     """What is rotten in a playbook, the worst first, each with the command that mends it.
 
     \b
-    {kinds}
+    high     secret
+    high     order
+    high     contradiction
+    medium   duplicate
+    medium   outdated
+    medium   expired
+    medium   harmful
+    medium   full
+    low      never_shown
+    low      never_used
+    low      no_source
+    low      language
 
     \b
     ace-graph playbook audit --learner ada
     ace-graph playbook audit --name ada/api_client --json | jq .counts
     ace-graph playbook audit --file MEMORY.md --fail-on medium
 
-    Nothing is changed, and what a command changes can be rolled back. The exit code is 0, or with --fail-on
-    1 where there is such a finding. Secrets, orders and what is in quarantine are named and not printed.
+    The audit changes nothing; what its commands change can be rolled back. With --fail-on the exit
+    code is 1 if there is such a finding. Secrets, orders and quarantined texts are not printed.
     """
+
     from ace_graph.cli.audit import audit_file, audit_playbook, report
+    from ace_graph.cli.playbook_files import read_usable_file
 
     found = audit_playbook(call) if file is None else audit_file(call, read_usable_file(file, format_))
     return report(call, found, fail_on or (), limit, mends=file is None)
-
-
-commands.registered_commands[-1].help = (audit.__doc__ or "").format(
-    kinds="\n    ".join(f"{severity:<8} {kind}" for kind, severity in SEVERITY.items())
-)
 
 
 @command(commands, *PLAYBOOK, panel=_LOOK)
@@ -468,12 +479,12 @@ def search(
     text: Annotated[str, "One or more words; a bullet must hold all of them. With --explain: a question."],
     tag: Tags = None,
     memory_type: Types = None,
-    explain: Annotated[bool, "Why a turn with this question would be shown each bullet, or not."] = False,
+    explain: Annotated[bool, "Why each bullet would be shown for this question, or not."] = False,
     bullet: Annotated[str | None, "--id BULLET", "With --explain: this bullet only."] = None,
     scope: ScopeOption = None,
     agent: AgentOption = None,
 ) -> None:
-    """The bullets whose text holds the words.
+    """Find the bullets that contain all the words.
 
     \b
     ace-graph playbook search fraction
@@ -482,9 +493,12 @@ def search(
     ace-graph playbook search "How do I add 1/2 and 1/3?" --explain
     ace-graph playbook search "How do I add 1/2 and 1/3?" --explain --id fra-00001
     """
+
+    from ace_graph.playbooks.memories import search_memories
+
     if scope is not None or agent is not None:
         if explain or tag or memory_type or bullet:
-            raise UsageError("--scope and --agent take words alone: leave the other options out")
+            raise UsageError("--scope and --agent can't be combined with other options: leave those out")
         most = _MOST_FOUND
         _show_memories(
             call, lambda store: search_memories(store, call.learner, text, most, scope=scope, agent=agent)
@@ -492,11 +506,11 @@ def search(
         return
     if explain:
         if tag:
-            raise UsageError("--explain takes no --tag: a turn's search does not look at tags; leave it out")
+            raise UsageError("--explain can't be combined with --tag: a turn does not filter by tag")
         _explain(call, text, _types(memory_type), bullet)
         return
     if bullet is not None:
-        raise UsageError("--id goes with --explain; playbook show lists every bullet")
+        raise UsageError("--id needs --explain: add it")
     wanted = BulletFilter(tags=tuple(tag or ()), memory_types=_types(memory_type), words=text)
     snapshot, policy = _load(call)
     hits = [b for b in snapshot.playbook.bullets() if wanted.passes(b)]
@@ -546,6 +560,9 @@ def _explain(call: Call, question: str, memory_types: Collection[MemoryType], bu
 
 
 def _print_explained(bullets: Sequence[ExplainedBullet]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     if not sys.stdout.isatty():
         for bullet in bullets:
             shown = "shown" if bullet.shown else "not shown"
@@ -571,12 +588,27 @@ def export_(
     """Write the bullets to a file.
 
     \b
-    {formats}
+    json       everything, those in quarantine too
+    text       markdown, for people
+    ace        for ace-agent
+    ace-plain  for ace-agent, without counters
+    kayba      a kayba skillbook
+    kayba-v1   a kayba skillbook of before version 2
+    lmb        the payload of LMB-ACE
+    skill      SKILL.md, for agents that read skills: lessons only
+    agents     a section of AGENTS.md, replaced in place with -o: lessons only
 
     \b
     ace-graph playbook export --format text
     ace-graph playbook export --learner ada -o ada.json
     """
+
+    from ace_graph.cli.playbook_files import write_agents_section, write_skill, write_text
+    from ace_graph.memory.formats.markdown import AgentsFormat, public_lessons
+    from ace_graph.memory.formats.registry import format_named
+    from ace_graph.memory.formats.skill import SkillFormat
+    from ace_graph.memory.sharing import outgoing_text
+
     chosen = format_named("json" if call.as_json else format_)
 
     async def job(_: Store, target: PlaybookHandle) -> tuple[Snapshot, str]:
@@ -598,11 +630,6 @@ def export_(
             print_notice(f"{whole - written} left out, as not for others: `--format json` writes all")
 
 
-commands.registered_commands[-1].help = (export_.__doc__ or "").format(
-    formats="\n    ".join(f"{each.name:<10} {each.summary}" for each in FORMATS)
-)
-
-
 @command(commands, *LEARNER, panel=_CHANGE)
 def create(
     call: Call,
@@ -611,12 +638,12 @@ def create(
     of_template: Annotated[
         str | None,
         "--template TEMPLATE",
-        "Fill it with this template: `playbook list --templates` lists them.",
+        "Start from this template: `playbook list --templates` lists them.",
     ] = None,
     description: Annotated[str, "What it is about."] = "",
     scope: Annotated[Scope, "Whom it is meant for."] = "agent",
     visibility: Annotated[Visibility, "shared, with scope tenant: your teams read it."] = ("private"),
-    lessons: Annotated[Lessons, "What becomes of lessons of runs: see `playbook edit`."] = "written",
+    lessons: Annotated[Lessons, "How lessons of runs are handled: see `playbook edit`."] = "written",
 ) -> None:
     """Create a named playbook: empty, from a file, or from a template.
 
@@ -625,6 +652,12 @@ def create(
     ace-graph playbook create orders advice.json --learner ada
     ace-graph playbook create shop --template api_client
     """
+
+    from ace_graph.cli.playbook_files import read_usable_file
+    from ace_graph.memory.formats.reading import Reading
+    from ace_graph.playbooks.content import Change
+    from ace_graph.playbooks.templates import template
+
     reading, source = Reading(), ""
     if file is not None and of_template is not None:
         raise UsageError("a playbook begins with a file or with a template: leave one of them out")
@@ -666,16 +699,16 @@ def add(
     call: Call,
     text: Annotated[str, "What is to be remembered, in one sentence."],
     section: Section = None,
-    kind: Annotated[Kind | None, "Sets section, type and --avoid as the kind needs them."] = None,
+    kind: Annotated[Kind | None, "Set section, type and --avoid for this kind."] = None,
     context: Annotated[str | None, "When it applies; searches find it by these words."] = None,
     example: Annotated[list[str] | None, "--example ID", "A trajectory that supports it."] = None,
     importance: Annotated[float, "From 0 to 1.", Bounds(0, 1)] = 0.5,
     memory_type: Annotated[MemoryType | None, "--type", "Inferred from the text by default."] = None,
     topic: Annotated[str | None, "Such as fraction_addition."] = None,
     tag: Annotated[list[str] | None, "May be given several times."] = None,
-    avoid: Annotated[bool, "It is what not to do."] = False,
+    avoid: Annotated[bool, "The text says what not to do."] = False,
     pin: Annotated[bool, "Put it into every prompt."] = False,
-    ttl_days: Annotated[float | None, "Days without a change after which no prompt holds it."] = None,
+    ttl_days: Annotated[float | None, "Days after the last change until it expires."] = None,
     valid_from: Annotated[datetime | None, "--valid-from DATE", "The first day on which it is true."] = None,
     valid_until: Annotated[datetime | None, "--valid-until DATE", "The last day on which it is true."] = None,
     scope: ScopeOption = None,
@@ -690,9 +723,12 @@ def add(
     ace-graph playbook add "Pages have 50 rows" --scope tenant --name ada/http
     ace-graph playbook add "Pages have 50 rows" --scope agent --agent crawler
 
-    With --scope tenant or global it goes to the only playbook of the scope that the learner may write, or to
-    the one of --name; what an agent adds is labelled with --agent.
+    With --scope tenant or global it goes to the only writable playbook of that scope, or to --name.
+    --agent labels what an agent adds.
     """
+
+    from ace_graph.playbooks.memories import agent_label, checked_scope, destination, shown_name
+
     where = checked_scope(scope, agent)
     if where is not None and call.name == DEFAULT_NAME:
         place = call.on_store(lambda store: destination(store, call.learner, where))
@@ -720,7 +756,7 @@ def add(
     )
     if kind is not None:
         if section or memory_type or avoid:
-            raise typer.BadParameter("--kind says what --section, --type and --avoid say: use it alone")
+            raise typer.BadParameter("--kind excludes --section, --type and --avoid: use it alone")
         wanted = fields_of(kind)
         fields = {"memory_type": wanted.memory_type, "polarity": wanted.polarity}
         bullet = bullet.model_copy(update={"section": wanted.section or "lessons", **fields})
@@ -735,20 +771,18 @@ def edit(
     call: Call,
     bullet_id: BulletId = None,
     text: Annotated[str | None, "TEXT", "The new text."] = None,
-    ttl_days: Annotated[float | None, "Days without a change until no prompt holds it; 0: for good."] = None,
+    ttl_days: Annotated[float | None, "Days after the last change until it expires; 0: never."] = None,
     pin: Annotated[
         bool | None, "--pin/--unpin", "Put it into every prompt and never archive it for room."
     ] = None,
     quarantine: Annotated[
         str | None, "--quarantine WHY", "Keep it out of every prompt, with the reason."
     ] = None,
-    release: Annotated[bool, "Let it out of quarantine, into prompts. Read it first: show ID."] = False,
-    vote: Annotated[
-        BulletTag | None, "Count this one up, apart from any turn. More harm than good is not shown."
-    ] = None,
-    by: Annotated[int, "By how much --vote counts up.", Bounds(1)] = 1,
+    release: Annotated[bool, "Release it from quarantine into prompts. Read it first: show ID."] = False,
+    vote: Annotated[BulletTag | None, "Vote on it. A bullet with more harm than good is not shown."] = None,
+    by: Annotated[int, "Votes to add.", Bounds(1)] = 1,
     valid_from: Annotated[
-        str | None, "--valid-from DATE", "The first day on which it is true; unknown: it says none."
+        str | None, "--valid-from DATE", "The first day on which it is true; unknown removes it."
     ] = None,
     valid_until: Annotated[str | None, "--valid-until DATE", "The last day on which it is true."] = None,
     description: Annotated[str | None, "Without ID: what the named playbook is about."] = None,
@@ -758,7 +792,7 @@ def edit(
         "Without ID: lessons of runs are written, only if judged by evidence, always proposed, or not taken.",
     ] = None,
 ) -> None:
-    """Change a bullet, whose id and votes stay; or what is stored about a named playbook.
+    """Change a bullet, which keeps its id and votes; or the fields of a named playbook.
 
     \b
     ace-graph playbook edit les-00002 "The LCM of 4 and 6 is 12"
@@ -771,7 +805,7 @@ def edit(
     if bullet_id is None:
         if description is None and scope is None and lessons is None:
             raise typer.BadParameter(
-                "name a bullet, or say --description, --scope or --lessons of a named playbook"
+                "nothing to change: give a bullet's id, or a playbook's --description, --scope or --lessons"
             )
         fields = description, scope, lessons
         entry = call.on_playbook(lambda _, target: target.edit_fields(*fields))
@@ -797,7 +831,7 @@ def edit(
     if vote is not None:
         operations.append(ops.Tag(bullet_id=bullet_id, tag=vote, by=by))
     if not operations:
-        raise typer.BadParameter("name a new text, or one of the options")
+        raise typer.BadParameter("nothing to change: give a new text or an option")
     done = _change(call, operations, "edit")
     told = ", ".join(_told(operation, done, bullet_id) for operation in operations)
     call.answer_commit(done, f"{bullet_id}: {told}")
@@ -839,12 +873,12 @@ def remove(
     """
     if everything:
         if bullet_id is not None or replaced_by is not None:
-            raise UsageError("--all removes every bullet: leave the id out")
+            raise UsageError("--all can't be combined with an id: use one")
         done = _change(call, [ops.Reset()], "remove --all")
         call.answer_commit(done, f"the playbook of {call} is empty; {_undo_hint(done)}")
         return
     if bullet_id is None:
-        raise UsageError("name a bullet, or say --all")
+        raise UsageError("nothing to remove: give a bullet's id, or --all")
     operation: Operation = ops.Remove(bullet_id=bullet_id)
     how = "removed"
     if replaced_by is not None:
@@ -857,11 +891,11 @@ def remove(
 def merge(
     call: Call,
     bullet_ids: Annotated[list[str], "ID ID...", "Two bullets or more."],
-    text: Annotated[str | None, "What the one bullet is to say."] = None,
+    text: Annotated[str | None, "The text of the merged bullet."] = None,
     force: Annotated[bool, "Merge them even if they don't say the same."] = False,
-    never: Annotated[bool, "Say that they mean different things: they are never merged."] = False,
+    never: Annotated[bool, "Mark them as different, so that they are never merged."] = False,
 ) -> None:
-    """Make one bullet of several that say the same; the best one stays, with the votes of all.
+    """Merge bullets that say the same into the best one, which gets all votes.
 
     \b
     ace-graph playbook merge les-00001 les-00004
@@ -869,7 +903,7 @@ def merge(
     ace-graph playbook merge les-00001 les-00003 --never
     """
     if len(bullet_ids) < 2:
-        raise UsageError("playbook merge takes the ids of two bullets or more")
+        raise UsageError("playbook merge needs the ids of two bullets or more")
     if never:
         from ace_graph.playbooks.consolidation import distinguish
 
@@ -885,7 +919,7 @@ def merge(
 
 def _checked_days(days: float | None) -> float | None:
     if days is not None and not 0 < days <= 1_000_000:
-        raise typer.BadParameter("--ttl-days is a number of days above 0, at most 1,000,000")
+        raise typer.BadParameter("--ttl-days must be above 0 and at most 1,000,000")
     return days
 
 
@@ -896,7 +930,7 @@ def _day_or_unknown(text: str | None) -> date | Literal["unknown"] | None:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is no day: write it as 2026-11-30, or unknown") from error
+        raise typer.BadParameter(f"{text!r} is not a date: write 2026-11-30, or unknown") from error
 
 
 def _change(call: Call, operations: Sequence[Operation], verb: str) -> Commit:
@@ -930,9 +964,7 @@ def _undo_hint(done: Commit) -> str:
 def import_(
     call: Call,
     file: Annotated[Path, "FILE", "A file, or - for stdin."],
-    format_: Annotated[
-        str, "--format NAME", "The format, one that export knows; else it is recognised."
-    ] = "auto",
+    format_: Annotated[str, "--format NAME", "The format; recognised by default."] = "auto",
     replaces: Annotated[
         bool, "--replace", "Replace all bullets by those of the file: a new major version."
     ] = False,
@@ -941,12 +973,15 @@ def import_(
 ) -> None:
     """Add the bullets of a file to a playbook, or replace all of its bullets; what is known is merged.
 
-    Every format that export writes is known by its content. More than 500 bullets make several versions.
+    Formats are recognised by content. More than 500 bullets make several versions.
 
     \b
     ace-graph playbook import ada.json --learner ben
     ace-graph playbook import advice.json --name api_client --replace
     """
+
+    from ace_graph.cli.playbook_files import read_file, read_usable_file
+
     if replaces or keep_label or one_version:
         _write(call, read_usable_file(file, format_), file, replaces=replaces, keeps_label=keep_label)
         return
@@ -969,6 +1004,8 @@ def import_(
 
 
 def _write(call: Call, reading: Reading, file: Path, *, replaces: bool, keeps_label: bool) -> None:
+    from ace_graph.playbooks.content import Change
+
     reason = f"playbook import {'--replace ' if replaces else ''}{file.name}"
     change = Change(author=AUTHOR, reason=reason, keeps_label=keeps_label)
     done = call.on_playbook(
@@ -1058,8 +1095,8 @@ def delete(
 def history(call: Call, limit: Annotated[int, "Versions shown.", Bounds(0)] = 50) -> None:
     """The versions, the newest first: number, label, when, who changed what, and why.
 
-    A - after the number says that the content of a version is no longer kept. Of a playbook of somebody else
-    the versions are shown, and not what changed in them and why.
+    A - after the number means that the version's content is no longer kept. For somebody else's
+    playbook only the versions are shown, not their changes.
     """
 
     async def job(
@@ -1127,10 +1164,13 @@ def diff(
     ace-graph playbook diff 3 5
     ace-graph playbook diff 1.0 2.0 --name shop --data questions.jsonl
 
-    With --data both versions are asked the same questions: both answers, both accuracies, their difference.
-    Nothing is learned or stored. For a named playbook the success of the learner's own turns with each
-    version follows; those versions were not assigned at random.
+    With --data both versions answer the same questions: both answers, both accuracies, their
+    difference. Nothing is learned or stored. For a named playbook, the success of the learner's own
+    turns with each version follows; it is not a random comparison.
     """
+
+    from ace_graph.playbooks.versions import version_number
+
     if data is not None:
         from ace_graph.cli.measuring import compare_versions
 
@@ -1179,17 +1219,17 @@ def rollback(
     call: Call,
     version: Annotated[str | None, "VERSION", "A number that `history` lists, or a label (1.2)."] = None,
     bullet_id: Annotated[
-        str | None, "--bullet ID", "Bring back only this one that `show --archived` lists."
+        str | None, "--bullet ID", "Restore only this bullet (`show --archived` lists them)."
     ] = None,
 ) -> None:
-    """Go back to an earlier version, votes and all; that is a new version, and can be undone too.
+    """Restore an earlier version, votes and all, as a new version.
 
     \b
     ace-graph playbook rollback 4
     ace-graph playbook rollback --bullet les-00001
     """
     if (version is None) == (bullet_id is None):
-        raise UsageError("name a version that `playbook history` lists, or a bullet with --bullet ID")
+        raise UsageError("give a version that `playbook history` lists, or --bullet ID")
     if bullet_id is not None:
         _restore(call, bullet_id)
         return
@@ -1214,8 +1254,11 @@ def _restore(call: Call, bullet_id: str) -> None:
 
 def _version_from(text: str) -> int | str:
     """Return the version that a text names. Raises UsageError for what is no number and no label."""
+
+    from ace_graph.playbooks.versions import version_from
+
     if not text.isascii() or not text.replace(".", "", 1).isdecimal():
-        raise UsageError(f"{text[:20]} is no version: give a number such as 2, or a label such as 2.0")
+        raise UsageError(f"{text[:20]} is not a version: use a number such as 2, or a label such as 2.0")
     return version_from(text)
 
 
@@ -1231,10 +1274,10 @@ def curate(
       xargs ace-graph playbook curate --name api_client
 
     `reflect --batch` prints the id of each pattern, `trajectory show` those of a run's reflections with the
-    numbers of their lessons. Only what is named is taken: ID is all lessons of a reflection, ID#2 its second
-    one. The same ones again change nothing. The rules remove nothing: they name what did more harm than good,
-    or says something else than a new lesson, with the command that removes it. With ACE_CURATOR_USE_LLM a
-    model curates, as in a turn.
+    numbers of their lessons. ID is all lessons of a reflection, ID#2 its second one. Curating the
+    same ones again changes nothing. Nothing is removed: bullets that did more harm than good, or
+    contradict a new lesson, are listed with the command that removes them. With ACE_CURATOR_USE_LLM
+    a model curates, as in a turn.
     """
     from ace_graph.cli.reflect import curate_reflections
 
@@ -1254,29 +1297,29 @@ class ConsolidatedBullets:
         float | None, "--below 0..1", "Only bullets of at most this importance: 0.5, without preserving 1."
     ] = None
     keep_above: Annotated[
-        float | None, "--keep-above 0..1", "Bullets of at least this importance stay as they are: 0.8."
+        float | None, "--keep-above 0..1", "Leave bullets of at least this importance alone: 0.8."
     ] = None
-    preserve: Annotated[bool, "--preserve/--no-preserve", "Whether what is important stays as it is."] = True
+    preserve: Annotated[bool, "--preserve/--no-preserve", "Whether important bullets are left alone."] = True
 
 
 @command(commands, *PLAYBOOK, panel=_MANY)
 def consolidate(
     call: Call,
-    action: Annotated[str | None, "undo", "Take back a run: every bullet as it was."] = None,
+    action: Annotated[str | None, "undo", "Undo a run."] = None,
     undone_run: Annotated[str | None, "RUN", "The id of that run; else the newest one."] = None,
     dry_run: DryRun = False,
     chosen: ConsolidatedBullets = ConsolidatedBullets(),
     batch: Annotated[
         int | None, "Bullets per commit; else ACE_CONSOLIDATE_BATCH.", Bounds(100, 1_000)
     ] = None,
-    run_id: Annotated[str | None, "--resume RUN", "Go on with a run that was stopped."] = None,
-    with_model: Annotated[bool, "Let the model judge what rules can't, and write the text."] = False,
+    run_id: Annotated[str | None, "--resume RUN", "Continue a run that was stopped."] = None,
+    with_model: Annotated[bool, "Let a model judge what rules can't, and write the text."] = False,
     scope: ScopeOption = None,
     agent: AgentOption = None,
     everybody: Everybody = False,
     on: On = None,
 ) -> int:
-    """Merge bullets that say the same; nothing is lost, and all of it can be taken back.
+    """Merge bullets that say the same; nothing is lost, and it can be undone.
 
     \b
     ace-graph playbook consolidate --dry-run
@@ -1286,12 +1329,13 @@ def consolidate(
     ace-graph playbook consolidate --all --on ray
     ace-graph playbook consolidate undo
 
-    What is pinned, of the profile, in quarantine or important stays as it is. A merge is refused where its
-    text would lose a number, a name, code, a link, a quotation or a "not", and where the questions that the
-    bullets came from would find less. An undo is refused, with names, where a merged bullet has changed
-    since; what came later stays, and ids are never given twice. With --scope the learner's own playbooks of a
-    scope are consolidated, each by itself: those of others are their owners'.
+    Bullets that are pinned, in the profile, in quarantine or important are left alone. A merge is
+    refused if its text would lose a number, a name, code, a link, a quotation or a "not", or if the
+    questions behind the bullets would find less. An undo is refused if a merged bullet has changed
+    since. With --scope, each of the learner's own playbooks of that scope is consolidated by
+    itself.
     """
+
     from ace_graph.cli.consolidate import (
         Work,
         consolidate_all,
@@ -1300,17 +1344,18 @@ def consolidate(
         options_of,
     )
     from ace_graph.cli.consolidate import undo_run as undo_consolidation
+    from ace_graph.playbooks.memories import agent_label, checked_scope
 
     if action is not None:
         if action != "undo":
-            raise UsageError(f"{action[:40]!r} is nothing that consolidate does: say undo, or nothing")
+            raise UsageError(unknown("action", action, ("undo",)))
         undo_consolidation(call, undone_run)
         return 0
     check_all(on, everybody=everybody)
     options = options_of(chosen, (*(chosen.tag or ()), *((agent_label(agent),) if agent else ())))
     where = checked_scope(scope, agent)
     if where is not None and (everybody or run_id is not None or call.name != DEFAULT_NAME):
-        raise UsageError("--scope says which playbooks: leave out --name, --all and --resume")
+        raise UsageError("--scope can't be combined with --name, --all or --resume: leave those out")
     work = Work(call.settings(), options, batch, dry_run, with_model, run_id)
     if everybody:
         return consolidate_all(call, work, on)
@@ -1333,11 +1378,11 @@ def dream(
     at_least: Annotated[
         int | None,
         "--at-least RUNS",
-        "Accept by rule: what loses nothing, and merges or has so many runs.",
+        "Accept items that lose nothing and are merges or have this many runs.",
         Bounds(2),
     ] = None,
 ) -> None:
-    """Show what many runs suggest for a playbook, as a diff; nothing changes before it is accepted.
+    """Show what many runs suggest for a playbook, as a diff to accept or refuse.
 
     \b
     ace-graph playbook dream
@@ -1348,19 +1393,19 @@ def dream(
     ace-graph playbook dream --accept --at-least 5
     ace-graph playbook consolidate undo
 
-    It adds what several runs teach, merges what says the same, and archives what did harm or is said
-    otherwise now. Each item names its runs, what its text loses, and what the questions of other turns find
-    before and after it; one that would lower this is left out. What changed meanwhile is left out, too, and
-    said. To a playbook of another the lessons are proposed: share proposals.
+    It adds what several runs teach, merges bullets that say the same, and archives harmful or
+    contradicted ones. Each item names its runs, what its text loses, and what other turns'
+    questions find before and after it; items that would find less are left out. For somebody else's
+    playbook the lessons become proposals.
     """
     from ace_graph.cli.dream import decide_dream, show_dream
 
     edits = dict(_edited(each) for each in edit or ())
     if (accept and refuse) or (refuse and (edits or at_least is not None)):
-        raise UsageError("--refuse refuses, --accept and --edit take: give one of them")
+        raise UsageError("--refuse can't be combined with --accept or --edit: use one")
     if not (accept or refuse or edits):
         if item_ids or at_least is not None:
-            raise UsageError("say what becomes of the items: --accept or --refuse")
+            raise UsageError("the items need a decision: add --accept or --refuse")
         show_dream(call)
         return
     wanted = item_ids or (list(edits) if edits and not accept else None)
@@ -1382,15 +1427,18 @@ def rescreen(
     dry_run: DryRun = False,
     on: On = None,
 ) -> None:
-    """Screen what is stored again, after an upgrade has changed the rules: both ways.
+    """Screen stored bullets again, after an upgrade has changed the rules.
 
-    What a person released, kept back or vouched for stays as it is. Each playbook is screened in a commit of
-    its own, so that it may be stopped and begun again.
+    Decisions of people are kept. Each playbook is one commit, so the command can be stopped and
+    repeated.
 
     \b
     ace-graph playbook rescreen --all --dry-run
     ace-graph playbook rescreen --all --on ray
     """
+
+    from ace_graph.playbooks.content import rescreen as rescreen_bullets
+
     check_all(on, everybody=everybody)
     if everybody:
         from ace_graph.cli.passes import run_pass
@@ -1450,6 +1498,8 @@ async def _listed_playbooks(store: Store) -> AsyncIterator[tuple[str, bool]]:
 
 
 async def _rescreen_listed(store: Store, listed: tuple[str, bool], *, dry_run: bool) -> _Screened:
+    from ace_graph.playbooks.content import rescreen as rescreen_bullets
+
     (key, of_named), where, name = listed, cast("KeyedStore", store), listed[0]
     if of_named:
         where, entry = store.playbooks, await store.playbooks.entry(key)
@@ -1497,6 +1547,9 @@ def bullet_json(bullet: Bullet) -> dict[str, object]:
 
 def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> None:
     """Print the bullets with their strengths: a table on a terminal, one bullet a line elsewhere."""
+
+    from ace_graph.memory.decay import decay_score
+
     if sys.stdout.isatty():
         console().print(bullet_table(bullets, snapshot, policy))
         return
@@ -1510,12 +1563,20 @@ def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy)
 
 def _dated(bullet: Bullet) -> str:
     """Return the text with the days on which it is true."""
+
+    from ace_graph.memory.retrieval.current_values import Earlier, when_true, with_earlier
+
     return printable(with_earlier(bullet.content, Earlier(), when_true(bullet, (), utc_now().date())))
 
 
 def bullet_table(
     bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy, title: str | None = None
 ) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ace_graph.memory.decay import decay_score
+
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("id", no_wrap=True)
     table.add_column("section")
@@ -1537,6 +1598,8 @@ def bullet_table(
 
 
 def _ranked(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> list[Bullet]:
+    from ace_graph.memory.decay import decay_score
+
     return sorted(
         bullets,
         key=lambda b: (decay_score(b, snapshot.access, policy.decay), b.helpful, b.updated_at),

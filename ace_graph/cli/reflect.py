@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ace_graph.base.errors import ModelNotConfigured, UsageError
+from ace_graph.base.errors import ModelNotConfigured, UsageError, unknown
 from ace_graph.cli.command import AUTHOR, LEARNER, Call, as_utc, command
 from ace_graph.cli.terminal import counted, learning_summary, picked, print_notice, printable
 
@@ -37,14 +37,12 @@ def reflect(
     call: Call,
     trajectory_id: Annotated[str | None, "ID", "A trajectory, or the id of pending work."] = None,
     batch: Annotated[bool, "Find what many runs have in common, instead of reflecting on one."] = False,
-    agent: Annotated[str | None, "--agent NAME", "--batch: who did them."] = None,
-    type_: Annotated[str | None, "--type TYPE", "--batch: what kind of task they are."] = None,
+    agent: Annotated[str | None, "--agent NAME", "--batch: the agent."] = None,
+    type_: Annotated[str | None, "--type TYPE", "--batch: the kind of task."] = None,
     since: Annotated[
-        datetime | None, "--since TIME", "--batch: completed on this day or later, or from a time on, in UTC."
+        datetime | None, "--since TIME", "--batch: completed on this day or later, or since a time (UTC)."
     ] = None,
-    minimum: Annotated[
-        int, "--min N", "--batch: how many runs there must be, at least 2."
-    ] = _MIN_TRAJECTORIES,
+    minimum: Annotated[int, "--min N", "--batch: runs needed, at least 2."] = _MIN_TRAJECTORIES,
 ) -> int:
     """Learn from one trajectory now; or, with --batch, find what many runs have in common.
 
@@ -52,15 +50,14 @@ def reflect(
     ace-graph reflect 3f2a...
     ace-graph reflect --batch --agent crawler --since 2026-01-01
 
-    What failed too often is tried again. --batch needs no model; `playbook curate` takes the ids it prints.
+    Dead letters are retried. --batch needs no model; `playbook curate` takes the ids it prints.
     """
     if bool(trajectory_id) == batch:
         raise UsageError(
-            "say what to reflect on, one of both: ace-graph reflect ID, or ace-graph reflect --batch; "
-            "trajectory list shows the ids"
+            "nothing to reflect on: give the id of a trajectory, or --batch; trajectory list shows the ids"
         )
     if not batch and (agent, type_, since, minimum) != (None, None, None, _MIN_TRAJECTORIES):
-        raise UsageError("--agent, --type, --since and --min select the runs of --batch: add it")
+        raise UsageError("--agent, --type, --since and --min need --batch: add it")
     if trajectory_id is not None and not batch:
         return _reflect_on(call, trajectory_id)
     from ace_graph.learning.batch_reflection import batch_reflect
@@ -132,7 +129,7 @@ def judge(call: Call, trajectory_id: str, verdict: str, text: str) -> None:
     from ace_graph.learning.trajectory_feedback import give_feedback
 
     if verdict not in _VERDICTS:
-        raise UsageError(f"{verdict[:40]!r} is no verdict: say good or bad")
+        raise UsageError(unknown("verdict", verdict, ("good", "bad")))
     settings = call.settings()
     given = call.on_store(
         lambda store: give_feedback(store, call.learner, trajectory_id, _VERDICTS[verdict], text), settings

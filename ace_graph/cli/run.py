@@ -68,7 +68,7 @@ commands = typer.Typer()
 
 @command(commands, "store")
 def run(call: Call, base: Base = None) -> int:
-    """Answer one JSON object on stdin with one JSON line on stdout; for backends in other languages.
+    """Answer one JSON object on stdin with one JSON line on stdout, for other languages.
 
     \b
     echo '{"messages": [{"role": "user", "content": "What is 12 * 5?"}],
@@ -223,9 +223,9 @@ def _parse_payload(raw: bytes) -> _Payload:
     try:
         document: object = json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise UsageError(f"stdin is no UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise UsageError(f"stdin is not UTF-8: {error.reason} at byte {error.start}") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"stdin is no valid JSON: {error}") from error
+        raise UsageError(f"stdin is not valid JSON: {error}") from error
     if not isinstance(document, dict):
         raise UsageError(f"stdin holds a JSON {type(document).__name__}, not an object with messages")
     try:

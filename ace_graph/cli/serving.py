@@ -45,11 +45,11 @@ def serve(
     curl localhost:8000/api/ai/chat -H 'Content-Type: application/json' \\
          -d '{"message": "What is 1/2 + 1/3?"}'
 
-    It needs a model (GEMINI_API_KEY, or ACE_MODEL), and the extra of pip install '.\\[server]'. Without
-    ACE_JWT_SECRET or ACE_JWKS it is in development mode: no token is asked for, it listens on this
-    machine only, and everybody is the learner `local`. With one of them the learner is the token's
-    subject. GET /openapi.json describes all routes; docs/deploy.md tells how to run it for others.
-    Ctrl-C ends it: turns under way are finished, or left to the next server.
+    It needs a model (GEMINI_API_KEY, or ACE_MODEL), and pip install '.\\[server]'. Without
+    ACE_JWT_SECRET or ACE_JWKS it is in development mode: it needs no token, serves this machine
+    only, and everybody is the learner `local`. With one of them the learner is the token's subject.
+    GET /openapi.json describes all routes, docs/deploy.md how to run it for others. Ctrl-C stops it
+    after the turns in progress, or leaves those to the next server.
     """
     needed = ("fastapi", "uvicorn", "jwt", "prometheus_client", "langgraph.checkpoint.sqlite")
     _check_installed(needed, "server", "the web backend needs more packages")
@@ -71,9 +71,9 @@ def mcp(
     \b
     {"mcpServers": {"memory": {"command": "ace-graph", "args": ["mcp", "--learner", "ada"]}}}
 
-    Its tools reach the memory of --learner alone; with --http that of the bearer token's subject, as in
-    `ace-graph serve`. It needs the extra of pip install '.\\[mcp]'. The log is at WARNING, or at
-    ACE_LOG_LEVEL.
+    Its tools reach only the memory of --learner; with --http, that of the bearer token's subject,
+    as in `ace-graph serve`. It needs pip install '.\\[mcp]'. The log shows warnings only, unless
+    ACE_LOG_LEVEL is set.
     """
     _check_installed(("mcp", "fastapi", "jwt"), "mcp", "the MCP server needs more packages")
     if http and call.learner != DEFAULT_LEARNER:
@@ -90,8 +90,8 @@ def mcp(
 @command(commands, "learner")
 def token(
     call: Call,
-    expires: Annotated[str, "--expires TIME", "How long it holds: 15m, 12h, 30d."] = "1d",
-    operator: Annotated[bool, "Its holder may also name other learners (X-ACE-Learner)."] = False,
+    expires: Annotated[str, "--expires TIME", "How long it is valid: 15m, 12h, 30d."] = "1d",
+    operator: Annotated[bool, "Its holder may also act for other learners (X-ACE-Learner)."] = False,
 ) -> None:
     """Print a bearer token for the web backend, the page and MCP over HTTP, signed with ACE_JWT_SECRET.
 
@@ -100,7 +100,8 @@ def token(
     curl localhost:8000/api/playbook -H "Authorization: Bearer $(ace-graph token --learner ada)"
     ace-graph token --learner root --operator --expires 12h
 
-    Whoever has it is that learner until it expires; only another ACE_JWT_SECRET ends it before. --operator
+    Anyone who has it can act as that learner until it expires; only a new ACE_JWT_SECRET revokes it
+    earlier. --operator
     sets the claim that ACE_JWT_OPERATOR_CLAIM names.
     """
     number, unit = expires.strip()[:-1], expires.strip()[-1:]
@@ -108,7 +109,7 @@ def token(
     lasts = timedelta(**{_UNITS[unit]: int(number)}) if known else timedelta()
     if not timedelta() < lasts <= _LONGEST:
         raise UsageError(
-            f"--expires is a number and s, m, h or d, such as 12h or 30d, and not {expires[:20]!r}"
+            f"invalid --expires {expires[:20]!r}: use a number and s, m, h or d, such as 12h or 30d"
         )
     settings = call.settings("WARNING")
     _check_installed(("jwt",), "server", "tokens need the packages of the web backend")

@@ -28,8 +28,8 @@ Playbook = Annotated[str, "PLAYBOOK", "A name; owner/name for another's."]
 TeamName = Annotated[str, "TEAM", "The team."]
 Members = Annotated[list[str], "USER...", "Ids of learners."]
 ProposalId = Annotated[str, "ID", "A proposal: share proposals lists them."]
-Limit = Annotated[int, "--limit -n", "Lines a page.", Bounds(1, 10_000)]
-After = Annotated[str, "--after NAME", "Begin after this one: the next page."]
+Limit = Annotated[int, "--limit -n", "Lines per page.", Bounds(1, 10_000)]
+After = Annotated[str, "--after NAME", "Continue after this one."]
 
 
 @command(commands, "store", panel=_GRANTS)
@@ -40,7 +40,7 @@ def grant(
     relation: Annotated[Granted, "--as", "The relation, as listed above."] = "viewer",
     learner: Annotated[str, "--learner -l ID", "Who acts."] = DEFAULT_LEARNER,
 ) -> None:
-    """Share a playbook. It takes the place of the grant that the user or team had.
+    """Share a playbook; this replaces an earlier grant to the same user or team.
 
     \b
     viewer       reads it, and attaches it to runs
@@ -63,7 +63,7 @@ def revoke(
     playbook: Playbook,
     subject: Annotated[str, "--from SUBJECT", "user:NAME, team:NAME or agent:NAME."],
 ) -> None:
-    """Revoke a grant; it ends with the next load.
+    """Revoke a grant, effective at the next load.
 
     \b
     ace-graph share revoke api_client --from user:bob --learner ada
@@ -86,9 +86,9 @@ def leave(call: Call, playbook: Playbook) -> None:
 
 @command(commands, "learner", "store", panel=_GRANTS)
 def show_use(
-    call: Call, playbook: Playbook, shown: Annotated[bool, "--on/--off", "Show it, or no longer."] = True
+    call: Call, playbook: Playbook, shown: Annotated[bool, "--on/--off", "Whether they see it."] = True
 ) -> None:
-    """Let the owners see by name how much you use their playbook; by default they see sums without names.
+    """Let the owners see your use of their playbook by name; by default they see totals.
 
     \b
     ace-graph share show-use ada/api_client --learner bob
@@ -170,7 +170,7 @@ def propose(
     \b
     ace-graph share propose ada/api_client str-00003 --learner bob
 
-    Who may write accepts it, edited or not, or refuses it, within 30 days. Profile, preferences,
+    People who may write accept it, edited or not, or refuse it, within 30 days. Profile, preferences,
     misconceptions and episodes can't be proposed.
     """
     made = call.on_store(
@@ -220,7 +220,7 @@ def accept(
     playbook: Playbook,
     proposal_id: ProposalId,
     text: Annotated[
-        list[str] | None, "A text in the place of the proposed one; give one for each proposed text."
+        list[str] | None, "Another text instead of the proposed one; one per proposed text."
     ] = None,
 ) -> None:
     """Take a proposal into the playbook, as a version of it."""
@@ -235,7 +235,7 @@ def refuse(
     call: Call,
     playbook: Playbook,
     proposal_id: ProposalId,
-    reason: Annotated[str, "--reason TEXT", "Why; its proposer reads it."] = "",
+    reason: Annotated[str, "--reason TEXT", "The reason, which the proposer can read."] = "",
 ) -> None:
     """Refuse a proposal."""
     call.on_store(
@@ -246,9 +246,9 @@ def refuse(
 
 @command(commands, "learner", "store", panel=_PROPOSALS)
 def collect(call: Call, playbook: Playbook) -> None:
-    """Propose the bullets that at least five users with the right to propose have found alike, with success.
+    """Propose bullets that at least five contributors found alike, with success.
 
-    Nobody is named, and nothing that fewer than five have found is shown.
+    Nobody is named.
     """
     made = call.on_store(lambda store: playbooks.collect(store, playbook, owner=call.learner))
     nothing = f"{playbook}: nothing new was found by five learners"
@@ -290,7 +290,7 @@ def _proposal_json(proposal: Proposal) -> dict[str, object]:
 
 @command(team, "store", name="add")
 def add_to_team(call: Call, name: TeamName, members: Members) -> None:
-    """Add users to a team, which is there as long as it has members.
+    """Add users to a team; a team exists as long as it has members.
 
     \b
     ace-graph share team add ops ada bob
@@ -301,7 +301,7 @@ def add_to_team(call: Call, name: TeamName, members: Members) -> None:
 
 @command(team, "store", name="remove")
 def remove_from_team(call: Call, name: TeamName, members: Members) -> None:
-    """Remove users from a team; what is shared with it ends for them with the next load."""
+    """Remove users from a team; they lose its playbooks at the next load."""
     removed = call.on_store(lambda store: playbooks.remove_from_team(store, name, members))
     if not removed:
         raise ChangeRefused(f"none of them is in the team {name}: share team list {name} shows who is")

@@ -36,8 +36,8 @@ def copy(
     call: Call,
     source: Annotated[str, "FROM", "The store to read, as in --store."],
     target: Annotated[str, "TO", "The store to write."],
-    learner: Annotated[str | None, "--learner -l ID", "This learner and their playbooks only."] = None,
-    dry_run: Annotated[bool, "Say what would be copied; write nothing."] = False,
+    learner: Annotated[str | None, "--learner -l ID", "Only this learner and their playbooks."] = None,
+    dry_run: Annotated[bool, "Show what would be copied; write nothing."] = False,
     verify_only: Annotated[bool, "Compare both stores; write nothing."] = False,
 ) -> int:
     """Copy all learners, playbooks and teams into another store, in any direction; FROM stays as it is.
@@ -46,12 +46,12 @@ def copy(
     ace-graph store copy sqlite:///ace.db postgresql://ace@db/ace
     ace-graph store copy sqlite:///ace.db postgresql://ace@db/ace --verify-only
 
-    Stop what writes to either store. Each memory is written in one transaction, read back and compared.
-    After an interruption, or to bring over what has changed since, run the same command again. Where TO has
-    another memory of a learner, nothing is written. Exit code 1: something is missing or not the same.
+    Stop what writes to either store. Each memory is written in one transaction, read back and
+    compared. Run the same command again after an interruption, or to copy later changes. If TO has
+    another memory of a learner, nothing is written. Exit code 1: something is missing or different.
     """
     if dry_run and verify_only:
-        raise UsageError("--dry-run says what would be copied, --verify-only what is not the same: use one")
+        raise UsageError("--dry-run and --verify-only exclude each other: use one")
     mode: Mode = "dry run" if dry_run else "verify" if verify_only else "copy"
     settings, file = call.settings(), _file_of(target)
     reads_nothing = mode != "copy" and file is not None and not file.exists()  # opening would make the file
@@ -78,7 +78,7 @@ def copy(
 
 def _check_stays(url: str) -> None:
     if url.startswith("memory://"):
-        raise StoreUrlError(f"{url} ends with this process: name a store that stays")
+        raise StoreUrlError(f"{url} is lost when this process ends: choose another store")
 
 
 def _check_places(source: str, target: str) -> None:
@@ -86,14 +86,14 @@ def _check_places(source: str, target: str) -> None:
     _check_file(source)
     files = [file.absolute() for file in (_file_of(source), _file_of(target)) if file is not None]
     if source == target or (len(files) == 2 and files[0] == files[1]):
-        raise UsageError("FROM and TO are the same store: name another one")
+        raise UsageError("FROM and TO are the same store: choose another")
 
 
 def _check_file(url: str) -> None:
     """Refuse a store that is no file, which opening would create."""
     file = _file_of(url)
     if file is not None and not file.is_file():
-        raise ConfigurationError(f"there is no file {file}: name a store that is there")
+        raise ConfigurationError(f"there is no file {file}: check the path")
 
 
 def _file_of(url: str) -> Path | None:
@@ -172,19 +172,19 @@ def backup(
     call: Call,
     file: Annotated[Path, "FILE", "The SQLite file to make; it must not exist."],
 ) -> int:
-    """Copy the store into a new SQLite file, and read that again: all learners, playbooks and teams.
+    """Copy all learners, playbooks and teams into a new SQLite file, and check it.
 
     \b
     ace-graph store backup ace-2026-08-01.db
     ace-graph store check --store sqlite:///ace-2026-08-01.db
 
-    Servers may go on: each memory is in the file as it was when it was read. The file is for its owner's
-    eyes only, and is itself a store: `store copy sqlite:///FILE URL` brings it back. The conversations with
-    the web backend are elsewhere (`store copy-conversations`). Exit code 1: the file lacks what is named.
+    Servers may keep running. Only its owner can read the file. It is itself a store: `store copy
+    sqlite:///FILE URL` restores it. Conversations with the web backend are separate (`store
+    copy-conversations`). Exit code 1: the file lacks what is named.
     """
     settings = call.settings()
     if os.path.lexists(file):
-        raise ConfigurationError(f"{file} is there already: name another file, backups overwrite nothing")
+        raise ConfigurationError(f"{file} already exists and is not overwritten: choose another name")
     if not file.absolute().parent.is_dir():
         raise ConfigurationError(f"there is no folder {file.absolute().parent}: make it first")
 
@@ -224,14 +224,14 @@ def backup(
 def _put_in_place(made: Path, file: Path) -> None:
     """Give a finished database its name, unless that was taken meanwhile."""
     if made.with_name(f"{made.name}-wal").exists():
-        raise StoreUnavailable(f"{file.absolute().parent} can't take the whole backup: make room on the disk")
+        raise StoreUnavailable(f"{file.absolute().parent} has no room for the backup: free some space")
     with made.open("rb") as data:
         os.fsync(data.fileno())
     try:
         os.link(made, file)
     except OSError as error:
         if os.path.lexists(file):
-            raise ConfigurationError(f"{file} was made meanwhile and stays: name another file") from error
+            raise ConfigurationError(f"{file} was created meanwhile: choose another name") from error
         made.rename(file)  # the file system has no hard links
 
 
@@ -243,7 +243,7 @@ def check(call: Call) -> int:
     ace-graph store check
     ace-graph store check --store sqlite:///backup.db
 
-    Exit code 1: something can't be read. What is damaged stays as it is, and the others can be used.
+    Exit code 1: something can't be read. The rest can still be used.
     """
     settings = call.settings()
 
@@ -276,9 +276,9 @@ def copy_conversations(
     \b
     ace-graph store copy-conversations ace-conversations.db postgresql://ace@db/ace
 
-    Stop the servers before. Each conversation is read back and compared. After an interruption, or to bring
-    over what has changed since, run the same command again. A conversation that was used in TO since stays
-    as it is there. Exit code 1: something is missing or not the same.
+    Stop the servers first. Each conversation is read back and compared. Run the same command again
+    after an interruption, or to copy later changes. A conversation that was used in TO since stays
+    as it is there. Exit code 1: something is missing or different.
     """
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
@@ -287,7 +287,7 @@ def copy_conversations(
     from ace_graph.server.conversations.open import copy_conversations as copy_all
 
     if source == target:
-        raise UsageError("FROM and TO are the same place: name another one")
+        raise UsageError("FROM and TO are the same place: choose another")
     settings = call.settings()
 
     async def work() -> ConversationsCopied:
@@ -327,17 +327,17 @@ def copy_conversations(
 def clean(
     call: Call,
     dry_run: Annotated[bool, "Count what would be deleted; delete nothing."] = False,
-    learner: Annotated[str | None, "--learner -l ID", "The memory of this learner only."] = None,
+    learner: Annotated[str | None, "--learner -l ID", "Only the memory of this learner."] = None,
 ) -> int:
-    """Delete what is older than the settings keep; servers and workers do it by themselves.
+    """Delete what is older than the settings allow; servers and workers do it by themselves.
 
     \b
     ace-graph store clean --dry-run
 
-    Steps of turns go after ACE_TRACE_DAYS (30) once they were reflected on, records of turns and the keys of
-    commits after ACE_RECORD_DAYS (90); failures stay unless ACE_TRACE_FAILURES=false, and so does what
-    something refers to. Conversations with the web backend go once ACE_CONVERSATION_DAYS or
-    ACE_CONVERSATIONS_KEPT is set. docs/background.md tells the rest.
+    Steps of turns are deleted after ACE_TRACE_DAYS (30) once reflected on, records of turns and
+    keys of commits after ACE_RECORD_DAYS (90). Failures stay unless ACE_TRACE_FAILURES=false, and
+    so do records that are referred to. Conversations are deleted if ACE_CONVERSATION_DAYS or
+    ACE_CONVERSATIONS_KEPT is set. More: docs/background.md.
     """
     settings, now = call.settings(), utc_now()
 
@@ -384,13 +384,13 @@ def clean(
 
 @command(commands, "learner", "store")
 def project(call: Call, everybody: Everybody = False) -> None:
-    """Draw a learner's memory and playbooks anew as a graph, to look at in Neo4j Browser; --all: everybody's.
+    """Draw a learner's memory and playbooks again as a graph for Neo4j Browser; --all: everybody's.
 
     \b
     ace-graph store project --learner ada
     MATCH (:User {id: "ada"})-[:HAS_ACE_MEMORY]->()-[:HAS_BULLET]->(b) RETURN b
 
-    Servers and workers draw what has changed by themselves; docs/neo4j.md has queries.
+    Servers and workers draw changes by themselves; docs/neo4j.md has queries.
     """
     from ace_graph.learning.graph_drawing import draw_afresh
 

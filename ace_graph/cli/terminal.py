@@ -54,12 +54,12 @@ def console(*, error: bool = False) -> Console:
 
 def print_line(text: str) -> None:
     """Print text that others may have written as one line, which is never broken."""
-    console().print(printable(text), soft_wrap=True)
+    print(printable(text).expandtabs())
 
 
 def print_aside(text: str) -> None:
     """Print text that others may have written as one line on stderr: a remark beside the result."""
-    console(error=True).print(printable(text), soft_wrap=True)
+    print(printable(text).expandtabs(), file=sys.stderr)
 
 
 def print_notice(text: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 import typer
 
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import FormatError, UsageError
+from ace_graph.base.errors import FormatError, UsageError, unknown
 from ace_graph.cli.command import LEARNER, Bounds, Call, CommandGroup, as_utc, command, to_its_end
 from ace_graph.cli.terminal import (
     counted,
@@ -37,13 +37,13 @@ from ace_graph.learning.trajectories import (
     log_step,
     start_trajectory,
 )
-from ace_graph.learning.transcripts import ImportedTranscript, import_transcript, learner_by
 from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
 from ace_graph.memory.turn import TurnStatus
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ace_graph.learning.transcripts import ImportedTranscript
     from ace_graph.memory.stores.store import Store
     from ace_graph.memory.turn import StepKind
 
@@ -53,14 +53,10 @@ _LOOK, _RECORD = "Look and judge", "Record"
 _TASK = 60
 _VALUES = "A JSON object of your own values."
 Id = Annotated[str, "ID", "The trajectory."]
-Agent = Annotated[str | None, "--agent NAME", "Who did it."]
-Type = Annotated[str | None, "--type TYPE", "What kind of task it is."]
-Since = Annotated[
-    datetime | None, "--since TIME", "Completed on this day or later, or from a time on, in UTC."
-]
-Until = Annotated[
-    datetime | None, "--until TIME", "Completed on this day or earlier, or up to a time, in UTC."
-]
+Agent = Annotated[str | None, "--agent NAME", "The agent."]
+Type = Annotated[str | None, "--type TYPE", "The kind of task."]
+Since = Annotated[datetime | None, "--since TIME", "Completed on this day or later, or since a time (UTC)."]
+Until = Annotated[datetime | None, "--until TIME", "Completed on this day or earlier, or until a time (UTC)."]
 
 
 @command(commands, *LEARNER, panel=_LOOK, name="list")
@@ -72,19 +68,19 @@ def list_(
     status: Annotated[str | None, "--status STATUS", "in_progress, success, failure or partial."] = None,
     since: Since = None,
     until: Until = None,
-    limit: Annotated[int, "--limit -n", "At most so many.", Bounds(1)] = 50,
-    skip: Annotated[int, "Skip this many, the newest ones.", Bounds(0)] = 0,
+    limit: Annotated[int, "--limit -n", "At most this many.", Bounds(1)] = 50,
+    skip: Annotated[int, "Skip this many of the newest.", Bounds(0)] = 0,
 ) -> None:
-    """List trajectories, the newest first; those of the graph's own turns are among them.
+    """List trajectories, the newest first, including the graph's own turns.
 
     \b
     ace-graph trajectory list --agent crawler --status failure
     ace-graph trajectory list --since 2026-01-01 --until 2026-01-31
 
-    With --since or --until those in progress are left out. The day of --until counts to its end.
+    With --since or --until, those in progress are left out. --until includes its day.
     """
     if status is not None and status not in get_args(TurnStatus):
-        raise UsageError(f"{status[:40]!r} is no status: use one of {', '.join(get_args(TurnStatus))}")
+        raise UsageError(unknown("status", status, get_args(TurnStatus)))
     wanted = TrajectoryFilter(
         agent=agent,
         task_type=type_,
@@ -161,7 +157,7 @@ def feedback(
     verdict: Annotated[str, "good|bad", "What it was worth."],
     text: Annotated[str, "TEXT", "Why; the right answer."] = "",
 ) -> None:
-    """Judge a trajectory: votes on the bullets that it followed, and a reason to learn from it again.
+    """Judge a trajectory: vote on the bullets it followed, and learn from it again.
 
     \b
     ace-graph trajectory feedback 3f2a... bad "The answer is 5/6."
@@ -221,16 +217,16 @@ def complete(
     status: Annotated[str, "STATUS", "success, failure or partial."],
     score: Annotated[float | None, "From 0 to 1."] = None,
     error: Annotated[str | None, "--error TEXT", "What went wrong."] = None,
-    answer: Annotated[str, "--answer TEXT", "What came of it."] = "",
+    answer: Annotated[str, "--answer TEXT", "The result."] = "",
     metrics: Annotated[str | None, "--metrics JSON", _VALUES] = None,
     input_tokens: Annotated[int, "Tokens that the model read.", Bounds(0)] = 0,
     output_tokens: Annotated[int, "Tokens that the model wrote.", Bounds(0)] = 0,
-    cost: Annotated[float | None, "What it cost, else by the price of --model.", Bounds(0)] = None,
+    cost: Annotated[float | None, "The cost; by default from the price of --model.", Bounds(0)] = None,
     model: Annotated[str | None, "--model NAME", "The model that was asked."] = None,
     cited: Annotated[
         list[str] | None, "--cited ID", "A bullet that was followed; may be given several times."
     ] = None,
-    learn: Annotated[bool, "--learn/--no-learn", "Leave work for a worker."] = True,
+    learn: Annotated[bool, "--learn/--no-learn", "Whether a worker learns from it."] = True,
 ) -> None:
     """End a trajectory. Its first outcome stays.
 
@@ -238,7 +234,7 @@ def complete(
     ace-graph trajectory complete "$id" success --input-tokens 1200 --output-tokens 300 --cost 0.03
     ace-graph trajectory complete "$id" success --metrics '{"tokens": 1500, "cost_usd": 0.03}'
 
-    The metrics tokens, cost_usd and duration_ms stand for what no option gives.
+    The metrics tokens, cost_usd and duration_ms fill in for missing options.
     """
     completion = Completion(
         score=score,
@@ -270,9 +266,9 @@ def _json_object(text: str | None, option: str) -> dict[str, JsonValue]:
     try:
         value: object = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"{option} is no JSON: {error}") from error
+        raise UsageError(f"{option} is not valid JSON: {error}") from error
     if not isinstance(value, dict):
-        raise UsageError(f'{option} is a JSON object, like {{"pages": 3}}')
+        raise UsageError(f'{option} must be a JSON object such as {{"pages": 3}}')
     return cast("dict[str, JsonValue]", value)
 
 
@@ -281,26 +277,29 @@ def import_(
     call: Call,
     files: Annotated[list[Path], "FILE", "Exports, session files, databases."],
     format_: Annotated[
-        str, "--format NAME", "chatgpt, claude, claude-code, codex, messages; else it is recognised."
+        str, "--format NAME", "chatgpt, claude, claude-code, codex or messages; recognised by default."
     ] = "auto",
     maps: Annotated[
         list[str] | None,
         "--map NAME=LEARNER",
-        "Whose it is: a user, folder or conversation of the file, * for all others; else all is --learner's.",
+        "Which user, folder or conversation of the file belongs to which learner; * for all others.",
     ] = None,
-    learn: Annotated[bool, "--learn/--no-learn", "Leave work for a worker."] = True,
+    learn: Annotated[bool, "--learn/--no-learn", "Whether a worker learns from it."] = True,
 ) -> int:
-    """Import conversations that other programs keep, a trajectory for each question with its answer.
+    """Import conversations with other programs, one trajectory per question with its answer.
 
-    Read are conversations.json of ChatGPT's and Claude's exports, session files of Claude Code and of
-    Codex, databases of the OpenAI Agents SDK and of LangGraph's SQLite checkpointer, and JSON lines of
-    messages. What was imported before is known by its content: call it again after it was stopped.
+    It reads conversations.json of ChatGPT's and Claude's exports, session files of Claude Code and
+    Codex, databases of the OpenAI Agents SDK and of LangGraph's SQLite checkpointer, and JSON lines
+    of messages. Known conversations are skipped, so a stopped import can be repeated.
 
     \b
     ace-graph trajectory import conversations.json --learner ada
     ace-graph trajectory import ~/.claude/projects/*/*.jsonl --map /srv/shop=ada
     ace-graph worker --once && ace-graph reflect --batch && ace-graph playbook dream
     """
+
+    from ace_graph.learning.transcripts import ImportedTranscript, import_transcript, learner_by
+
     whose, settings = learner_by(maps or (), call.learner), call.settings()
     done, failed = list[tuple[Path, ImportedTranscript]](), list[str]()
 
@@ -356,14 +355,14 @@ def _imported_lines(path: Path, done: ImportedTranscript) -> Iterator[str]:
 
 @command(commands, *LEARNER, panel=_RECORD)
 def delete(call: Call, id_: Id) -> None:
-    """Delete what a trajectory says. Its parts, and what was learned from it, stay."""
+    """Delete a trajectory's text. Its parts, and what was learned, stay."""
     call.on_store(lambda store: delete_trajectory(store, call.learner, id_))
     call.answer({"trajectory_id": id_, "deleted": True}, "Deleted.")
 
 
 @command(commands, *LEARNER, panel=_RECORD)
-def trim(call: Call, days: Annotated[float, "Older than so many days.", Bounds(0)] = 30) -> None:
-    """Drop old steps of what was reflected on; outcomes and evidence stay."""
+def trim(call: Call, days: Annotated[float, "Older than this many days.", Bounds(0)] = 30) -> None:
+    """Delete old steps of trajectories that were reflected on; outcomes and evidence stay."""
     from ace_graph.learning.cleaning import trim_trajectories
 
     done = call.on_store(lambda store: trim_trajectories(store, call.learner, utc_now(), days))

@@ -36,22 +36,22 @@ commands = typer.Typer()
 @command(commands, "store")
 def worker(
     call: Call,
-    once: Annotated[bool, "End when nothing is pending or leased, dead letters aside."] = False,
-    concurrency: Annotated[int, "Turns at the same time, each of another learner.", Bounds(1)] = 4,
+    once: Annotated[bool, "Stop when nothing is pending or leased; dead letters don't count."] = False,
+    concurrency: Annotated[int, "Turns processed at once, each of a different learner.", Bounds(1)] = 4,
     on: On = None,
 ) -> None:
-    """Learn from the turns that ACE_LEARNING=background left; any number of workers may run.
+    """Learn from turns answered with ACE_LEARNING=background; any number of workers may run.
 
     \b
     ACE_LEARNING=background ace-graph run < question.json
     ace-graph worker --once
     ace-graph worker --once --on ray
 
-    It needs a model (GEMINI_API_KEY, or ACE_MODEL). A lease lasts 30 s and is renewed while a turn is
-    worked on; a worker that dies loses nothing. Ctrl-C ends it when what is under way is done.
+    It needs a model (GEMINI_API_KEY, or ACE_MODEL). A worker that dies loses nothing. Ctrl-C stops
+    it after the turns in progress.
     """
     if on is not None and not once:
-        raise UsageError("--on is for work that ends: add --once, or start a worker on each machine")
+        raise UsageError("--on needs --once: add it, or start a worker on each machine")
     from ace_graph.agent.models import choose_model, open_model
     from ace_graph.learning.worker import build_worker
     from ace_graph.stores import check_store

@@ -198,7 +198,7 @@ def _name(path: str) -> str:
     if ".." in parts:
         raise MemoryToolError(f"Path {path} would escape /memories directory")
     if parts == [WHOLE]:
-        raise MemoryToolError(f"{path} stands for the whole memory: name another file")
+        raise MemoryToolError(f"{path} is the whole memory: choose another file")
     return "/".join(parts)
 
 

@@ -123,7 +123,7 @@ async def recall(
     given = [new_question(messages)] if isinstance(messages, str) else convert_to_messages(messages)
     question = last_question(given)
     if question is None:
-        raise InvalidMessage("there is no question: the messages must have one of the user")
+        raise InvalidMessage("there is no question: the messages need one from the user")
     at = next(n for n, message in enumerate(given) if message is question)
     run = run_for(memory, (chosen := context_of(context, ACEContext())), Runtime(context=chosen))
     return await recall_turn(given[: at + 1], new_turn(question, run), run, await load_memory(run))

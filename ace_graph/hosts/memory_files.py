@@ -166,7 +166,7 @@ class MemoryFiles:
     ) -> tuple[Saved, Commit | None]:
         handle = await open_playbook(self._store, self._name, self._learner, self._user)
         if not await handle.may(Right.WRITE):
-            raise PlaybookForbidden("this memory is shared with you to read: its files can't be changed")
+            raise PlaybookForbidden("you may only read this memory: ask its owner for the right to write")
         for _ in range(_TRIES):
             base = await handle.load()
             edit = await off_loop(change, base.playbook)
@@ -180,7 +180,7 @@ class MemoryFiles:
             except PlaybookChanged:
                 continue
             return Saved(written=True, remarks=(*remarks, *_outcome(edit, done))), done
-        raise PlaybookChanged("the memory changes all the time: try again")
+        raise PlaybookChanged("other writers keep changing the memory: try again")
 
 
 def _outcome(edit: FileEdit, done: Commit) -> Iterable[str]:

@@ -102,6 +102,7 @@ from .trajectories import (
     log_step as log_step,
     periods_of as periods_of,
     start_trajectory as start_trajectory,
+    take_back as take_back,
 )
 from .trajectory_feedback import give_feedback as give_feedback, reflect_on as reflect_on
 from .transcripts import (

@@ -106,7 +106,7 @@ async def batch_reflect(
     raises.
     """
     if min_trajectories < 2:
-        raise UsageError(f"{min_trajectories} runs have nothing in common: ask for at least 2")
+        raise UsageError(f"{min_trajectories} runs are too few to compare: ask for at least 2")
     wanted = TrajectoryFilter(agent=agent, task_type=task_type, since=since)
     runs = await _completed_runs(store, learner_id, wanted)
     if len(runs) < min_trajectories:

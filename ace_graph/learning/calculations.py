@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 
-from ace_graph.agent.tools.calculator import calculate, parse_result
 from ace_graph.learning.statements.sentences import sentences, skip
+from ace_graph.memory.arithmetic import calculate, parse_result
 from ace_graph.memory.languages.forms import any_of
 from ace_graph.memory.languages.tables import SPACELESS, languages, phrases
 from ace_graph.memory.numbers import normalize, parse_number

@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict
 
 from ace_graph.agent.models import OnUsage, structured_call
-from ace_graph.agent.tracing import quiet_config
+from ace_graph.agent.runtime import quiet_config
 from ace_graph.base.errors import ModelError
 from ace_graph.base.prompts import Prompts, data_block
 from ace_graph.memory.consolidation import Group

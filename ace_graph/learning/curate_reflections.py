@@ -14,20 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from langgraph.runtime import Runtime
-
-from ace_graph.agent.context import ACEContext
-from ace_graph.agent.models import Usage
-from ace_graph.agent.resources import Resources
-from ace_graph.agent.runtime import Run
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import LearnerForgotten, UsageError
 from ace_graph.base.off_loop import Steps, in_slices, run_off_loop
 from ace_graph.learning.batch_reflection import ChosenEmbeddings, chosen_embeddings
 from ace_graph.learning.curator import for_review, lessons_to_operations
-from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import Reflection, StoredReflection, find_reflections
 from ace_graph.learning.statements.statement import SensitiveFacts
 from ace_graph.learning.statements.turn_source import from_trajectory
@@ -50,6 +43,10 @@ from ace_graph.memory.views import diff
 from ace_graph.memory.vocabulary import Vocabulary, vocabulary_of
 from ace_graph.playbooks.content import unknown_examples
 from ace_graph.playbooks.handle import PlaybookHandle, open_owned
+
+if TYPE_CHECKING:
+    from ace_graph.agent.resources import Resources
+    from ace_graph.learning.llm_curator import Curated
 
 MAX_REFLECTIONS = 200
 AUTHOR = "ace_curator"
@@ -128,9 +125,9 @@ async def curate(
     target = await open_owned(store, name, owner)
     names = sorted(set(reflection_ids))
     if not names:
-        raise UsageError("name the reflections to curate from: reflect --batch and trajectory show give ids")
+        raise UsageError("no reflections given: reflect --batch and trajectory show list their ids")
     if len(names) > MAX_REFLECTIONS:
-        raise UsageError(f"{len(names)} reflections at once: name at most {MAX_REFLECTIONS}")
+        raise UsageError(f"{len(names)} reflections are too many at once: give at most {MAX_REFLECTIONS}")
     found = await find_reflections(store, owner, names)
     op_id = operation_id("curate", target.key, *names)
     base = await target.load()
@@ -242,6 +239,14 @@ async def _curated(
     progress: OnProgress | None,
 ) -> Curated:
     """Decide by the rules, or ask the model curator about ten lessons at a time."""
+
+    from langgraph.runtime import Runtime
+
+    from ace_graph.agent.context import ACEContext
+    from ace_graph.agent.models import Usage
+    from ace_graph.agent.runtime import Run
+    from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
+
     if resources is None or not resources.settings.curator_use_llm:
         return Curated(Decided(tuple(adds)), Usage())
     context = ACEContext(learner_id=owner)

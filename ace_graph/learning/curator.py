@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pydantic import ValidationError
+
 from ace_graph.learning.reflection import BulletVerdict, Lesson
-from ace_graph.memory.bullet import PROFILE_SECTIONS
+from ace_graph.learning.statements.forms import holds_word, is_sensitive
+from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet
 from ace_graph.memory.classify import infer_memory_type, infer_topic
 from ace_graph.memory.delta.operations import Add, Judge, Operation, Touch, Update
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, tag_of, verdict_of
+from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.sharing import leaves_owner
 from ace_graph.memory.vocabulary import NO_LABELS, Vocabulary
 
 UNATTRIBUTED = "it is not sure who said this: release it if it is right"
@@ -21,6 +26,8 @@ UNATTRIBUTED = "it is not sure who said this: release it if it is right"
 
 _SECTION_CHARS = 100
 _EVIDENCE = "evidence: "
+_PERSONS = ("own", "mine", "others")
+_LEARNERS = ("learner", "student", "pupil", "user")
 
 
 def lessons_to_operations(
@@ -148,3 +155,22 @@ def failed_advice(votes: Sequence[Judge], evidence: Sequence[Evidence]) -> tuple
         return ()
     blamed = (name for vote in votes if vote.verdict == "failure" for name in vote.bullet_ids)
     return tuple(dict.fromkeys(blamed))
+
+
+def stays_own(lesson: Add) -> bool:
+    """Whether a lesson is kept from named playbooks, which others may read, now or later.
+
+    These are experiences with the learner, what is in quarantine or belongs there, and what tells something
+    sensitive of a person.
+    """
+    fields = {"section", "content", "memory_type", "topic", "concept", "tags", "status", "quarantine_reason"}
+    given = lesson.model_dump(include=fields, exclude_none=True)
+    try:
+        bullet = Bullet.model_validate({"id": "lesson", **given})
+    except ValidationError:
+        return True  # the own memory's report will say what is wrong with it
+    text, language = bullet.content, spoken_language(bullet.content)
+    names_a_person = any(holds_word(text, language, role) for role in _PERSONS) or any(
+        word in text.casefold() for word in _LEARNERS
+    )
+    return not leaves_owner(bullet) or (names_a_person and is_sensitive(text, language))

@@ -7,7 +7,8 @@
     await undo(store, owner="ada")        # of ace_graph.playbooks.consolidation: all that was accepted
 
 It has no engine of its own: a batch reflection finds what the runs have in common, curation makes additions
-of it and names what is outdated, a consolidation plans the merges. What it proposes is the trajectory of a
+of it and names what is outdated, a consolidation plans the merges, and what the learner said of themselves in
+imported transcripts is read as in a turn. What it proposes is the trajectory of a
 dream, in progress until the last item is decided, so it is listed, exported, forgotten and cleaned as others
 are. Each accepted item is a commit, and all of them are one run for `undo`. No model is called.
 """
@@ -32,8 +33,11 @@ from ace_graph.learning.batch_reflection import (
     chosen_embeddings,
 )
 from ace_graph.learning.curate_reflections import lessons_of, outdated_bullets, with_known_examples
-from ace_graph.learning.learn_into import stays_own
+from ace_graph.learning.curator import stays_own
 from ace_graph.learning.reflection import every_turn, find_reflections
+from ace_graph.learning.statements.explicit import read_statements
+from ace_graph.learning.statements.statement import dated
+from ace_graph.learning.transcripts import MODE
 from ace_graph.memory.bullet import content_hash
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.commit import Amend, check_expected, operation_id
@@ -53,6 +57,7 @@ from ace_graph.memory.dream import (
     merge_item,
     with_decision,
 )
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.rights import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.store import Store
@@ -61,11 +66,13 @@ from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.vocabulary import vocabulary_of
 from ace_graph.playbooks.consolidation import distinguish, read_outlook
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_owned, open_playbook
-from ace_graph.playbooks.proposals import Proposals
+from ace_graph.playbooks.proposing import Proposals
 
 AUTHOR = "ace_dream"
 FEWEST_RUNS = 2
 """The fewest runs that something must come from, to be proposed."""
+MAX_TRANSCRIPTS = 2_000
+"""The newest imported exchanges in which statements are looked for."""
 MAX_EACH = 50
 """The most additions, merges and archivings of one dream."""
 _TRIES = 5
@@ -148,6 +155,32 @@ async def _additions(
     return common.found, tuple(items)
 
 
+async def _said(store: Store, owner: str, base: Playbook) -> tuple[DreamItem, ...]:
+    """An addition for each statement in imported transcripts: of a slot the newest, unless a newer is known.
+
+    What is sensitive is left out: nobody was asked about it.
+    """
+    items, read = dict[str, DreamItem](), 0
+    known = {bullet.slot: bullet.created_at for bullet in base.bullets() if bullet.slot is not None}
+    async for turn in every_turn(store, owner, TrajectoryFilter()):
+        if turn.mode != MODE or len(items) == MAX_EACH or read == MAX_TRANSCRIPTS:
+            continue
+        read += 1
+        said = await off_loop(read_statements, turn.task, base, turn.turn_id, "drop")
+        for each in reversed(said):
+            add = dated(each, turn.started_at.date()).operation
+            if not isinstance(add, Add) or (add.slot in known and known[add.slot] > turn.started_at):
+                continue
+            key = add.slot or content_hash(add.content)
+            before = items.get(key)
+            if before is None:
+                why = f"said in a transcript of {turn.started_at:%Y-%m-%d}"
+                items[key] = DreamItem(operation=add, why=why, runs=(turn.turn_id,)).named()
+            elif before.text == add.content:
+                items[key] = before.model_copy(update={"runs": (turn.turn_id, *before.runs)})
+    return tuple(items.values())
+
+
 async def dream(
     store: Store,
     owner: str,
@@ -172,6 +205,8 @@ async def dream(
     if base.absent:
         return empty
     runs, additions = await _additions(store, owner, target, base, embeddings, now)
+    if target.named is None:
+        additions += await _said(store, owner, base.playbook)
     found = operation_id(DREAM_TYPE, target.key, base.version.etag, *(item.item_id for item in additions))
     empty = empty.model_copy(update={"runs": runs, "dream_id": found})
     if target.asked is not None:
@@ -342,7 +377,7 @@ class _Acceptance:
                 if self.only_this_version:
                     raise
                 outlook = await read_outlook(self.store, self.target, outlook.now)
-        raise PlaybookChanged("the playbook changes all the time: accept the items again")
+        raise PlaybookChanged("other writers keep changing the playbook: accept the items again")
 
     async def _commit(self, delta: Delta, base: Snapshot, items: Sequence[DreamItem]) -> Snapshot:
         """Commit with the note that the items are accepted: in one transaction in the owner's own memory.

@@ -18,11 +18,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-
-from ace_graph.agent.evidence import matches_ground_truth
 from ace_graph.base.prompts import Prompts, data_block
 from ace_graph.learning.calculations import calculation_in, value_of
 from ace_graph.learning.statements.sentences import sentences, skip
@@ -34,6 +31,9 @@ from ace_graph.memory.numbers import Numeral, normalize, numerals
 from ace_graph.memory.playbook import Vote
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.turn import RecentTurn, TurnFeedback, answer_hash
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
 
 # What a sentence says about an answer, in the languages whose tables have forms of feedback.
 #
@@ -237,6 +237,19 @@ class Feedback:
     text: str
     correction: str | None = None
 
+    @property
+    def evidence(self) -> Evidence:
+        """It as the learner's evidence; a correction is named as such."""
+        text = f"{self.text} (corrected value: {self.correction})" if self.correction else self.text
+        return Evidence(source="learner", verdict=self.verdict, text=text[:2_000], by="learner")
+
+    def as_record(self, at: datetime) -> TurnFeedback | None:
+        """What the record of the turn keeps: nothing of an objection to what a check found right."""
+        if self.verdict == "unknown":
+            return None
+        score = SCORES[self.verdict]
+        return TurnFeedback(verdict=self.verdict, score=score, text=self.text[:2_000], by="learner", at=at)
+
 
 def read_feedback(message: str, previous_answer: str) -> Feedback | None:
     """Return the feedback that `message` gives on `previous_answer`, None where it gives none.
@@ -293,18 +306,8 @@ class JudgedTurn:
 
     @property
     def evidence(self) -> Evidence:
-        """The feedback as the learner's evidence; a correction is named as such."""
-        correction = self.feedback.correction
-        text = f"{self.feedback.text} (corrected value: {correction})" if correction else self.feedback.text
-        return Evidence(source="learner", verdict=self.feedback.verdict, text=text[:2_000], by="learner")
-
-    def as_feedback(self, at: datetime) -> TurnFeedback | None:
-        """Return what the judged turn's record keeps: nothing of an objection to what a check found right."""
-        verdict = self.feedback.verdict
-        if verdict == "unknown":
-            return None
-        text, score = self.feedback.text[:2_000], SCORES[verdict]
-        return TurnFeedback(verdict=verdict, score=score, text=text, by="learner", at=at)
+        """The feedback as evidence on the turn."""
+        return self.feedback.evidence
 
 
 def doubts(message: str) -> bool:
@@ -319,6 +322,9 @@ def last_exchange(messages: Sequence[BaseMessage]) -> JudgedExchange | None:
     `messages` is the conversation up to and including this turn's question (what comes after it, this
     turn's own answer, is left aside).
     """
+
+    from langchain_core.messages import HumanMessage
+
     positions = [i for i, message in enumerate(messages) if isinstance(message, HumanMessage)]
     if not positions:
         return None
@@ -361,6 +367,9 @@ def _known_turn(
 
 def _asked_before(messages: Sequence[BaseMessage]) -> Iterator[str]:
     """The questions before the last one, while each asks nothing new but judges the answer before it."""
+
+    from langchain_core.messages import HumanMessage
+
     positions = [i for i, message in enumerate(messages) if isinstance(message, HumanMessage)]
     for at, earlier in zip(reversed(positions[1:-1]), reversed(positions[:-2]), strict=True):
         said, answer = messages[at].text, _last_answer(messages[:at]) or ""
@@ -371,6 +380,8 @@ def _asked_before(messages: Sequence[BaseMessage]) -> Iterator[str]:
 
 
 def _last_answer(messages: Sequence[BaseMessage]) -> str | None:
+    from langchain_core.messages import AIMessage
+
     answers = (m for m in reversed(messages) if isinstance(m, AIMessage) and not m.tool_calls)
     return next((m.text for m in answers if m.text.strip()), None)
 
@@ -409,6 +420,9 @@ def check_objection(earlier: JudgedTurn, votes: Mapping[EvidenceSource, Vote]) -
 
     `votes` are those on that turn, by source.
     """
+
+    from ace_graph.agent.evidence import matches_ground_truth
+
     feedback = earlier.feedback
     claimed = _number(feedback.correction) if feedback.correction else None
     if feedback.verdict not in ("failure", "unknown") or (feedback.correction and claimed is None):
@@ -429,6 +443,9 @@ def check_objection(earlier: JudgedTurn, votes: Mapping[EvidenceSource, Vote]) -
 
 def corrects_form(earlier: JudgedTurn) -> bool:
     """Whether the value given instead is that of the answer, written in another form (1 1/3 for 4/3)."""
+
+    from ace_graph.agent.evidence import matches_ground_truth
+
     correction = earlier.feedback.correction
     claimed = _number(correction) if correction else None
     if claimed is None or _as_written(claimed, earlier.answer):

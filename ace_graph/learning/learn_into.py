@@ -19,47 +19,39 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from pydantic import ValidationError
-
 from ace_graph.agent.reasoning.recall import caller_in_run
 from ace_graph.agent.runtime import Run, logger
 from ace_graph.base.errors import AceError, PlaybookForbidden, StoreError
 from ace_graph.base.off_loop import run_off_loop
-from ace_graph.learning.curator import is_judged
-from ace_graph.learning.statements.forms import holds_word, is_sensitive
+from ace_graph.learning.curator import is_judged, stays_own
 from ace_graph.learning.tasks import PendingWork, UndeliveredLessons
-from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue import PlaybookRef
 from ace_graph.memory.commit import Pending, operation_id
 from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation
 from ace_graph.memory.foreign import foreign_prefix, local_id
-from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.rights import Right
-from ace_graph.memory.sharing import leaves_owner
 from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import LearnedInto
 from ace_graph.playbooks.content import without_turns
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
-from ace_graph.playbooks.proposals import Proposals
+from ace_graph.playbooks.proposing import Proposals
 
 AUTHOR = "ace_learning"
-PERSONAL = "what may be about the learner, or is held back, stays in the own memory"
+PERSONAL = "what may be about the learner, or is held back, stays in the learner's memory"
 UNJUDGED = (
     "the playbook takes lessons of judged runs alone; the others, and what may be about the learner, or is "
-    "held back, stay in the own memory"
+    "held back, stay in the learner's memory"
 )
 SAID_ALREADY = "the playbook, or an open proposal, says it already"
 _TEAMS_KEPT = 100
-_PERSONS = ("own", "mine", "others")
-_LEARNERS = ("learner", "student", "pupil", "user")
 
 
 @dataclass(frozen=True)
 class Destination:
     """The playbook that a run's lessons are meant for, and how they get there.
 
-    Without a `playbook` they stay in the own memory, for the reason `why`. `judged`: lessons without evidence
-    do.
+    Without a `playbook` they stay in the learner's memory, for the reason `why`. `judged`: lessons
+    without evidence do.
     """
 
     name: str
@@ -97,7 +89,7 @@ async def find_destination(run: Run, *, late: bool = False) -> Destination | Non
     except AceError as error:
         if late and isinstance(error, StoreError):
             raise
-        logger.warning("[ACE Memory][Learn Into] lessons stay in the own memory: %s", error)
+        logger.warning("[ACE Memory][Learn Into] lessons stay in the learner's memory: %s", error)
         return Destination(name, why=str(error))
     judged = playbook.entry is not None and playbook.entry.lessons == "judged"
     return Destination(name, playbook, proposes, judged)
@@ -164,25 +156,6 @@ async def lessons_for(
     return await run_off_loop(length, lambda: tuple(each for each in lessons if not stays_own(each)))
 
 
-def stays_own(lesson: Add) -> bool:
-    """Whether a lesson is kept from named playbooks, which others may read, now or later.
-
-    These are experiences with the learner, what is in quarantine or belongs there, and what tells something
-    sensitive of a person.
-    """
-    fields = {"section", "content", "memory_type", "topic", "concept", "tags", "status", "quarantine_reason"}
-    given = lesson.model_dump(include=fields, exclude_none=True)
-    try:
-        bullet = Bullet.model_validate({"id": "lesson", **given})
-    except ValidationError:
-        return True  # the own memory's report will say what is wrong with it
-    text, language = bullet.content, spoken_language(bullet.content)
-    names_a_person = any(holds_word(text, language, role) for role in _PERSONS) or any(
-        word in text.casefold() for word in _LEARNERS
-    )
-    return not leaves_owner(bullet) or (names_a_person and is_sensitive(text, language))
-
-
 def without_lessons(operations: Iterable[Operation], refs: Collection[str]) -> tuple[Operation, ...]:
     """Return the operations without these lessons, and without the credit that votes give them."""
     left = list[Operation]()
@@ -232,7 +205,7 @@ async def deliver(
     except AceError as error:
         if late and isinstance(error, StoreError):
             raise
-        logger.error("[ACE Memory][Learn Into] lessons go to the own memory: %s", error)
+        logger.error("[ACE Memory][Learn Into] lessons go to the learner's memory: %s", error)
         return Delivery(_report(destination.name, "own memory", kept=learned, why=str(error)), refs)
     kept = learned - len(lessons) + len(done.left)
     why = done.report["why"] or (stay if kept else None)

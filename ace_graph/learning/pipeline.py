@@ -31,8 +31,13 @@ from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import BulletVerdict, Lesson
 from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, is_small_talk, reflect
 from ace_graph.learning.statements.forms import SENSITIVE
-from ace_graph.learning.statements.model_facts import ReadMessage, WantedFacts, learner_facts, stated_later
-from ace_graph.learning.statements.told import with_told
+from ace_graph.learning.statements.model_facts import (
+    ReadMessage,
+    WantedFacts,
+    learner_facts,
+    stated_later,
+    with_told,
+)
 from ace_graph.learning.statements.turn_source import from_trajectory, from_turn
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks, task_of
 from ace_graph.learning.turn_record import stored_reflection
@@ -281,7 +286,7 @@ async def _read_together(task: LearningTask, run: Run) -> tuple[FinishedTurn, ..
     try:
         records = await run.resources.store.turns(run.learner_id or "", 2 * len(task.together))
     except StoreError:
-        logger.exception("[ACE Reflector] the turns that wait can't be read, so they go on waiting")
+        logger.exception("[ACE Reflector] the waiting turns can't be read, so they keep waiting")
         return ()
     wanted = {
         record.turn_id: replace(task_of(record, ()).subject, day=record.started_at.date())

@@ -250,7 +250,7 @@ def _replayed(found: ReflectionResult, evidence: Sequence[Evidence], retry: Retr
         return replace(found, replay="not tried")
     if better:
         return replace(found, replay="kept", helped=retry.shown)
-    why = [f"replay: the answer with it is no better: {preview(text, 60)}" for text in retry.shown]
+    why = [f"replay: the answer with it is not better: {preview(text, 60)}" for text in retry.shown]
     stay = tuple(lesson for lesson in found.lessons if lesson.content not in retry.shown)
     return replace(found, insight="", lessons=stay, problems=(*found.problems, *why), replay="refused")
 

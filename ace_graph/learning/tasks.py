@@ -14,12 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from ace_graph.agent.evidence import from_json
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import ACEState, Attempt, Memory
 from ace_graph.base.errors import LearningError
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.text import truncate, without_surrogates
 from ace_graph.learning.feedback import (
     JudgedTurn,
@@ -194,7 +195,7 @@ TRACE_CHARS = 6_000
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 
-class LearningTask(BaseModel):
+class LearningTask(Frozen):
     """One finished turn to learn from. The field names are stored in pending work.
 
     `evidence` is voted on now; `standing` was known before and is voted on already. `reflects`: the reflector
@@ -204,8 +205,6 @@ class LearningTask(BaseModel):
     `together` are earlier turns that were not reflected on, which are read in the same call.
     `unattributed`: who said what is not sure, so its lessons are quarantined until a person releases them.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     subject: FinishedTurn
     evidence: tuple[Evidence, ...] = ()
@@ -266,14 +265,12 @@ def task_of(
     )
 
 
-class UndeliveredLessons(BaseModel):
+class UndeliveredLessons(Frozen):
     """Lessons that a turn has made for a named playbook, until they are there or in the own memory.
 
     `operations` are the lessons and the votes that credit them, `learned` is how many lessons the turn had,
     `op_id` that of the turn's commit. The field names are stored.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     operations: tuple[Operation, ...]
     learned: int
@@ -285,7 +282,7 @@ class UndeliveredLessons(BaseModel):
         return tuple(each for each in self.operations if isinstance(each, Add))
 
 
-class PendingWork(BaseModel):
+class PendingWork(Frozen):
     """Deferred tasks, and the run's settings that they are worked on with. The field names are stored.
 
     Without `curates` the reflection is kept with the turn, and the playbook stays as it is. Lessons go to the
@@ -293,8 +290,6 @@ class PendingWork(BaseModel):
     `agent` the one that acted in it. With `undelivered` nothing is to be learned any more: a turn's lessons
     are only to be taken there.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1] = 1
     looks: tuple[LearningTask, ...]

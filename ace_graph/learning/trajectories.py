@@ -13,14 +13,16 @@ from uuid import uuid4
 from pydantic import JsonValue, ValidationError
 
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import TrajectoryNotFound, UsageError
+from ace_graph.base.errors import ChangeRefused, TrajectoryNotFound, UsageError, unknown
 from ace_graph.base.prices import Price, cost_of
 from ace_graph.base.retention import Tracing
 from ace_graph.base.settings import Settings
 from ace_graph.base.text import truncate
 from ace_graph.learning.curator import judge_bullets
-from ace_graph.memory.commit import Amend, Pending, PendingItem, PendingState, operation_id
+from ace_graph.memory.commit import Amend, Pending, PendingItem, PendingState, operation_id, playbook_at
+from ace_graph.memory.delta.effect import Put
 from ace_graph.memory.delta.operations import Delta, Operation
+from ace_graph.memory.delta.rollback import rollback_to, undo_of
 from ace_graph.memory.evidence import Evidence, EvidenceSource
 from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter, TrajectoryOutcome, completed, deleted, with_step
@@ -180,7 +182,7 @@ async def complete_trajectory(
     outcome stays; ConfigurationError.
     """
     if status not in _STATUSES:
-        raise UsageError(f"{str(status)[:40]!r} is not an outcome: use one of {', '.join(_STATUSES)}")
+        raise UsageError(unknown("outcome", status, _STATUSES))
     kept = tracing or Settings.load().tracing
     metrics = completion.metrics or {}
     tokens = int(_metric(metrics, "tokens") or 0)
@@ -223,9 +225,9 @@ def _metric(metrics: Mapping[str, JsonValue], name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
-        raise UsageError(f"metrics: {name} is a number from 0 to {_MOST}: give one, or leave it out")
+        raise UsageError(f"metrics: {name} must be a number from 0 to {_MOST}")
     if name == "tokens" and value != int(value):
-        raise UsageError("metrics: tokens is a whole number: give one, or leave it out")
+        raise UsageError("metrics: tokens must be a whole number")
     return value
 
 
@@ -251,6 +253,50 @@ async def delete_trajectory(store: Store, learner_id: str, trajectory_id: str) -
         for part in parts:
             await store.amend(learner_id, Amend(part.turn_id, orphaned))
     await store.amend(learner_id, Amend(trajectory_id, deleted))
+
+
+async def take_back(
+    store: Store, learner_id: str, turn_id: str, op_id: str, now: datetime
+) -> tuple[str, ...]:
+    """Take back what a turn taught, also what is still to be learned from it; its record stays.
+
+    Return the bullets that stay as the turn left them, as something else has built on them since. Lessons in
+    a named playbook stay there. Votes and insights are taken back where nothing has changed since the turn.
+    """
+    for item in await store.list_pending(learner_id, limit=1_000_000):
+        if item.turn_id == turn_id:
+            nothing = Delta(op_id=item.pending_id, now=now, operations=(), author=AUTHOR, source=turn_id)
+            await store.commit(learner_id, nothing, await store.load(learner_id), None, item)
+    base, history = await store.load(learner_id), await store.history(learner_id)
+    own = [each for each in history.entries if each.source == turn_id and each.n > history.base_n]
+    if not own:
+        return ()
+    before, operations, expected = playbook_at(history, own[0].n - 1), list[Operation](), None
+    try:
+        operations = [undo_of(history, entry.op_id) for entry in reversed(own)]
+    except (
+        ChangeRefused
+    ):  # it voted, or brought an insight: only all can go back, and only if nothing followed
+        if history.entries[-len(own) :] == tuple(own):
+            operations, expected = [rollback_to(history, base, own[0].n - 1)], base.version.etag
+    delta = Delta(
+        op_id=op_id,
+        now=now,
+        operations=tuple(operations),
+        author="learner",
+        reason="the question was replaced",
+        source=f"replaced:{turn_id}",
+        expected_etag=expected,
+    )
+    done = (await store.commit(learner_id, delta, base)).snapshot.playbook.entries
+    put = {
+        change.bullet.id
+        for entry in own
+        if entry.effect is not None
+        for change in entry.effect.changes
+        if isinstance(change, Put)
+    }
+    return tuple(name for name, bullet in done.items() if name in put and bullet != before.entries.get(name))
 
 
 def _delta(trajectory_id: str, purpose: str, now: datetime, *operations: Operation) -> Delta:

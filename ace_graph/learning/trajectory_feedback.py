@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from ace_graph.agent.resources import Resources
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import UsageError
+from ace_graph.base.errors import UsageError, unknown
 from ace_graph.learning.pending import RetryPolicy
 from ace_graph.learning.tasks import PendingWork, task_of
 from ace_graph.learning.trajectories import get_trajectory, votes_of
@@ -64,9 +64,9 @@ async def give_feedback(
     TrajectoryNotFound, UsageError, and what the store raises.
     """
     if verdict not in SCORES:
-        raise UsageError(f"{str(verdict)[:40]!r} is no verdict: use success, failure or partial")
+        raise UsageError(unknown("verdict", verdict, ("success", "failure", "partial")))
     if score is not None and not 0 <= score <= 1:
-        raise UsageError("a score is a number from 0 to 1")
+        raise UsageError("a score must be a number from 0 to 1")
     turn, now = await get_trajectory(store, learner_id, trajectory_id), clock()
     worth = SCORES[verdict] if score is None else score
     feedback = TurnFeedback(kind=kind, verdict=verdict, score=worth, text=text[:2_000], by=by[:256], at=now)

@@ -168,7 +168,7 @@ class Worker:
     ) -> None:
         """Raises ConfigurationError for a concurrency below 1."""
         if concurrency < 1:
-            raise ConfigurationError("a worker's concurrency is 1 or more")
+            raise ConfigurationError("a worker's concurrency must be at least 1")
         self.store, self.terms = store, terms
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{(resources.new_id or random_id)()[:8]}"
         self._resources, self._concurrency, self._sleep = resources, concurrency, sleep

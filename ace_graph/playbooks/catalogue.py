@@ -5,22 +5,18 @@ Each function opens the playbook and asks its handle, as CLI, HTTP, page and MCP
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import InvalidPlaybook
 from ace_graph.base.off_loop import in_slices, off_loop
 from ace_graph.memory.catalogue import DEFAULT, PlaybookEntry, PlaybookRef, checked_entry
-from ace_graph.memory.commit import Commit
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.rights import Caller
 from ace_graph.memory.sharing import Grant, Subject
-from ace_graph.memory.similarity.vectors import Embedder
 from ace_graph.memory.stores.base import StoredVersion, checked_learner_id
-from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.content import (
     Change,
     Content,
@@ -32,6 +28,14 @@ from ace_graph.playbooks.content import (
 )
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.handle import NamedPlaybook, User, check_shown, open_by_id, open_playbook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from ace_graph.memory.commit import Commit
+    from ace_graph.memory.similarity.vectors import Embedder
+    from ace_graph.memory.stores.store import Store
 
 
 async def create(
@@ -91,29 +95,6 @@ async def get_playbook(
     Without a user it is the owner who asks. Raises PlaybookNotFound, InvalidPlaybook.
     """
     return await (await open_playbook(store, name, owner, user)).read()
-
-
-async def list_playbooks(
-    store: Store, owner: str | None = None, *, limit: int = 100, after: str = ""
-) -> tuple[PlaybookEntry, ...]:
-    """Return an owner's playbooks: the own memory, where there is one, then the others by name.
-
-    `after` is the `name_key` of the last one of the page before.
-    """
-    playbooks = store.playbooks
-    own = await playbooks.find(PlaybookRef(owner, DEFAULT)) if owner is not None and not after else None
-    place = "" if after == DEFAULT else after  # the own memory comes first, and no other is called so
-    named = await playbooks.entries(owner, limit - (own is not None), place)
-    return named if own is None else (own, *named)
-
-
-async def all_playbooks(store: Store, owner: str) -> AsyncIterator[PlaybookEntry]:
-    """Yield all of an owner's playbooks, in the order of `list_playbooks`."""
-    page = await list_playbooks(store, owner)
-    while page:
-        for entry in page:
-            yield entry
-        page = await list_playbooks(store, owner, after=page[-1].name_key)
 
 
 async def update_playbook(

@@ -418,7 +418,7 @@ async def merge_memories(
     found = [outlook.snapshot.playbook.get_bullet(each) for each in dict.fromkeys(ids)]
     bullets = tuple(bullet for bullet in found if bullet is not None)
     if len(bullets) < len(found) or len(bullets) < 2:
-        raise ChangeRefused("a merge takes the ids of two bullets or more: playbook show lists the ids")
+        raise ChangeRefused("a merge needs the ids of two bullets or more: playbook show lists the ids")
     richest = max(bullets, key=lambda bullet: (len(items_of(bullet.content)), len(bullet.content)))
     planned = planned_group(outlook, Group(bullets), content or richest.content, keep_above)
     if isinstance(planned, RefusedGroup):
@@ -566,9 +566,9 @@ def _run_of(history: History, run_id: str | None) -> tuple[str, list[HistoryEntr
             runs.setdefault(entry.source.removeprefix(RUN), []).append(entry)
     left = [name for name in runs if name not in undone]
     if run_id in undone:
-        raise ChangeRefused(f"the run {run_id} was taken back already")
+        raise ChangeRefused(f"the run {run_id} was undone already")
     if not left or (run_id is not None and run_id not in runs):
-        raise ChangeRefused("there is no such consolidation to take back: playbook history lists the changes")
+        raise ChangeRefused("there is no such consolidation to undo: playbook history lists the changes")
     name = left[-1] if run_id is None else run_id
     return name, [entry for entry in runs[name] if entry.effect is None or entry.effect.changes]
 

@@ -152,7 +152,7 @@ def check_any_accepted(asked: int, refused: tuple[Rejection, ...]) -> None:
     """Raise ChangeRefused when all of the content was refused."""
     if asked and len(refused) >= asked:
         first = refused[0]
-        raise ChangeRefused(f"{first.id}: {first.why}: nothing of the content was taken, correct it")
+        raise ChangeRefused(f"{first.id}: {first.why}: none of the content was taken; correct it")
 
 
 REASON = "playbook rescreen"

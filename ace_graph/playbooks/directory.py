@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from ace_graph.memory.rights import Caller
 from ace_graph.memory.sharing import is_team
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 DIRECTORY_SECONDS = 2.0
 MAX_TEAMS = 1_000

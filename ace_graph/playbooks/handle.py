@@ -264,7 +264,7 @@ class PlaybookHandle:
     ) -> PlaybookEntry:
         """Give the playbook another description, scope, or rule for lessons; see `edit_fields`."""
         if self.entry is None or self.named is None:
-            raise InvalidPlaybook("the own memory has none of these fields: name a playbook")
+            raise InvalidPlaybook("the own memory has none of these fields: give the name of a playbook")
         held = self.entry
         await off_loop(check_shown, "", description)
         wanted = checked_entry(

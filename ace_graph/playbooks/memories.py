@@ -33,6 +33,7 @@ from ace_graph.base.errors import (
     PlaybookNotFound,
     TrajectoryNotFound,
     UsageError,
+    unknown,
 )
 from ace_graph.memory.bullet import Bullet, BulletSource, Stated
 from ace_graph.memory.catalogue import DEFAULT, PlaybookEntry, PlaybookRef, Scope
@@ -45,10 +46,10 @@ from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.memory.views import BulletFilter, Kind, checked_kind, fields_of, is_bullet_kind, kind_of
-from ace_graph.playbooks.catalogue import all_playbooks
 from ace_graph.playbooks.content import Change
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.handle import PlaybookHandle, open_by_id, open_playbook
+from ace_graph.playbooks.listing import all_playbooks
 from ace_graph.playbooks.sharing import shared_with
 
 MAX_PLAYBOOKS = 200
@@ -183,9 +184,9 @@ async def search_memories(
 def checked_scope(scope: str | None, agent: str | None = None) -> Scope | None:
     """Return the scope. Raises UsageError for an unknown one, and for `agent` without the agent's name."""
     if scope is not None and scope not in get_args(Scope):
-        raise UsageError(f"{scope[:40]!r} is no scope: use one of {', '.join(get_args(Scope))}")
+        raise UsageError(unknown("scope", scope, get_args(Scope)))
     if scope == "agent" and not agent:
-        raise UsageError("the scope agent needs the name of the agent")
+        raise UsageError("the scope agent needs an agent: give its name")
     return cast("Scope | None", scope)
 
 
@@ -274,9 +275,9 @@ async def destination(
         return writable[0]
     names = ", ".join(shown_name(place) for place in writable[:5])
     raise UsageError(
-        f"name the playbook, one of {names}"
+        f"several playbooks fit: give one of {names}"
         if writable
-        else f"you may write no playbook of the scope {scope}: create one, or ask for a grant as editor"
+        else f"you can't write to any playbook of the scope {scope}: create one, or ask for a grant as editor"
     )
 
 
@@ -311,7 +312,7 @@ def _name(learner: Caller | str) -> str:
     """Raises UsageError for the host, who has no memory of its own."""
     name = learner if isinstance(learner, str) else learner.user
     if name is None:
-        raise UsageError("memories are a learner's: name the learner")
+        raise UsageError("no learner given: memories belong to one")
     return name
 
 

@@ -15,8 +15,13 @@ from ace_graph.base.errors import InvalidGrant
 from ace_graph.base.off_loop import off_loop
 from ace_graph.base.telemetry import audit_sharing
 from ace_graph.memory.catalogue import PlaybookEntry
-from ace_graph.memory.rights import RIGHTS, Caller, Right
-from ace_graph.memory.sharing import Grant, Proposal, Subject, checked_relation, checked_team, outgoing_text
+from ace_graph.memory.rights import RIGHTS
+from ace_graph.memory.rights import Caller as Caller
+from ace_graph.memory.rights import Right as Right
+from ace_graph.memory.sharing import Grant as Grant
+from ace_graph.memory.sharing import Proposal as Proposal
+from ace_graph.memory.sharing import Subject, checked_relation, checked_team, outgoing_text
+from ace_graph.memory.sharing import Trust as Trust
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.stores.store import PlaybookStore, Store
 from ace_graph.playbooks.directory import caller_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal, cast, get_args
 
-from ace_graph.base.errors import UsageError
+from ace_graph.base.errors import UsageError, unknown
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.json import JsonFormat
 from ace_graph.memory.formats.registry import read_bullets
@@ -38,4 +38,4 @@ def template(name: str) -> Template:
             text = files("ace_graph.playbooks").joinpath("data", f"{known}.json").read_text(encoding="utf-8")
             about = cast("dict[str, object]", json.loads(text))["description"]
             return Template(known, str(about), read_bullets(text, JsonFormat.name).bullets)
-    raise UsageError(f"there is no template {name[:60]!r}: use one of {', '.join(TEMPLATES)}")
+    raise UsageError(unknown("template", name, TEMPLATES))

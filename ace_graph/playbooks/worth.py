@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ChangeRefused
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import in_slices
 from ace_graph.memory.audit import Audit, auditing
 from ace_graph.memory.bullet import Bullet, Hides
@@ -40,10 +39,8 @@ from ace_graph.playbooks.sharing import shown_readers, who_may
 _MAX_READERS = 500
 
 
-class ReaderUse(BaseModel):
+class ReaderUse(Frozen):
     """How one reader, who lets the owners see it, used a playbook."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     learner: str
     usage_count: int

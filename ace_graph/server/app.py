@@ -66,7 +66,7 @@ def allow_origins(app: FastAPI, origins: Sequence[str]) -> None:
     for origin in origins:
         if not _ORIGIN.fullmatch(origin):
             raise ConfigurationError(
-                f"ACE_SERVER_ORIGINS: {origin} is no origin: write https://app.example, without a path"
+                f"ACE_SERVER_ORIGINS: {origin} is not an origin: write https://app.example, without a path"
             )
     if origins:
         app.add_middleware(

@@ -168,7 +168,7 @@ class Identity(NamedTuple):
     def check(self, act: Act) -> None:
         """Raise RequestRefused (403) for what an operator may not do."""
         if not self.may(act):
-            raise RequestRefused(403, "forbidden", "only the learner can do this, and no operator for them")
+            raise RequestRefused(403, "forbidden", "only the learner can do this, not an operator")
 
     def operating_on(self, learner_id: str) -> Identity:
         """Return the identity of an operator's request about this learner.
@@ -178,7 +178,7 @@ class Identity(NamedTuple):
         """
         if not self.may_operate:
             raise RequestRefused(
-                403, "forbidden", "this token is no operator's: leave out the header X-ACE-Learner"
+                403, "forbidden", "this token is not an operator's: leave out the header X-ACE-Learner"
             )
         if len(_OPERATOR_AUTHOR) + len(self.learner) > _MAX_AUTHOR_CHARS:
             raise RequestRefused(
@@ -189,7 +189,7 @@ class Identity(NamedTuple):
         try:
             learner = checked_learner_id(learner_id)
         except InvalidContext as error:
-            raise RequestRefused(422, "invalid", "the header X-ACE-Learner holds no learner's id") from error
+            raise RequestRefused(422, "invalid", "the header X-ACE-Learner is not a learner's id") from error
         return Identity(learner, None if self.teams is None else frozenset(), operator=self.learner)
 
 
@@ -288,7 +288,7 @@ def make_token(settings: Settings, learner: str, until: datetime, *, operator: b
     if operator:
         if settings.jwt_operator_claim is None:
             raise ConfigurationError(
-                "no claim makes an operator: set ACE_JWT_OPERATOR_CLAIM here and for the server, "
+                "there are no operators yet: set ACE_JWT_OPERATOR_CLAIM here and for the server, "
                 "such as ace_operator"
             )
         claims[settings.jwt_operator_claim] = True

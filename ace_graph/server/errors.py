@@ -19,11 +19,12 @@ from uuid import uuid4
 from fastapi.dependencies.models import Dependant
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from ace_graph.base import errors
 from ace_graph.base.errors import RequestRefused
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.tables import read_toml
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("ace_request_id", default=None)
@@ -129,10 +130,8 @@ def error_location(error: BaseException) -> str:
     return f"{type(error).__name__} at {' < '.join(reversed(places)) or '(nowhere)'}"
 
 
-class ErrorReply(BaseModel):
+class ErrorReply(Frozen):
     """A sentence for people, a code for programs, and the id under which the log has the error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     error: str
     code: str

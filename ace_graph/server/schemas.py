@@ -65,7 +65,7 @@ def not_blank(text: str) -> str:
 def _check_number(value: object) -> object:
     """Refuse text and booleans, which pydantic would read as numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("a whole number")  # noqa: TRY004  pydantic takes a ValueError for a wrong value
+        raise ValueError("must be a whole number")  # noqa: TRY004  pydantic takes a ValueError for a wrong value
     return value
 
 
@@ -247,9 +247,9 @@ class ChatRequest(RequestBody):
                 min_length=1,
                 max_length=512,
                 pattern=PLAYBOOK_REF,
-                description="A named playbook that the lessons of this message go to: written where the "
-                "learner may write, proposed where they may propose, else kept in the own memory. It is read "
-                "only where `playbooks` names it, too.",
+                description="A named playbook for the lessons of this message: written where the "
+                "learner may write, proposed where they may propose, else kept in the learner's memory. "
+                "It is read only where `playbooks` names it, too.",
                 examples=["ada/api_client"],
             ),
         ]
@@ -259,6 +259,15 @@ class ChatRequest(RequestBody):
         WindowSize | None,
         BeforeValidator(_no_other_type),
         Field(description="Interactions of the conversation that the model reads, 0 to 100, or all of them."),
+    ] = None
+    replaces: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=128,
+            description="The `turnId` of the conversation's last answer: this message takes the place of its "
+            "question. What it taught is taken back first. 409 where another answer is the last one.",
+        ),
     ] = None
     memory: Annotated[
         Literal[MemoryUse, "read"],
@@ -424,6 +433,13 @@ class ChatReply(Body):
     mode: Mode
     conversation_id: Annotated[str | None, UNLESS_NULL] = None
     turn_id: str
+    stayed: Annotated[
+        tuple[str, ...] | None,
+        UNLESS_NULL,
+        Field(
+            description="With `replaces`: bullets that could not be taken back, as they were changed since."
+        ),
+    ] = None
     metadata: Metadata
 
 
@@ -484,8 +500,11 @@ class ChatEvents(Body):
     done: DoneEvent
 
 
-def reply_of(out: ACEOutput, conversation_id: str | None) -> ChatReply:
-    """Return the reply to a finished run; without a conversation it was a turn of a temporary chat."""
+def reply_of(out: ACEOutput, conversation_id: str | None, stayed: tuple[str, ...] | None = None) -> ChatReply:
+    """Return the reply to a finished run; without a conversation it was a turn of a temporary chat.
+
+    `stayed` are the bullets of a replaced turn that could not be taken back.
+    """
     plan, result, learning = out.get("plan"), out.get("result"), out.get("learning")
     if plan is None or result is None or learning is None:
         raise ValueError("the run ended without a result")
@@ -500,6 +519,7 @@ def reply_of(out: ACEOutput, conversation_id: str | None) -> ChatReply:
         mode=plan["mode"],
         conversation_id=conversation_id,
         turn_id=learning["turn_id"],
+        stayed=stayed,
         metadata=Metadata(
             scratch=Scratch(ace_delta=counts, learning_error=error, pending=bool(learning["pending"])),
             injected=result["injected"],

@@ -19,8 +19,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
 from ace_graph.agent.context import ServedContext
-from ace_graph.agent.daily_tokens import DailyTokens
 from ace_graph.agent.models.call import total_usage
+from ace_graph.agent.resources import DailyTokens
 from ace_graph.agent.state import ACEInput, ACEOutput
 from ace_graph.base.clock import Clock
 from ace_graph.base.errors import (
@@ -34,7 +34,9 @@ from ace_graph.base.errors import (
 from ace_graph.base.settings import Settings
 from ace_graph.base.telemetry import span_maker, turn_attributes
 from ace_graph.graph import ACEGraph
+from ace_graph.learning.trajectories import take_back
 from ace_graph.memory.catalogue import PlaybookRef, wanted_refs
+from ace_graph.memory.commit import operation_id
 from ace_graph.memory.rights import Caller
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.cache import SnapshotCache
@@ -47,6 +49,8 @@ from ace_graph.server.conversations.repository import (
     AcceptedTurn,
     Conversations,
     UnsavedTurn,
+    find_conversation,
+    rename_conversation,
     title_of,
 )
 from ace_graph.server.errors import error_location, http_error_for
@@ -69,6 +73,7 @@ class LiveTurn:
     """The events of a turn, which ends with a reply or with an error; any number of clients may listen.
 
     The turn belongs to no request: a client that hangs up only stops listening, and may come back.
+    `replaced` are the messages that it takes the place of, `stayed` what could not be taken back of them.
     Events are numbered from `first_number`. A server that continues a turn numbers above all numbers of the
     server before it, because its events differ. A turn of a temporary chat has no conversation.
     """
@@ -82,6 +87,8 @@ class LiveTurn:
         self.reply: ChatReply | None = None
         self.error: RequestRefused | None = None
         self.has_text = False
+        self.replaced: Sequence[AnyMessage] = ()
+        self.stayed: tuple[str, ...] | None = None
         self._first_number = first_number
         self._events: list[Event] = []
         self._changed = asyncio.Event()
@@ -224,14 +231,26 @@ async def run_turn(graph: ACEGraph, work: TurnWork) -> ACEOutput:
     return output
 
 
-async def remove_question(graph: ACEGraph, turn: AcceptedTurn) -> None:
-    """Remove the question of a failed turn, and what follows it, from the conversation."""
+async def remove_question(graph: ACEGraph, turn: AcceptedTurn, replaced: Sequence[AnyMessage] = ()) -> None:
+    """Remove the question of a failed turn, and what follows it; what it replaced comes back."""
     state = await graph.aget_state(_config(turn))
     messages = cast("list[AnyMessage]", state.values.get("messages", []))
     question_id = _question_id(turn)
     found = next((i for i, message in enumerate(messages) if message.id == question_id), None)
     if found is not None:
-        await _remove(graph, turn, messages[found:])
+        await _remove(graph, turn, messages[found:], replaced)
+
+
+def replaced_messages(messages: Sequence[AnyMessage], turn_id: str) -> Sequence[AnyMessage]:
+    """Return the question of the conversation's last turn, and what follows it.
+
+    Raises RequestRefused (409) where that turn is not the last one.
+    """
+    asked = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    if not asked or messages[asked[-1]].id != f"{_QUESTION}{turn_id}":
+        sentence = "that is not the last answer of the conversation any more: read the conversation again"
+        raise RequestRefused(409, "changed", sentence)
+    return messages[asked[-1] :]
 
 
 async def trim_history(graph: ACEGraph, turn: AcceptedTurn, output: ACEOutput, max_messages: int) -> None:
@@ -245,10 +264,16 @@ async def trim_history(graph: ACEGraph, turn: AcceptedTurn, output: ACEOutput, m
     await _remove(graph, turn, messages[:half])
 
 
-async def _remove(graph: ACEGraph, turn: AcceptedTurn, messages: list[AnyMessage]) -> None:
-    removals = [RemoveMessage(id=message.id) for message in messages if message.id]
+async def _remove(
+    graph: ACEGraph, turn: AcceptedTurn, messages: Sequence[AnyMessage], restored: Sequence[AnyMessage] = ()
+) -> None:
+    changes = [*_removals(messages), *restored]
     # As the last node, so that LangGraph sees nothing left to run in the thread.
-    await graph.aupdate_state(_config(turn), {"messages": removals}, as_node="ace_learning")
+    await graph.aupdate_state(_config(turn), {"messages": changes}, as_node="ace_learning")
+
+
+def _removals(messages: Sequence[AnyMessage]) -> list[RemoveMessage]:
+    return [RemoveMessage(id=message.id) for message in messages if message.id]
 
 
 async def _input_or_output(graph: ACEGraph, work: TurnWork) -> tuple[ACEInput | None, ACEOutput | None]:
@@ -262,7 +287,9 @@ async def _input_or_output(graph: ACEGraph, work: TurnWork) -> tuple[ACEInput | 
         if metadata.get(RUN) == turn.run_id:
             return None, None if state.next else cast("ACEOutput", state.values)
         history = [] if state.values.get("messages") else history
-    turn_input: ACEInput = {"messages": [*history, HumanMessage(request.message, id=_question_id(turn))]}
+    question = HumanMessage(request.message, id=_question_id(turn))
+    messages: list[AnyMessage | RemoveMessage] = [*history, *_removals(work.live.replaced), question]
+    turn_input: ACEInput = {"messages": cast("list[AnyMessage]", messages)}  # its reducer takes removals
     if request.mode:
         turn_input["mode"] = request.mode
     if request.additional_context:
@@ -274,8 +301,11 @@ def _config(turn: AcceptedTurn) -> RunnableConfig:
     return {"configurable": {"thread_id": turn.thread_id}, "metadata": {RUN: turn.run_id}}
 
 
+_QUESTION = "question-"
+
+
 def _question_id(turn: AcceptedTurn) -> str:
-    return f"question-{turn.run_id}"
+    return f"{_QUESTION}{turn.run_id}"
 
 
 logger = logging.getLogger("ace_graph")
@@ -350,8 +380,8 @@ class RunningTurns:
         title = title_of(request.message)
         turn = AcceptedTurn(new_id, conversation, learner_id, request_json, thread_id=new_id, title=title)
         live = self._live[turn.run_id] = LiveTurn(turn.run_id, conversation, learner_id)
-        # Playbooks come with the memory, in a read of their own.
-        snapshot = None if request.playbooks else self._prefetch(learner_id)
+        # Playbooks come with the memory, in a read of their own; what is taken back changes it first.
+        snapshot = None if request.playbooks or request.replaces else self._prefetch(learner_id)
         try:
             turn = await self.conversations.accept(turn, reading.model_dump_json(by_alias=True))
         except BaseException:
@@ -467,8 +497,10 @@ class RunningTurns:
         output: ACEOutput | None = None
         try:
             with self._span("ace_graph.turn", turn_attributes(turn.run_id, live.conversation_id)):
+                if work.asked.replaces is not None:
+                    await self._take_back(work, work.asked.replaces)
                 output = await self._run_within_limits(work)
-            reply = reply_of(output, live.conversation_id)
+            reply = reply_of(output, live.conversation_id, live.stayed)
             if not work.temporary:
                 await self._close(turn, output)
             live.complete(reply)
@@ -479,6 +511,23 @@ class RunningTurns:
         except Exception as error:
             await self._end_failed(work, error)
         return output
+
+    async def _take_back(self, work: TurnWork, replaced: str) -> None:
+        """Take back the turn that this one replaces: what it taught, and the title that it gave.
+
+        Its messages go with the question of this turn. Raises RequestRefused (409) where it is not the last.
+        """
+        turn, database = work.turn, self.conversations.database
+        messages = await database.messages(turn.thread_id)
+        if turn.known == "turn" and any(message.id == _question_id(turn) for message in messages):
+            return  # another server did it
+        old = replaced_messages(messages, replaced)
+        op_id = operation_id("replaced", replaced, turn.run_id)
+        work.live.replaced = old
+        work.live.stayed = await take_back(self.store, turn.learner_id, replaced, op_id, self.clock.now())
+        found = await find_conversation(database, turn.learner_id, turn.conversation_id)
+        if found is not None and found.title == title_of(old[0].text):
+            await rename_conversation(database, turn.learner_id, found, title_of(work.asked.message))
 
     async def _run_within_limits(self, work: TurnWork) -> ACEOutput:
         """Run the turn while its lease holds and its time has not run out."""
@@ -548,7 +597,7 @@ class RunningTurns:
             logger.warning("[ACE Server] a turn failed: %s: %s", shown.code, error_location(error))
         if not work.temporary:
             if shown.code not in _OF_ANOTHER_SERVER:
-                await self._log_failure(remove_question(self.graph, turn))
+                await self._log_failure(remove_question(self.graph, turn, work.live.replaced))
             await self._log_failure(self.conversations.abandon(turn))
         work.live.fail(shown)
 

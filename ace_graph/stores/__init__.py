@@ -13,7 +13,6 @@ from urllib.parse import urlsplit, urlunsplit
 from ace_graph.base.errors import ConfigurationError, StoreUnavailable, StoreUrlError, how_to_install
 from ace_graph.base.settings import Settings
 from ace_graph.memory.policy import DecayRates, Policy, VersionRetention
-from ace_graph.memory.screening.secrets import redact_query
 
 if TYPE_CHECKING:
     from ace_graph.memory.stores.store import Store
@@ -31,10 +30,7 @@ PROBE_LEARNER = "ace-graph readiness probe"
 """A learner that does not exist; reading it creates nothing."""
 _NEO4J = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 _POSTGRES = ("postgresql", "postgres")
-_FORMS = (
-    "sqlite:///ace.db (a relative path), sqlite:////srv/ace.db (an absolute one), memory://, "
-    f"{', '.join(f'{scheme}://host:7687' for scheme in _NEO4J)}, postgresql://user:password@host/database"
-)
+_FORMS = "sqlite:///ace.db, memory://, neo4j://host:7687 or postgresql://user@host/database"
 
 
 def open_store(
@@ -89,8 +85,8 @@ def open_store(
             partitions=known.postgres_partitions,
             timeout=known.store_timeout,
         )
-    unknown = f"{scheme}:// is no kind of store" if separator else "a store URL begins with its kind"
-    raise StoreUrlError(f"{unknown}: use one of {_FORMS}")
+    unknown = f"{scheme}:// is not a kind of store" if separator else "a store URL begins with its kind"
+    raise StoreUrlError(f"{unknown}: use {_FORMS}")
 
 
 async def check_store(store: Store) -> None:
@@ -132,12 +128,14 @@ def policy_of(settings: Settings) -> Policy:
 def _path(rest: str) -> Path:
     """Return the path of `sqlite:///path` as it is; nothing in it is unquoted."""
     if not rest.startswith("/") or rest.strip("/") in {"", ":memory:"} or rest.endswith("/"):
-        raise StoreUrlError(f"a SQLite URL is sqlite:/// and the path of a file: use one of {_FORMS}")
+        raise StoreUrlError("a SQLite URL is sqlite:/// and the path of a file, such as sqlite:///ace.db")
     return Path(rest[1:]).expanduser()
 
 
 def redacted_url(url: str) -> str:
     """Return a store URL without the user, the password and secrets in its query."""
+    from ace_graph.memory.screening.secrets import redact_query
+
     parts = urlsplit(url)
     if "@" not in parts.netloc and not parts.query:
         return url

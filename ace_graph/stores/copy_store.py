@@ -200,7 +200,7 @@ def _why_different(here: WholeMemory, there: WholeMemory) -> str:
     """Say in what the state in the target differs."""
     old, new = there.head.version, here.head.version
     if old.epoch != new.epoch:
-        return f"is another memory there, at version {old.n}: forget it there, or name another target"
+        return f"is another memory there, at version {old.n}: forget it there, or choose another target"
     if not there.precedes(here):
         return (
             f"was written to there, and has version {old.n} and {len(there.turns)} turns; in the source "

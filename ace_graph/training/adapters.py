@@ -86,7 +86,7 @@ def open_journal(out: Path | None, description: RunDescription, *, resume: bool)
     plan = out / "run.json"
     if plan.exists():
         if not resume:
-            raise UsageError(f"{out} holds a run already: resume it (--resume), or choose another folder")
+            raise UsageError(f"{out} already holds a run: resume it (--resume), or choose another folder")
         _check_same(_read(plan), json.loads(json.dumps(whole)), out)
     elif (out / "steps.jsonl").exists():
         raise UsageError(f"{out} holds a steps.jsonl without its run.json: choose another folder")

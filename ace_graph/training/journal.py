@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, BinaryIO, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from ace_graph.agent.models import Usage
 from ace_graph.base.errors import RunFolderError
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
@@ -28,11 +29,7 @@ MAX_FEEDBACK_CHARS = 2_000
 Amount = Annotated[int, Field(ge=0)]
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class BulletChanges(_Line):
+class BulletChanges(Frozen):
     """What the step changed in the memory, in ids."""
 
     added: tuple[str, ...] = ()
@@ -44,14 +41,14 @@ class BulletChanges(_Line):
     error: str | None = None
 
 
-class Committed(_Line):
+class Committed(Frozen):
     """The step's commit, replayed when the run is resumed."""
 
     delta: Delta
     record: TurnRecord | None = None
 
 
-class AdaptationStep(_Line):
+class AdaptationStep(Frozen):
     """One answered sample.
 
     `number` counts from 1 within phase and epoch, `index` is the sample's place in its data, from 0. `right`

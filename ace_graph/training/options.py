@@ -14,7 +14,7 @@ from ace_graph.agent.context import ACEContext
 from ace_graph.agent.models import open_model
 from ace_graph.agent.state import MODES
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import UsageError
+from ace_graph.base.errors import UsageError, unknown
 from ace_graph.base.executors import Executor, InProcess
 from ace_graph.base.prompts import data_block
 from ace_graph.base.settings import Settings
@@ -73,7 +73,7 @@ class AdaptationOptions:
 
     def __post_init__(self) -> None:
         if self.mode not in (*MODES, AUTO):
-            raise UsageError(f"{self.mode[:40]!r} is not a mode: use one of {', '.join((*MODES, AUTO))}")
+            raise UsageError(unknown("mode", self.mode, (*MODES, AUTO)))
         if self.concurrency < 1 or self.max_failures < 1:
             raise UsageError("concurrency and max_failures must be at least 1")
 

@@ -174,21 +174,23 @@ class RowFile(Sequence[Sample]):
         try:
             found: object = json.loads(line.decode("utf-8-sig"))
         except UnicodeDecodeError as error:
-            raise _Unusable("it is no UTF-8 text") from error
+            raise _Unusable("it is not UTF-8") from error
         except (ValueError, RecursionError) as error:
-            raise _Unusable("it is no JSON") from error
+            raise _Unusable("it is not JSON") from error
         if not isinstance(found, dict):
-            raise _Unusable("it is no JSON object")
+            raise _Unusable("it is not a JSON object")
         fields = cast("dict[str, object]", found)
         question, target = fields.get("context"), fields.get("target")
         if not isinstance(question, str) or not question.strip():
-            raise _Unusable("the context is missing" if question is None else "the context is no text")
+            raise _Unusable("the context is missing" if question is None else "the context is not text")
         if _SURROGATE.search(question):
             raise _Unusable("the context holds a lone surrogate")
         if not self._targets:
             return Sample(f"line {number}", question)
         if isinstance(target, bool) or not isinstance(target, str | int | float):
-            raise _Unusable("the target is missing" if target is None else "the target is no text or number")
+            raise _Unusable(
+                "the target is missing" if target is None else "the target is neither text nor number"
+            )
         answer = str(target)
         if not answer.strip() or len(answer) > MAX_TARGET_CHARS:
             raise _Unusable("the target is empty" if not answer.strip() else "the target is too long")

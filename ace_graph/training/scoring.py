@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ace_graph.agent.evidence import matches_ground_truth
-from ace_graph.base.errors import UsageError
+from ace_graph.base.errors import UsageError, unknown
 from ace_graph.base.prompts import preview
 from ace_graph.training.samples import Environment, Outcome, Sample
 
@@ -84,5 +84,5 @@ TASKS: Mapping[str, Task] = {
 def task_named(name: str) -> Task:
     """Return the task. Raises UsageError naming those there are."""
     if name not in TASKS:
-        raise UsageError(f"{name[:40]!r} is no task: use one of {', '.join(TASKS)}")
+        raise UsageError(unknown("task", name, TASKS))
     return TASKS[name]

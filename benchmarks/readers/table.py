@@ -26,7 +26,6 @@ from ace_graph.agent.reasoning.attempt import parse_scores, parse_thoughts
 from ace_graph.agent.reasoning.streaming import AnswerParser, parse_answer
 from ace_graph.agent.runtime import Run
 from ace_graph.agent.state import Turn
-from ace_graph.agent.tools.calculator import calculate
 from ace_graph.agent.tools.mcp import parse_servers
 from ace_graph.agent.tools.memory_tools import matching
 from ace_graph.base.prompts import data_block, preview
@@ -36,8 +35,8 @@ from ace_graph.cli.conversation import is_praise
 from ace_graph.cli.run import parse_request
 from ace_graph.cli.terminal import printable
 from ace_graph.learning.calculations import calculation_in, correction_of_sum
+from ace_graph.learning.curator import stays_own
 from ace_graph.learning.feedback import Feedback, JudgedTurn, check_objection, read_feedback
-from ace_graph.learning.learn_into import stays_own
 from ace_graph.learning.patterns import kinds_of
 from ace_graph.learning.reflection import LearnerFact, Reflection, copies, says_nothing
 from ace_graph.learning.reflector import worth_reflecting
@@ -47,6 +46,7 @@ from ace_graph.learning.statements.reading import asks_to_clear
 from ace_graph.learning.statements.turn_source import source_text
 from ace_graph.learning.statements.validity import validity_of
 from ace_graph.learning.tasks import read_work
+from ace_graph.memory.arithmetic import calculate
 from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type, infer_topic
 from ace_graph.memory.delta.operations import Add, Delta
@@ -69,6 +69,7 @@ from ace_graph.memory.window import adaptive_size, select_window, truncate_tool_
 from ace_graph.nodes.planner import plan_turn
 from ace_graph.nodes.router import choose_mode
 from ace_graph.server.errors import request_id_of
+from ace_graph.server.page.render import MAX_MARKED_CHARS, marked
 from ace_graph.server.schemas import ChatRequest, VersionName
 from ace_graph.training.scoring import labels_of
 from benchmarks.readers.files import readers_of_files
@@ -354,7 +355,7 @@ READERS: tuple[Reader, ...] = (
     _reader(parse_number),
     Reader("copies", _copies, ("ace_graph.learning.reflection",)),
     _reader(says_nothing),
-    Reader("stays_own", refused(_lesson), ("ace_graph.learning.learn_into",), most=_BULLET_CHARS),
+    Reader("stays_own", refused(_lesson), ("ace_graph.learning.curator",), most=_BULLET_CHARS),
     Reader("a reflection", refused(_reflection)),
     Reader("read_work", refused(read_work), ("ace_graph.learning.tasks",)),
     Reader("kinds_of", _kinds_of, ("ace_graph.learning.patterns",)),
@@ -368,12 +369,13 @@ READERS: tuple[Reader, ...] = (
     _reader(redacted),
     _reader(labels_of),
     Reader("matching", lambda text: matching(_playbook(), text), ("ace_graph.agent.tools.memory_tools",)),
-    Reader("calculate", calculate, ("ace_graph.agent.tools.calculator", "ace_graph.memory.arithmetic")),
+    Reader("calculate", calculate, ("ace_graph.memory.arithmetic",)),
     Reader("parse_servers", refused(_mcp_servers), ("ace_graph.agent.tools.mcp",)),
     Reader("a chat request", refused(_chat_request)),
     Reader("the name of a version", refused(_version_name), ("ace_graph.server.schemas",)),
     Reader("ace-graph run's request", refused(_run_request)),
     _reader(request_id_of),
+    Reader("an answer's formulas", marked, ("ace_graph.server.page.formulas",), most=MAX_MARKED_CHARS),
     _reader(printable),
     *readers_of_files(),
     _reader(normalized_tokens, most=_BULLET_CHARS),

@@ -24,7 +24,7 @@ from benchmarks.goals import goals_table
 from benchmarks.machine import describe_machine, load_now
 from benchmarks.plan import Findings
 from benchmarks.report import write_report
-from benchmarks.server.answers import measure_answers
+from benchmarks.server.answers import CHECKPOINTED, measure_answers
 from benchmarks.server.first_token import measure_first_token, measure_learning_modes
 from benchmarks.server.other_memories import KINDS
 from benchmarks.server.participants import Setting, setting
@@ -126,7 +126,7 @@ async def _part(
 
 def _servers(plan: ServerPlan, shared: tuple[Place, ...], python: str) -> list[Wanted]:
     bare = Wanted("bare graph", "bare")
-    kept = Wanted("bare graph, LangGraph's SQLite checkpointer", "checkpointed")
+    kept = Wanted(CHECKPOINTED, "checkpointed")
     ours = [Wanted(f"ours, {place.name}", "ours", place.url) for place in shared]
     filled = Options(strangers=plan.rival_clients, texts=plan.bullets)
     theirs = [

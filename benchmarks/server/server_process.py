@@ -80,12 +80,14 @@ def _ours(model: ServedModel, store: str, folder: Path, options: Options) -> Fas
     from ace_graph.base.settings import Settings
     from ace_graph.server import Overrides, create_app
 
-    name = "neo4j" if "://" in store and not store.startswith("sqlite") else "sqlite"
     password = os.environ.get("NEO4J_TEST_PASSWORD")
     settings = Settings.model_construct(  # nothing of this machine's environment
         store=store,
         neo4j_password=SecretStr(password) if password else None,
-        conversations=str(folder / f"conversations-{name}-{os.getpid()}.db"),
+        # On PostgreSQL they are beside the memory, as there they are without a setting.
+        conversations=None
+        if store.startswith("postgres")
+        else str(folder / f"conversations-{os.getpid()}.db"),
         jwt_secret=SecretStr(SECRET),
         learning=options.learning,
         server_rate=1_000_000,

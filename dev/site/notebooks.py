@@ -20,6 +20,15 @@ from dev.site.pages import ROOT
 NOTEBOOKS = ROOT / "notebooks"
 SECONDS_A_CELL = 180
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_FOLDED = """{%- extends 'markdown/index.md.j2' -%}
+{% block input %}
+{%- if 'folded' in cell.metadata.get('tags', []) %}
+<details><summary>Code</summary>
+{{ super() }}
+</details>
+{%- else %}{{ super() }}{% endif %}
+{% endblock input %}"""
+"""The code of a cell with the tag `folded` is shown on a click."""
 _TO_A_PAGE = re.compile(r"\]\(\.\./docs/")
 
 
@@ -49,7 +58,7 @@ def execute(content: NotebookNode) -> None:
 def write_notebook(content: NotebookNode, name: str, out: Path) -> None:
     """Write one notebook as `name.md` into `out`, its pictures beside it."""
     resources: dict[str, Any] = {"output_files_dir": f"{name}_files"}  # Any: nbconvert's own form
-    body, resources = MarkdownExporter().from_notebook_node(content, resources=resources)
+    body, resources = MarkdownExporter(raw_template=_FOLDED).from_notebook_node(content, resources=resources)
     for file, data in resources["outputs"].items():
         picture = out / file
         picture.parent.mkdir(parents=True, exist_ok=True)

@@ -18,11 +18,10 @@ from itertools import combinations
 from ace_graph.memory.bullet import MAX_DISTINCT, Bullet
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived
-from ace_graph.memory.delta.merge import merge, with_keywords_of
+from ace_graph.memory.delta.merge import check_joinable, merge, source_words_of, with_keywords_of
 from ace_graph.memory.delta.operations import Consolidate, Distinguish, Source
 from ace_graph.memory.delta.screening import checked_text, screen_bullet
-from ace_graph.memory.search.source_words import words_besides
-from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
+from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.similarity.losses import losses
 from ace_graph.memory.use_stamps import Uses
 
@@ -57,10 +56,7 @@ def consolidate(draft: Draft, operation: Consolidate) -> None:
         raise Refused("a consolidation needs different bullets")
     text = checked_text(operation.content)
     for a, b in combinations(found, 2):
-        if not mergeable_scope(a, b):
-            raise Refused(f"{a.id} and {b.id} differ in type, polarity, status, section or topic")
-        if are_distinct(a, b):
-            raise Refused(f"{a.id} and {b.id} are distinct")
+        check_joinable(a, b)
         compared = compare(a, b, draft.policy.similarity)
         if compared.outcome == "rival":
             raise Refused(f"{a.id} and {b.id} contradict each other ({compared.guard})")
@@ -118,14 +114,11 @@ def _made(draft: Draft, found: Sequence[Bullet], text: str) -> Bullet:
     merged = first
     for other in others:
         merged = merge(merged, other, draft.now)
-    # The source words of all sources, those of the bullet that changed last first
-    newest_first = sorted(found, key=lambda bullet: bullet.updated_at, reverse=True)
-    words = [word for bullet in newest_first for word in bullet.source_words]
     made = merged.model_copy(
         update={
             "content": text,
             "keywords": (),
-            "source_words": (words_besides(words, text) if words else ()),
+            "source_words": source_words_of(found, text),
             "setbacks": min(bullet.setbacks for bullet in found),
             "created_at": min(bullet.created_at for bullet in found),
             "vouched": (),

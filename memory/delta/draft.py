@@ -1,7 +1,7 @@
 """The working copy of `resolve`: the playbook after the changes so far.
 
-It records every change as a fact, and resolves names: a ref of the same delta to its bullet, a merged id to
-its survivor. A superseded or unknown id is refused.
+It records every change as a fact, folds it into the copy, and resolves names: a ref of the same delta to its
+bullet, a merged id to its survivor. A superseded or unknown id is refused.
 """
 
 from __future__ import annotations
@@ -13,24 +13,21 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from ace_graph.base.copy_on_write import CopyOnWrite
 from ace_graph.base.text import clean_line
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import (
-    ABSORBED,
     Archived,
     Change,
     Consolidated,
     Counted,
+    Fold,
     Merged,
     Pruned,
     Put,
     Rejection,
     Report,
     Revived,
-    Rewound,
     Unlinked,
-    moved_last,
 )
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.policy import Policy
@@ -100,9 +97,9 @@ class Draft:
         self.now = now
         self.unknown = unknown
         self.apart = apart
-        self._entries = CopyOnWrite(snapshot.playbook.entries)
-        self._new = _NewBullets()
+        self.fold = Fold(snapshot.playbook)
         self.changes: list[Change] = []
+        self._new = _NewBullets()
         self.touched: dict[str, None] = {}
         self.analyzed: dict[str, None] = {}
         self.consolidated = False
@@ -113,8 +110,6 @@ class Draft:
         self._next_id = snapshot.playbook.next_id
         self._first_free = snapshot.playbook.next_id
         self._granted: set[str] = set()
-        self._aliases = CopyOnWrite(snapshot.playbook.aliases)
-        self._tombstones = CopyOnWrite(snapshot.playbook.tombstones)
         self._refs: dict[str, str] = {}
         self._lists: dict[str, dict[str, None]] = {}
         self._pairs: dict[str, list[Merged]] = {"merged": [], "superseded": []}
@@ -131,16 +126,16 @@ class Draft:
     @property
     def entries(self) -> Mapping[str, Bullet]:
         """The bullets after the changes so far."""
-        return self._entries.now
+        return self.fold.entries.now
 
     def locate(self, name: str, *, follow_aliases: bool = True) -> Bullet:
         """Return the bullet that `name` means. Raises Refused where it means none."""
         bullet_id = self._refs.get(name, name)
         if bullet_id in self.entries:
             return self.entries[bullet_id]
-        if bullet_id in self._tombstones.now:
+        if bullet_id in self.fold.tombstones.now:
             raise Refused("superseded")
-        survivor = self._aliases.now.get(bullet_id)
+        survivor = self.fold.aliases.now.get(bullet_id)
         if survivor is None:
             raise Refused("unknown id")
         if not follow_aliases:
@@ -200,32 +195,21 @@ class Draft:
         self._granted.add(minted)
         return minted
 
+    def record(self, change: Change) -> None:
+        """Make a change."""
+        self.changes.append(change)
+        self.fold.apply(change)
+
     def put(self, bullet: Bullet) -> None:
         """Add or replace the bullet. A value equal to the present one is no change."""
-        if self.entries.get(bullet.id) == bullet:
-            return
-        self._entries.writable()[bullet.id] = bullet
-        self._new.add(bullet)
-        self.changes.append(Put(bullet=bullet))
+        if self.entries.get(bullet.id) != bullet:
+            self._new.add(bullet)
+            self.record(Put(bullet=bullet))
 
     def revive(self, bullet: Bullet, place: int | None = None) -> None:
-        self._entries.writable()[bullet.id] = bullet
-        if place is not None:
-            self._entries.replace(moved_last(self.entries, place))
         self._new.add(bullet)
-        for links in (self._aliases, self._tombstones):
-            if bullet.id in links.now:
-                del links.writable()[bullet.id]
         self.reserve(id_number(bullet.id))
-        self.changes.append(Revived(bullet=bullet, place=place))
-
-    def rewind(self, fact: Rewound) -> None:
-        """Restore everything but the bullets and the counter from the fact."""
-        if fact.order:
-            self._entries.replace({key: self.entries[key] for key in fact.order})
-        self._aliases.replace(dict(fact.aliases))
-        self._tombstones.replace(dict(fact.tombstones))
-        self.changes.append(fact)
+        self.record(Revived(bullet=bullet, place=place))
 
     def restamp(self, uses: Uses) -> None:
         """Restore the stamps of restored bullets; they are not stamped as used by this delta."""
@@ -233,29 +217,16 @@ class Draft:
         self.restamped = Uses(clock=max(earlier.clock, uses.clock), stamps={**earlier.stamps, **uses.stamps})
 
     def archive(self, fact: Archived) -> None:
-        gone = fact.bullet.id
-        del self._entries.writable()[gone]
-        self.touched.pop(gone, None)
-        if fact.into is not None and fact.why in ABSORBED:
-            aliases = self._aliases.writable()
-            aliases.update({old: fact.into for old, target in aliases.items() if target == gone})
-            aliases[gone] = fact.into
-        elif fact.into is not None:
-            self._tombstones.writable()[gone] = fact.into
-        self.changes.append(fact)
+        self.touched.pop(fact.bullet.id, None)
+        self.record(fact)
 
     def survivor_of(self, bullet_id: str) -> Bullet | None:
         """Return the bullet that absorbed the one with this id, None where none did."""
-        return self.entries.get(self._aliases.now.get(bullet_id, ""))
+        return self.entries.get(self.fold.aliases.now.get(bullet_id, ""))
 
     def links(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Return the aliases and the tombstones after the changes so far."""
-        return self._aliases.now, self._tombstones.now
-
-    def forget_links(self) -> None:
-        """Delete aliases and tombstones, as a reset does."""
-        self._aliases.replace({})
-        self._tombstones.replace({})
+        return self.fold.aliases.now, self.fold.tombstones.now
 
     def changed_ids(self) -> set[str]:
         """Return the ids of the bullets that were put, archived or revived so far."""
@@ -308,28 +279,15 @@ class Draft:
     def close(self) -> None:
         """Record the counter and the consolidation, and drop the oldest links beyond 2 x cap."""
         if self.consolidated:
-            self.changes.append(Consolidated(at=self.now))
+            self.record(Consolidated(at=self.now))
         limit = 2 * self.policy.max_bullets
         old = [key for links in self.links() for key in islice(links, max(0, len(links) - limit))]
         if old:
-            self.changes.append(Unlinked(ids=tuple(old)))
+            self.record(Unlinked(ids=tuple(old)))
         if self._next_id != self.playbook.next_id:
-            self.changes.append(Counted(next_id=self._next_id))
+            self.record(Counted(next_id=self._next_id))
 
     def report(self) -> Report:
-        lists = {what: tuple(ids) for what, ids in self._lists.items()}
-        return Report(
-            added=lists.get("added", ()),
-            reinforced=lists.get("reinforced", ()),
-            updated=lists.get("updated", ()),
-            tagged=lists.get("tagged", ()),
-            merged=tuple(self._pairs["merged"]),
-            superseded=tuple(self._pairs["superseded"]),
-            removed=lists.get("removed", ()),
-            pruned=tuple(self._pruned),
-            restored=lists.get("restored", ()),
-            quarantined=lists.get("quarantined", ()),
-            released=lists.get("released", ()),
-            rejected=tuple(self._rejected),
-            refs=dict(self._refs),
-        )
+        lists = {what: tuple(found) for what, found in (*self._lists.items(), *self._pairs.items())}
+        pruned, rejected = tuple(self._pruned), tuple(self._rejected)
+        return Report.model_validate({**lists, "pruned": pruned, "rejected": rejected, "refs": self._refs})

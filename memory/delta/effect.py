@@ -6,14 +6,14 @@ byte for byte, even when the rules of `resolve` have changed since.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.copy_on_write import CopyOnWrite
-from ace_graph.memory.bullet import Bullet, Moment
+from ace_graph.base.frozen import Frozen
+from ace_graph.memory.bullet import LEFT_OUT, Bullet, Moment
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, TurnVotes, Vote
 from ace_graph.memory.use_stamps import Uses
@@ -29,18 +29,14 @@ ABSORBED: tuple[ArchiveReason, ...] = ("merged", "consolidated")
 Ids = tuple[str, ...]
 
 
-class _Fact(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Put(_Fact):
+class Put(Frozen):
     """The bullet was added, at the end, or changed, in its place."""
 
     kind: Literal["put"] = "put"
     bullet: Bullet
 
 
-class Archived(_Fact):
+class Archived(Frozen):
     """The bullet was archived; `into` is its survivor (merged, consolidated) or successor (superseded)."""
 
     kind: Literal["archived"] = "archived"
@@ -49,7 +45,7 @@ class Archived(_Fact):
     into: str | None = None
 
 
-class Revived(_Fact):
+class Revived(Frozen):
     """An archived bullet was restored after `place` others or last, without its alias or tombstone."""
 
     kind: Literal["revived"] = "revived"
@@ -57,7 +53,7 @@ class Revived(_Fact):
     place: int | None = None
 
 
-class Rewound(_Fact):
+class Rewound(Frozen):
     """Everything but the bullets and the id counter was set to its state at an earlier version.
 
     `order` names all bullets in their order there; it is empty where the order is the same already.
@@ -73,14 +69,14 @@ class Rewound(_Fact):
     consolidations: Consolidations = Consolidations()
 
 
-class Counted(_Fact):
+class Counted(Frozen):
     """The id counter moved to `next_id`."""
 
     kind: Literal["counted"] = "counted"
     next_id: int
 
 
-class Voted(_Fact):
+class Voted(Frozen):
     """One source's vote on one turn was recorded or replaced."""
 
     kind: Literal["voted"] = "voted"
@@ -90,7 +86,7 @@ class Voted(_Fact):
     bullet_ids: Ids
 
 
-class BaseVoted(_Fact):
+class BaseVoted(Frozen):
     """This learner's votes on a bullet of the base playbook changed to these."""
 
     kind: Literal["base_voted"] = "base_voted"
@@ -101,7 +97,7 @@ class BaseVoted(_Fact):
     setbacks: int = 0
 
 
-class Reflected(_Fact):
+class Reflected(Frozen):
     """A turn's insight was added to the last three."""
 
     kind: Literal["reflected"] = "reflected"
@@ -109,21 +105,21 @@ class Reflected(_Fact):
     topic: str | None
 
 
-class Unlinked(_Fact):
+class Unlinked(Frozen):
     """The oldest aliases and tombstones were deleted."""
 
     kind: Literal["unlinked"] = "unlinked"
     ids: Ids
 
 
-class Consolidated(_Fact):
+class Consolidated(Frozen):
     """Bullets were merged or consolidated on request; those are archived and put one by one."""
 
     kind: Literal["consolidated"] = "consolidated"
     at: Moment
 
 
-class Cleared(_Fact):
+class Cleared(Frozen):
     """All but the bullets and the id counter was deleted; bullets are archived one by one."""
 
     kind: Literal["cleared"] = "cleared"
@@ -145,7 +141,7 @@ Change = Annotated[
 ]
 
 
-class Rejection(_Fact):
+class Rejection(Frozen):
     """An operation that was refused: its kind, what it named, and why."""
 
     op: str
@@ -153,21 +149,21 @@ class Rejection(_Fact):
     why: str
 
 
-class Merged(_Fact):
+class Merged(Frozen):
     """Two ids, of the bullet that is kept and the one that is gone."""
 
     kept: str
     gone: str
 
 
-class Pruned(_Fact):
+class Pruned(Frozen):
     """A bullet that was archived because of the cap, and its decay score then."""
 
     id: str
     score: float
 
 
-class Report(_Fact):
+class Report(Frozen):
     """What changed, in ids, for users. `refs` maps the ref of an Add to the id of its bullet.
 
     In `merged` the survivor is kept, in `superseded` the successor. `reinforced` are bullets whose lesson
@@ -189,7 +185,7 @@ class Report(_Fact):
     refs: dict[str, str] = Field(default_factory=dict)
 
 
-class Effect(BaseModel):
+class Effect(Frozen):
     """The changes of one committed delta.
 
     `touched`, `access_reset`, `restamped` (stamps of restored bullets) and `analyzed` (trajectories that were
@@ -197,8 +193,6 @@ class Effect(BaseModel):
     `before` and `earlier` make it reversible: clock and moved stamps before the commit, and the stamps
     that commits without an effect had moved since the previous version.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1, 2, 3] = 1
     op_id: str
@@ -210,7 +204,7 @@ class Effect(BaseModel):
     touched: Ids = ()
     access_reset: bool = False
     restamped: Uses | None = None
-    analyzed: Annotated[Ids, Field(exclude_if=lambda value: not value)] = ()
+    analyzed: Annotated[Ids, LEFT_OUT] = ()
     before: Uses = Uses()
     earlier: dict[str, int] = Field(default_factory=dict)
     report: Report = Report()
@@ -227,7 +221,7 @@ class Effect(BaseModel):
         return tuple(left)
 
 
-class _Fold:
+class Fold:
     """A playbook into which changes are folded; what they do not touch is not copied."""
 
     def __init__(self, playbook: Playbook) -> None:
@@ -245,12 +239,19 @@ class _Fold:
         match change:
             case Put():
                 self.entries.writable()[change.bullet.id] = change.bullet
-            case Archived():
-                self._archive(change)
+            case Archived(bullet=bullet, why=why, into=into):
+                self.entries.writable().pop(bullet.id, None)
+                if into is not None and why in ABSORBED:
+                    aliases = self.aliases.writable()
+                    aliases.update({old: into for old, target in aliases.items() if target == bullet.id})
+                    aliases[bullet.id] = into
+                elif into is not None:
+                    self.tombstones.writable()[bullet.id] = into
             case Revived():
                 self.entries.writable()[change.bullet.id] = change.bullet
                 if change.place is not None:
-                    self.entries.replace(moved_last(self.entries.now, change.place))
+                    *others, last = self.entries.now.items()
+                    self.entries.replace(dict([*others[: change.place], last, *others[change.place :]]))
                 self._unlink(change.bullet.id)
             case Rewound():
                 if change.order:
@@ -295,16 +296,6 @@ class _Fold:
             if bullet_id in links.now:
                 del links.writable()[bullet_id]
 
-    def _archive(self, change: Archived) -> None:
-        gone, into = change.bullet.id, change.into
-        self.entries.writable().pop(gone, None)
-        if into is not None and change.why in ABSORBED:
-            aliases = self.aliases.writable()
-            aliases.update({old: into for old, target in aliases.items() if target == gone})
-            aliases[gone] = into
-        elif into is not None:
-            self.tombstones.writable()[gone] = into
-
     def result(self) -> Playbook:
         return replace(
             self.playbook,
@@ -319,12 +310,6 @@ class _Fold:
         )
 
 
-def moved_last(entries: Mapping[str, Bullet], place: int) -> dict[str, Bullet]:
-    """Return the bullets with the last one moved after the first `place` ones."""
-    *others, last = entries.items()
-    return dict([*others[:place], last, *others[place:]])
-
-
 def apply(playbook: Playbook, *effects: Effect) -> Playbook:
     """Return the playbook after the effects, with one copy of what they change.
 
@@ -333,7 +318,7 @@ def apply(playbook: Playbook, *effects: Effect) -> Playbook:
     changes = [change for effect in effects for change in effect.changes]
     if not changes:
         return playbook
-    folding = _Fold(playbook)
+    folding = Fold(playbook)
     for change in changes:
         folding.apply(change)
     result = folding.result()

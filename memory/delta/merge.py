@@ -8,7 +8,7 @@ bullet that was merged away.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from itertools import combinations
 
@@ -25,6 +25,8 @@ from ace_graph.memory.use_stamps import Uses
 
 MAX_SOURCES = 64
 MAX_TAGS = 32
+_COUNTS = ("helpful", "harmful", "neutral", "seen")
+_FILLED = ("topic", "concept", "pinned", "slot", "context", "claim")
 
 
 def choose_survivor(a: Bullet, b: Bullet) -> tuple[Bullet, Bullet]:
@@ -48,37 +50,32 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
         if survivor.ttl_days is None or dropped.ttl_days is None
         else max(survivor.ttl_days, dropped.ttl_days)
     )
+    why = survivor.quarantine_reason or dropped.quarantine_reason
     return survivor.model_copy(
         update={
-            "helpful": survivor.helpful + dropped.helpful,
-            "harmful": survivor.harmful + dropped.harmful,
-            "neutral": survivor.neutral + dropped.neutral,
-            "seen": survivor.seen + dropped.seen,
+            **{name: getattr(survivor, name) + getattr(dropped, name) for name in _COUNTS},
             "memory_type": _memory_type(survivor, dropped),
-            "topic": survivor.topic or dropped.topic,
-            "concept": survivor.concept or dropped.concept,
+            **{name: getattr(survivor, name) or getattr(dropped, name) for name in _FILLED},
             "tags": _union(survivor.tags, dropped.tags)[:MAX_TAGS],
             "keywords": _union(survivor.keywords, dropped.keywords, new_words(survivor, dropped))[
                 :MAX_KEYWORDS
             ],
             "importance": max(survivor.importance, dropped.importance),
-            "pinned": survivor.pinned or dropped.pinned,
-            "slot": survivor.slot or dropped.slot,
-            "quarantine_reason": _quarantine_reason(survivor, dropped),
+            "quarantine_reason": why if survivor.status == "quarantined" else None,
             "ttl_days": ttl,
             "sources": _union(survivor.sources, dropped.sources)[-MAX_SOURCES:],
             "consolidated_from": _union(
                 survivor.consolidated_from or (survivor.id,), dropped.consolidated_from, (dropped.id,)
             ),
-            "context": survivor.context or dropped.context,
             "examples": _union(survivor.examples, dropped.examples)[-MAX_EXAMPLES:],
-            "evidence_count": _evidence_count(survivor, dropped),
+            "evidence_count": survivor.evidence_count
+            + dropped.evidence_count
+            - len({*survivor.examples} & {*dropped.examples}),
             "stated": _stated(survivor.stated, dropped.stated),
             "distinct_from": _union(survivor.distinct_from, dropped.distinct_from)[-MAX_DISTINCT:],
             "consolidation_version": max(survivor.consolidation_version, dropped.consolidation_version),
             **_origin(survivor, dropped),
             **_days(survivor, dropped),
-            "claim": survivor.claim or dropped.claim,
             "updated_at": now,
         }
     )
@@ -101,13 +98,18 @@ def _days(survivor: Bullet, dropped: Bullet) -> dict[str, date | None]:
 def _origin(survivor: Bullet, dropped: Bullet) -> dict[str, object]:
     """The turn of the survivor, or of the dropped one if it has none, and the source words of both."""
     known = survivor if survivor.turn_id or survivor.conversation_id else dropped
-    newest_first = sorted((dropped, survivor), key=lambda bullet: bullet.updated_at, reverse=True)
-    words = _union(*(bullet.source_words for bullet in newest_first))
     return {
         "turn_id": known.turn_id,
         "conversation_id": known.conversation_id,
-        "source_words": words_besides(words, survivor.content) if words else (),
+        "source_words": source_words_of((dropped, survivor), survivor.content),
     }
+
+
+def source_words_of(bullets: Iterable[Bullet], text: str) -> tuple[str, ...]:
+    """Return the source words of all bullets that a text lacks, of the bullet that changed last first."""
+    newest_first = sorted(bullets, key=lambda bullet: bullet.updated_at, reverse=True)
+    words = _union(*(bullet.source_words for bullet in newest_first))
+    return words_besides(words, text) if words else ()
 
 
 def with_keywords_of(bullet: Bullet, other: Bullet) -> Bullet:
@@ -139,10 +141,7 @@ def merge_named(draft: Draft, operation: Merge) -> None:
 def _check_claims(found: Sequence[Bullet], text: str | None, similarity: float) -> None:
     """Raise Refused where two of the bullets, or the new text and one of them, don't say the same."""
     for a, b in combinations(found, 2):
-        if not mergeable_scope(a, b):
-            raise Refused(f"{a.id} and {b.id} differ in type, polarity, status, section or topic")
-        if are_distinct(a, b):
-            raise Refused(f"{a.id} and {b.id} are distinct")
+        check_joinable(a, b)
         _check_same(a, b, f"{a.id} and {b.id}", similarity)
     if text is None:
         return
@@ -152,6 +151,14 @@ def _check_claims(found: Sequence[Bullet], text: str | None, similarity: float) 
         _check_same(
             bullet, bullet.model_copy(update={"content": text}), f"{bullet.id} and the new text", similarity
         )
+
+
+def check_joinable(a: Bullet, b: Bullet) -> None:
+    """Raise Refused for bullets that never become one, whatever their texts say."""
+    if not mergeable_scope(a, b):
+        raise Refused(f"{a.id} and {b.id} differ in type, polarity, status, section or topic")
+    if are_distinct(a, b):
+        raise Refused(f"{a.id} and {b.id} are distinct")
 
 
 def _check_same(a: Bullet, b: Bullet, named: str, similarity: float) -> None:
@@ -190,7 +197,7 @@ def _without(survivor: Bullet, absorbed: Bullet) -> Bullet:
     """The survivor without the counts of the absorbed bullet, so that none counts twice."""
     counts = {
         name: max(least, getattr(survivor, name) - getattr(absorbed, name))
-        for name, least in (("helpful", 0), ("harmful", 0), ("neutral", 0), ("seen", 1))
+        for name, least in zip(_COUNTS, (0, 0, 0, 1), strict=True)
     }
     left = tuple(name for name in survivor.consolidated_from if name != absorbed.id)
     examples = tuple(name for name in survivor.examples if name not in absorbed.examples)
@@ -205,10 +212,6 @@ def _without(survivor: Bullet, absorbed: Bullet) -> Bullet:
     )
 
 
-def _evidence_count(a: Bullet, b: Bullet) -> int:
-    return a.evidence_count + b.evidence_count - len({*a.examples} & {*b.examples})
-
-
 def _stated(a: Stated | None, b: Stated | None) -> Stated | None:
     """One statement from two: the mean by their counts; evidence since the earlier one is counted."""
     if a is None or b is None:
@@ -217,11 +220,6 @@ def _stated(a: Stated | None, b: Stated | None) -> Stated | None:
     weights = (a.count, b.count) if count else (1, 1)
     mean = (a.confidence * weights[0] + b.confidence * weights[1]) / sum(weights)
     return Stated(confidence=min(1.0, mean), count=count, at=min(a.at, b.at))
-
-
-def _quarantine_reason(survivor: Bullet, dropped: Bullet) -> str | None:
-    kept_back = survivor.status == "quarantined"
-    return survivor.quarantine_reason or dropped.quarantine_reason if kept_back else None
 
 
 def _rank(bullet: Bullet) -> tuple[int, datetime, datetime, str]:

@@ -43,7 +43,8 @@ def _joined(adds: Sequence[Add], bullets: Iterable[Bullet], units: Vectors) -> S
             continue
         arriving = _arriving(add, f"new {len(known)}")
         near = (each for each in known if are_near(each, arriving, units))
-        twin = next((each for each in near if _may_join(each, arriving)), None)
+        same = (b for b in near if mergeable_scope(b, arriving) and not are_distinct(b, arriving))
+        twin = next(same, None)
         if twin is None:
             known.append(arriving)
             texts.add(arriving.content_hash)
@@ -53,10 +54,6 @@ def _joined(adds: Sequence[Add], bullets: Iterable[Bullet], units: Vectors) -> S
             found.append(add.model_copy(update={"content": twin.content, "keywords": words}))
         yield
     return found
-
-
-def _may_join(known: Bullet, arriving: Bullet) -> bool:
-    return mergeable_scope(known, arriving) and not are_distinct(known, arriving)
 
 
 def _arriving(add: Add, name: str) -> Bullet:

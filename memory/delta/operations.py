@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.bullet import (
     LEFT_OUT,
     MAX_BEFORE,
@@ -36,11 +37,7 @@ BulletRef = Text
 """An id, an alias, or the `ref` of an Add of the same delta."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Add(_Frozen):
+class Add(Frozen):
     """Add a bullet, or reinforce the one that already says the same.
 
     `ref` names the bullet for later operations of the same delta. `id` requests an id (in an import), given
@@ -114,12 +111,12 @@ def check_days(first: date | None, last: date | None) -> None:
         raise ValueError(f"valid_until {last} is before valid_from {first}: exchange them, or leave one out")
 
 
-class Update(_Frozen):
+class Update(Frozen):
     """Change the fields that are given.
 
     Counters are increments, and `examples` are added to those of the bullet. `ttl_days="never"` removes the
     time to live, `"unknown"` a day. The bullet loses the sources in `withdrawn`, and has been seen once less
-    for each.
+    for each. `sources` name another writer of its text, who vouches for nothing that the one before did.
     """
 
     op: Literal["update"] = "update"
@@ -140,11 +137,12 @@ class Update(_Frozen):
     examples: tuple[Text, ...] = ()
     stated: Stated | None = None
     withdrawn: tuple[Text, ...] = ()
+    sources: Annotated[tuple[Text, ...], LEFT_OUT] = ()
     valid_from: Annotated[Day | Literal["unknown"] | None, LEFT_OUT] = None
     valid_until: Annotated[Day | Literal["unknown"] | None, LEFT_OUT] = None
 
 
-class Tag(_Frozen):
+class Tag(Frozen):
     """Raise one counter by `by`: a host's own count, apart from the votes on turns."""
 
     op: Literal["tag"] = "tag"
@@ -153,7 +151,7 @@ class Tag(_Frozen):
     by: Annotated[int, Field(ge=1)] = 1
 
 
-class Judge(_Frozen):
+class Judge(Frozen):
     """One source's verdict on one turn, and the bullets it credits or blames.
 
     A later vote of the same source on the same turn replaces the earlier one. A turn moves a bullet's
@@ -169,7 +167,7 @@ class Judge(_Frozen):
     refines: bool = False
 
 
-class Merge(_Frozen):
+class Merge(Frozen):
     """Merge several bullets that say the same into one; `content`, if given, is its new text.
 
     Every pair must pass the same guards as a lesson that reinforces a bullet, and so must the text; a pinned
@@ -182,14 +180,14 @@ class Merge(_Frozen):
     force: bool = False
 
 
-class Source(_Frozen):
+class Source(Frozen):
     """A bullet that is to be consolidated, and the hash of its text when that was planned."""
 
     bullet_id: BulletRef
     content_hash: Text
 
 
-class Consolidate(_Frozen):
+class Consolidate(Frozen):
     """Replace several bullets by a new one with the text `content`; all of them are archived, none deleted.
 
     It has their counts together, and their ids lead to it. consolidate.py says what is refused. `originals`
@@ -204,14 +202,14 @@ class Consolidate(_Frozen):
     keep_above: Annotated[float, Field(ge=0, le=1)] | None = 0.8
 
 
-class Distinguish(_Frozen):
+class Distinguish(Frozen):
     """Record that bullets say different things, so that they are never merged or proposed for it again."""
 
     op: Literal["distinguish"] = "distinguish"
     bullet_ids: Annotated[tuple[BulletRef, ...], Field(min_length=2, max_length=64)]
 
 
-class Undo(_Frozen):
+class Undo(Frozen):
     """Take back what the commit `undone` did to bullets and links; the caller reads it from the history.
 
     `before` and `after` are the bullets that it changed, archived or added, as they were and as it left them;
@@ -232,7 +230,7 @@ class Undo(_Frozen):
     stamps: dict[str, Increment] = Field(default_factory=dict)
 
 
-class Supersede(_Frozen):
+class Supersede(Frozen):
     """Archive a bullet that another one corrects."""
 
     op: Literal["supersede"] = "supersede"
@@ -240,7 +238,7 @@ class Supersede(_Frozen):
     by: BulletRef
 
 
-class Remove(_Frozen):
+class Remove(Frozen):
     """Archive a bullet, which stays in the history; with `value` forget this one of the values before it."""
 
     op: Literal["remove"] = "remove"
@@ -248,7 +246,7 @@ class Remove(_Frozen):
     value: Annotated[Text | None, LEFT_OUT] = None
 
 
-class Restore(_Frozen):
+class Restore(Frozen):
     """Restore an archived bullet as it was; the caller reads it from the history (`restore_of`).
 
     It comes after `place` others, else last; `stamp` is that of its last use, if any. If it was merged away,
@@ -261,7 +259,7 @@ class Restore(_Frozen):
     stamp: Increment = 0
 
 
-class Quarantine(_Frozen):
+class Quarantine(Frozen):
     """Keep a bullet out of all prompts, for the reason `why`."""
 
     op: Literal["quarantine"] = "quarantine"
@@ -269,14 +267,14 @@ class Quarantine(_Frozen):
     why: Text
 
 
-class Release(_Frozen):
+class Release(Frozen):
     """End a bullet's quarantine."""
 
     op: Literal["release"] = "release"
     bullet_id: BulletRef
 
 
-class Rescreen(_Frozen):
+class Rescreen(Frozen):
     """Screen every bullet again, by the present rules.
 
     Those that the rules find are quarantined. Those that the rules quarantined before and now pass are
@@ -288,28 +286,28 @@ class Rescreen(_Frozen):
     kept: tuple[BulletRef, ...] = ()
 
 
-class Pin(_Frozen):
+class Pin(Frozen):
     """Make a bullet part of the core: in every prompt, exempt from decay and cap."""
 
     op: Literal["pin"] = "pin"
     bullet_id: BulletRef
 
 
-class Unpin(_Frozen):
+class Unpin(Frozen):
     """Undo a pin."""
 
     op: Literal["unpin"] = "unpin"
     bullet_id: BulletRef
 
 
-class Touch(_Frozen):
+class Touch(Frozen):
     """Stamp bullets as used, which changes the access part only."""
 
     op: Literal["touch"] = "touch"
     bullet_ids: tuple[BulletRef, ...]
 
 
-class Reflect(_Frozen):
+class Reflect(Frozen):
     """Add a turn's insight to the last three."""
 
     op: Literal["reflect"] = "reflect"
@@ -317,14 +315,14 @@ class Reflect(_Frozen):
     topic: Text | None = None
 
 
-class Analyze(_Frozen):
+class Analyze(Frozen):
     """Count trajectories that a reflector has read, which changes the access part only. Each counts once."""
 
     op: Literal["analyze"] = "analyze"
     turn_ids: tuple[Text, ...]
 
 
-class Reset(_Frozen):
+class Reset(Frozen):
     """Replace all bullets, and delete votes, insights, aliases and tombstones (clear, replacing import).
 
     `confirmed`: the learner asked to forget everything and confirmed it. Ids are still never reused.
@@ -335,7 +333,7 @@ class Reset(_Frozen):
     confirmed: bool = False
 
 
-class Rollback(_Frozen):
+class Rollback(Frozen):
     """Return to the state of an earlier version, which the caller reads from the history (`rollback_to`).
 
     This restores the bullets in their order, aliases and tombstones, insights, votes, the count of
@@ -380,7 +378,7 @@ Operation = Annotated[
 ]
 
 
-class Delta(BaseModel):
+class Delta(Frozen):
     """Operations that are committed together, once.
 
     `op_id` makes the commit idempotent: the same id is applied once per learner. `source` names the turn or
@@ -389,8 +387,6 @@ class Delta(BaseModel):
     the one before. With `expected_etag` it applies to that content only. What it adds is never merged into
     `apart`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     op_id: Annotated[Text, Field(min_length=1, max_length=128)]
     now: Moment

@@ -10,13 +10,13 @@ from collections.abc import Collection
 
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.text import clean_line
-from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, Danger
+from ace_graph.memory.bullet import MAX_EXAMPLES, Danger
 from ace_graph.memory.delta.add_merge_or_replace import add
 from ace_graph.memory.delta.archive import PLAYBOOK_FULL, adds_beyond_cap, archive_beyond_cap, archive_harmful
 from ace_graph.memory.delta.consolidate import consolidate, distinguish
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived, Effect, Reflected
-from ace_graph.memory.delta.merge import merge_named, restore
+from ace_graph.memory.delta.merge import MAX_SOURCES, merge_named, restore
 from ace_graph.memory.delta.operations import (
     Add,
     Analyze,
@@ -51,7 +51,7 @@ from ace_graph.memory.delta.screening import (
     screened_again,
 )
 from ace_graph.memory.delta.undo import reset, rollback, undo
-from ace_graph.memory.delta.votes import TurnLimits, VoteLedger, tag
+from ace_graph.memory.delta.votes import TurnLimits, judge, tag
 from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import is_screen_reason, screen
@@ -80,18 +80,20 @@ def resolving(
 ) -> Steps[Effect]:
     """Do what `resolve` does, in steps."""
     draft = Draft(snapshot, policy, delta.now, unknown, delta.apart)
-    ledger, limits = VoteLedger(draft), _turn_limits(draft, delta)
+    # Deltas of a host have no limits
+    limits = TurnLimits(draft, alone=len(delta.operations) == 1) if delta.origin == "turn" else None
     only_undos, unread = True, adds_beyond_cap(delta.operations, policy)
     for place, operation in enumerate(delta.operations):
-        if place in unread:
-            draft.reject(operation.op, _named(operation), PLAYBOOK_FULL)
+        is_undo = isinstance(operation, Undo)
+        if place in unread or (is_undo and not only_undos):
+            why = PLAYBOOK_FULL if place in unread else "an undo comes first in its delta"
+            draft.reject(operation.op, _named(operation), why)
             continue
-        only_undos = only_undos and isinstance(operation, Undo)
+        only_undos = is_undo
         try:
-            _check_place(operation, first=only_undos)
             if limits is not None:
                 limits.check(operation)
-            yield from _resolve_one(draft, ledger, operation, by_person=delta.origin == "host")
+            yield from _resolve_one(draft, operation, by_person=delta.origin == "host")
         except Refused as refusal:
             draft.reject(operation.op, _named(operation), str(refusal))
         yield
@@ -127,18 +129,7 @@ def _reversible(effect: Effect, access: Access) -> Effect:
     return effect.model_copy(update=moved)
 
 
-def _check_place(operation: Operation, *, first: bool) -> None:
-    """Raise Refused for an Undo behind another operation than an Undo."""
-    if isinstance(operation, Undo) and not first:
-        raise Refused("an undo comes first in its delta")
-
-
-def _turn_limits(draft: Draft, delta: Delta) -> TurnLimits | None:
-    """The limits of a delta of a turn; those of a host have none."""
-    return TurnLimits(draft, alone=len(delta.operations) == 1) if delta.origin == "turn" else None
-
-
-def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation, *, by_person: bool) -> Steps[None]:
+def _resolve_one(draft: Draft, operation: Operation, *, by_person: bool) -> Steps[None]:
     match operation:
         case Add():
             add(draft, operation)
@@ -147,7 +138,7 @@ def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation, *, by_p
         case Tag():
             tag(draft, operation)
         case Judge():
-            ledger.judge(operation)
+            judge(draft, operation)
         case Merge():
             merge_named(draft, operation)
         case Consolidate():
@@ -175,15 +166,13 @@ def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation, *, by_p
             why = screen(insight) or (screen(operation.topic) if operation.topic else None)
             if why is not None:
                 raise Refused(f"kept out of prompts: {why}")
-            draft.changes.append(Reflected(insight=insight, topic=operation.topic))
+            draft.record(Reflected(insight=insight, topic=operation.topic))
         case Analyze():
             draft.analyzed.update(dict.fromkeys(operation.turn_ids))
         case Reset():
             reset(draft, operation)
-            ledger.replace_all({}, {})
         case Rollback():
             rollback(draft, operation)
-            ledger.replace_all(operation.votes, operation.base_votes)
 
 
 def _named(operation: Operation) -> str:
@@ -219,10 +208,16 @@ def _update(draft: Draft, operation: Update) -> None:
             new[name] = value
     draft.check_known(operation.examples)
     more = [name for name in dict.fromkeys(operation.examples) if name not in old.examples]
+    left = tuple(name for name in old.sources if name not in operation.withdrawn)
     new |= {
         "examples": (*old.examples, *more)[-MAX_EXAMPLES:],
         "evidence_count": old.evidence_count + len(more),
-    } | _without_sources(old, operation)
+        "sources": left,
+        "seen": max(1, old.seen - len(old.sources) + len(left)),
+    }
+    if operation.sources:
+        new["sources"] = tuple(dict.fromkeys((*left, *operation.sources)))[-MAX_SOURCES:]
+        new["vouched"] = ()
     if operation.ttl_days == "never":
         new["ttl_days"] = None
     new |= {name: None for name in ("valid_from", "valid_until") if getattr(operation, name) == "unknown"}
@@ -241,11 +236,6 @@ def _update(draft: Draft, operation: Update) -> None:
     draft.note("updated", old.id)
     if operation.harmful:
         draft.blamed[old.id] = None
-
-
-def _without_sources(old: Bullet, operation: Update) -> dict[str, object]:
-    left = tuple(name for name in old.sources if name not in operation.withdrawn)
-    return {"sources": left, "seen": max(1, old.seen - len(old.sources) + len(left))}
 
 
 def _supersede(draft: Draft, operation: Supersede) -> None:
@@ -276,7 +266,10 @@ def _remove(draft: Draft, operation: Remove, *, by_person: bool) -> None:
 def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
     bullet = draft.locate(operation.bullet_id)
     if isinstance(operation, Quarantine):
-        status, why, note = "quarantined", _manual_reason(operation.why), "quarantined"
+        # Never a reason that the screen would give, so that a Rescreen does not release it
+        said = operation.why
+        said = f"by hand: {said}" if is_screen_reason(clean_line(said)) else said
+        status, why, note = "quarantined", bounded_reason(said), "quarantined"
         vouched: tuple[Danger, ...] = ()
     else:
         status, why, note = "active", None, "released"
@@ -290,11 +283,6 @@ def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
     draft.note(note, bullet.id)
     if occupant is not None and note == "released":
         draft.supersede(occupant, bullet.id)
-
-
-def _manual_reason(why: str) -> str | None:
-    """The reason to store: never one that the screen would give, so that a Rescreen does not release it."""
-    return bounded_reason(f"by hand: {why}" if is_screen_reason(clean_line(why)) else why)
 
 
 def _set_pinned(draft: Draft, operation: Pin | Unpin) -> None:

@@ -10,7 +10,7 @@ can't be restored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,10 +19,11 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import History, HistoryEntry, playbook_at
 from ace_graph.memory.delta.effect import Archived, Consolidated, Counted, Effect, Put, Unlinked
 from ace_graph.memory.delta.operations import Restore, Rollback, Undo
+from ace_graph.memory.delta.undo import place_among
 from ace_graph.memory.foreign import is_foreign
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.use_stamps import Uses, restore_stamps
+from ace_graph.memory.use_stamps import Uses, differences, restore
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,7 @@ def restore_of(history: History, present: Snapshot, bullet_id: str) -> Restore:
         )
     before = playbook_at(history, left.n - 1)
     stamp = _uses_at(history, present, left.n - 1).stamps.get(bullet_id, 0)
-    # The number of present bullets up to the last one that was before it and is still there
-    places: Mapping[str, int] = {key: place for place, key in enumerate(present.playbook.entries, 1)}
-    place = 0
-    for key in before.entries:
-        if key == bullet_id:
-            break
-        place = places.get(key, place)
+    place = place_among(present.playbook.entries, bullet_id, before.entries)
     return Restore(bullet=left.bullet, place=place, stamp=stamp)
 
 
@@ -95,14 +90,14 @@ def _uses_at(history: History, present: Snapshot, n: int) -> Uses:
     """The access clock and the stamps at the end of version `n`."""
     clock, stamps = present.access.access_clock, dict(present.access.stamps)
     if n < present.version.n:
-        restore_stamps(stamps, present.access.earlier)
+        restore(stamps, present.access.earlier)
     for entry, effect in _backwards(history):
         if entry.n <= n:
             break
-        restore_stamps(stamps, effect.before.stamps)
+        restore(stamps, effect.before.stamps)
         clock = max(clock, effect.before.clock)
         if entry.n - 1 > n:
-            restore_stamps(stamps, effect.earlier)
+            restore(stamps, effect.earlier)
     return Uses(clock=clock, stamps=stamps)
 
 
@@ -132,17 +127,15 @@ def undo_of(history: History, op_id: str) -> Undo:
     before, after = playbook_at(history, entry.n - 1), playbook_at(history, entry.n)
     changed = [key for key, bullet in before.entries.items() if after.entries.get(key) != bullet]
     made = [key for key, bullet in after.entries.items() if before.entries.get(key) != bullet]
-    aliases = _differing(before.aliases, after.aliases)
-    tombstones = _differing(before.tombstones, after.tombstones)
     return Undo(
         undone=op_id,
         before=tuple(before.entries[key] for key in changed),
         after=tuple(after.entries[key] for key in made),
         order=tuple(before.entries),
-        aliases_before={key: before.aliases.get(key, "") for key in aliases},
-        aliases_after={key: after.aliases.get(key, "") for key in aliases},
-        tombstones_before={key: before.tombstones.get(key, "") for key in tombstones},
-        tombstones_after={key: after.tombstones.get(key, "") for key in tombstones},
+        aliases_before=differences(before.aliases, after.aliases, ""),
+        aliases_after=differences(after.aliases, before.aliases, ""),
+        tombstones_before=differences(before.tombstones, after.tombstones, ""),
+        tombstones_after=differences(after.tombstones, before.tombstones, ""),
         consolidations=before.consolidations,
         stamps={key: stamp for key, stamp in effect.before.stamps.items() if key in before.entries},
     )
@@ -153,7 +146,3 @@ def _entry(history: History, op_id: str) -> tuple[HistoryEntry, Effect]:
         if entry.op_id == op_id and entry.effect is not None and entry.n > history.base_n:
             return entry, entry.effect
     raise ChangeRefused(f"the history does not hold {op_id} any more: playbook history lists what it holds")
-
-
-def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    return [key for key in {**before, **after} if before.get(key) != after.get(key)]

@@ -7,14 +7,15 @@ delta, whose votes and insights it would take back with its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from itertools import takewhile
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived, Cleared, Rewound
 from ace_graph.memory.delta.operations import Reset, Rollback, Undo
 from ace_graph.memory.playbook import id_number
-from ace_graph.memory.use_stamps import Uses, differences
+from ace_graph.memory.use_stamps import Uses, differences, restore
 
 _NAMES_SHOWN = 5
 
@@ -36,18 +37,11 @@ def undo(draft: Draft, operation: Undo) -> None:
             draft.put(bullet)
             draft.note("updated", bullet.id)
         else:
-            # The number of present bullets up to the last one that was before it and is there
-            places = {key: place for place, key in enumerate(draft.entries, 1)}
-            place = 0
-            for key in operation.order:
-                if key == bullet.id:
-                    break
-                place = places.get(key, place)
-            draft.revive(bullet, place)
+            draft.revive(bullet, place_among(draft.entries, bullet.id, operation.order))
             draft.note("restored", bullet.id)
-    _restore_links(aliases, operation.aliases_before)
-    _restore_links(tombstones, operation.tombstones_before)
-    draft.rewind(
+    restore(aliases, operation.aliases_before)
+    restore(tombstones, operation.tombstones_before)
+    draft.record(
         Rewound(
             aliases=aliases,
             tombstones=tombstones,
@@ -71,12 +65,11 @@ def _changed_since(draft: Draft, operation: Undo) -> list[str]:
     return list(changed)
 
 
-def _restore_links(links: dict[str, str], before: Mapping[str, str]) -> None:
-    for name, target in before.items():
-        if target:
-            links[name] = target
-        else:
-            links.pop(name, None)
+def place_among(present: Iterable[str], gone: str, order: Iterable[str]) -> int:
+    """Return how many present bullets there are up to the last that came before `gone` in the old order."""
+    places = {key: place for place, key in enumerate(present, 1)}
+    earlier = takewhile(lambda key: key != gone, order)
+    return next((places[key] for key in reversed(tuple(earlier)) if key in places), 0)
 
 
 # Operations on a whole playbook: Reset replaces all bullets, Rollback restores an earlier version.
@@ -84,14 +77,13 @@ def _restore_links(links: dict[str, str], before: Mapping[str, str]) -> None:
 
 def reset(draft: Draft, operation: Reset) -> None:
     """Archive every bullet, delete all links, votes and insights, and add the operation's bullets."""
-    draft.changes.append(Cleared())
+    draft.record(Cleared())
     wanted = {bullet.id for bullet in operation.bullets}
     held_back = {bullet.id for bullet in draft.entries.values() if bullet.status == "quarantined"}
     for bullet in list(draft.entries.values()):
         draft.archive(Archived(bullet=bullet, why="reset"))
         if bullet.id not in wanted:
             draft.note("removed", bullet.id)
-    draft.forget_links()
     added: dict[str, Bullet] = {}
     for bullet in operation.bullets:
         if bullet.id in added:
@@ -121,19 +113,13 @@ def rollback(draft: Draft, operation: Rollback) -> None:
         elif known != bullet:
             draft.put(bullet)
             draft.note("updated", bullet.id)
-    draft.rewind(_rewound(draft, operation, tuple(wanted)))
-    draft.access_reset = False
-    stamps = differences(operation.uses.stamps, draft.access.stamps)
-    draft.restamp(Uses(clock=operation.uses.clock, stamps=stamps))
-
-
-def _rewound(draft: Draft, operation: Rollback, order: tuple[str, ...]) -> Rewound:
-    return Rewound(
-        order=() if order == tuple(draft.entries) else order,
-        aliases=operation.aliases,
-        tombstones=operation.tombstones,
-        reflections=operation.reflections,
-        votes=operation.votes,
-        base_votes=operation.base_votes,
-        consolidations=operation.consolidations,
+    order = tuple(wanted)
+    draft.record(
+        Rewound(
+            order=() if order == tuple(draft.entries) else order,
+            **{name: getattr(operation, name) for name in Rewound.model_fields.keys() - {"kind", "order"}},
+        )
     )
+    draft.access_reset = False
+    stamps = differences(operation.uses.stamps, draft.access.stamps, 0)
+    draft.restamp(Uses(clock=operation.uses.clock, stamps=stamps))

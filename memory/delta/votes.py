@@ -10,10 +10,8 @@ their number is not stored.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 
-from ace_graph.base.copy_on_write import CopyOnWrite
-from ace_graph.memory.bullet import BulletTag
+from ace_graph.memory.bullet import Bullet, BulletTag
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import BaseVoted, Voted
 from ace_graph.memory.delta.operations import (
@@ -31,143 +29,109 @@ from ace_graph.memory.delta.operations import (
 )
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, EvidenceSource, tag_of
 from ace_graph.memory.foreign import is_foreign
-from ace_graph.memory.playbook import BaseVotes, Vote
+from ace_graph.memory.playbook import BaseVotes, TurnVotes, Vote
 
-TurnVotes = Mapping[EvidenceSource, Vote]
 Moved = Counter[tuple[str, BulletTag]]
 """How often a turn has moved each counter of each bullet."""
 
 
-class VoteLedger:
-    """The votes after the operations so far, inside one call of `resolve`."""
-
-    def __init__(self, draft: Draft) -> None:
-        self._draft = draft
-        self._votes = CopyOnWrite(draft.playbook.votes)
-        self._base = CopyOnWrite(draft.playbook.base_votes)
-
-    def judge(self, operation: Judge) -> None:
-        """Record the vote and move the counters by the difference to the earlier votes."""
-        if operation.source not in EVIDENCE_SOURCES:
-            raise Refused("a model's opinion moves no counter")
-        found: dict[str, None] = {}
-        for name in operation.bullet_ids:
-            if self._is_foreign(name):
-                found[name] = None
-                continue
-            try:
-                bullet = self._draft.locate(name)
-            except Refused as refusal:
-                self._draft.reject("judge", name, str(refusal))
-                continue
-            if not bullet.profile:  # a wrong answer must not take the learner's name away
-                found[bullet.id] = None
-        named = tuple(found)
-        before = self._votes.now.get(operation.turn_id, {})
-        earlier = before.get(operation.source)
-        if operation.refines and earlier is not None and earlier.verdict != operation.verdict:
-            return  # the source has changed its verdict since
-        standing: dict[EvidenceSource, Vote] = {s: self._with_present_ids(vote) for s, vote in before.items()}
-        after: dict[EvidenceSource, Vote] = {**standing, operation.source: Vote(operation.verdict, named)}
-        if standing.get(operation.source) == after[operation.source] or not (
-            named or operation.source in before
-        ):
-            return
-        self._votes.writable()[operation.turn_id] = after
-        for source, vote in after.items():
-            if before.get(source) != vote:
-                self._draft.changes.append(
-                    Voted(
-                        turn_id=operation.turn_id,
-                        source=source,
-                        verdict=vote.verdict,
-                        bullet_ids=vote.bullet_ids,
-                    )
-                )
-        self._move(self._moved(before), self._moved(after))
-
-    def replace_all(self, votes: Mapping[str, TurnVotes], base_votes: Mapping[str, BaseVotes]) -> None:
-        """Replace all votes: the playbook was reset or rolled back."""
-        self._votes, self._base = CopyOnWrite(votes), CopyOnWrite(base_votes)
-
-    def _is_foreign(self, name: str) -> bool:
-        """Whether a name is that of a bullet which the learner reads and does not own."""
-        return name not in self._draft.entries and is_foreign(name)
-
-    def _with_present_ids(self, vote: Vote) -> Vote:
-        """The vote with the present ids of its bullets; an archived bullet keeps its id."""
-        return Vote(vote.verdict, tuple(dict.fromkeys(self._present_id(n) or n for n in vote.bullet_ids)))
-
-    def _moved(self, votes: TurnVotes) -> Moved:
-        """The counters that these votes moved: each bullet by its strongest source, once."""
-        tags: dict[str, BulletTag] = {}
-        for source in EVIDENCE_SOURCES:
-            vote = votes.get(source)
-            tag = tag_of(vote.verdict) if vote else None
-            if vote is not None and tag is not None:
-                for name in vote.bullet_ids:
-                    tags.setdefault(name, tag)
-        moved: Moved = Counter()
-        for name, tag in tags.items():
-            bullet_id = self._present_id(name)
-            if bullet_id is not None:
-                moved[bullet_id, tag] += 1
-        return moved
-
-    def _present_id(self, name: str) -> str | None:
-        """The present id for an id of an earlier vote; None when the bullet was archived since."""
-        if self._is_foreign(name):
-            return name
+def judge(draft: Draft, operation: Judge) -> None:
+    """Record a vote and move the counters by the difference to the earlier votes on the turn."""
+    if operation.source not in EVIDENCE_SOURCES:
+        raise Refused("a model's opinion moves no counter")
+    found: dict[str, None] = {}
+    for name in operation.bullet_ids:
+        if _is_foreign(draft, name):
+            found[name] = None
+            continue
         try:
-            return self._draft.locate(name).id
-        except Refused:
-            return None
+            bullet = draft.locate(name)
+        except Refused as refusal:
+            draft.reject("judge", name, str(refusal))
+            continue
+        if not bullet.profile:  # a wrong answer must not take the learner's name away
+            found[bullet.id] = None
+    named = tuple(found)
+    before = draft.fold.votes.now.get(operation.turn_id, {})
+    earlier = before.get(operation.source)
+    if operation.refines and earlier is not None and earlier.verdict != operation.verdict:
+        return  # the source has changed its verdict since
+    # An archived bullet keeps its id
+    standing: dict[EvidenceSource, Vote] = {
+        source: Vote(vote.verdict, tuple(dict.fromkeys(_present_id(draft, n) or n for n in vote.bullet_ids)))
+        for source, vote in before.items()
+    }
+    after: dict[EvidenceSource, Vote] = {**standing, operation.source: Vote(operation.verdict, named)}
+    if standing.get(operation.source) == after[operation.source] or not (named or operation.source in before):
+        return
+    moved = _moved(draft, before)
+    for source, vote in after.items():
+        if before.get(source) != vote:
+            draft.record(Voted(turn_id=operation.turn_id, source=source, **vote._asdict()))
+    _move(draft, moved, _moved(draft, after))
 
-    def _move(self, before: Moved, after: Moved) -> None:
-        changed = [key for key in {**before, **after} if before[key] != after[key]]
-        for bullet_id, tag in changed:
-            by = after[bullet_id, tag] - before[bullet_id, tag]
-            if self._is_foreign(bullet_id):
-                self._move_base(bullet_id, tag, by)
-            else:
-                bullet = self._draft.entries[bullet_id]
-                moved = {
-                    tag: max(0, getattr(bullet, tag) + by),
-                    "setbacks": _setbacks_after(bullet.setbacks, tag, by),
-                    "updated_at": self._draft.now,
-                }
-                self._draft.put(bullet.model_copy(update=moved))
-                if tag == "harmful" and by > 0:
-                    self._draft.blamed[bullet_id] = None
-            self._draft.note("tagged", bullet_id)
 
-    def _move_base(self, bullet_id: str, tag: BulletTag, by: int) -> None:
-        old = self._base.now.get(bullet_id, BaseVotes())
-        counters = {tag: max(0, getattr(old, tag) + by), "setbacks": _setbacks_after(old.setbacks, tag, by)}
-        votes = old._replace(**counters)
-        self._base.writable()[bullet_id] = votes
-        self._draft.changes.append(BaseVoted(bullet_id=bullet_id, **votes._asdict()))
+def _is_foreign(draft: Draft, name: str) -> bool:
+    """Whether a name is that of a bullet which the learner reads and does not own."""
+    return name not in draft.entries and is_foreign(name)
+
+
+def _present_id(draft: Draft, name: str) -> str | None:
+    """The present id for an id of an earlier vote; None when the bullet was archived since."""
+    if _is_foreign(draft, name):
+        return name
+    bullet = draft.present(name)
+    return None if bullet is None else bullet.id
+
+
+def _moved(draft: Draft, votes: TurnVotes) -> Moved:
+    """The counters that these votes moved: each bullet by its strongest source, once."""
+    tags: dict[str, BulletTag] = {}
+    for source in EVIDENCE_SOURCES:
+        vote = votes.get(source)
+        tag = tag_of(vote.verdict) if vote else None
+        if vote is not None and tag is not None:
+            for name in vote.bullet_ids:
+                tags.setdefault(name, tag)
+    moved: Moved = Counter()
+    for name, tag in tags.items():
+        if (bullet_id := _present_id(draft, name)) is not None:
+            moved[bullet_id, tag] += 1
+    return moved
+
+
+def _move(draft: Draft, before: Moved, after: Moved) -> None:
+    changed = [key for key in {**before, **after} if before[key] != after[key]]
+    for bullet_id, tag in changed:
+        by = after[bullet_id, tag] - before[bullet_id, tag]
+        if _is_foreign(draft, bullet_id):
+            old = draft.fold.base_votes.now.get(bullet_id, BaseVotes())
+            votes = old._replace(**_counted(old, tag, by))
+            draft.record(BaseVoted(bullet_id=bullet_id, **votes._asdict()))
+            draft.note("tagged", bullet_id)
+        else:
+            _count(draft, draft.entries[bullet_id], tag, by)
 
 
 def tag(draft: Draft, operation: Tag) -> None:
     """Move a counter by hand, as `playbook edit --vote` does: it belongs to no turn and stays."""
-    bullet = draft.locate(operation.bullet_id)
-    raised = {
-        operation.tag: getattr(bullet, operation.tag) + operation.by,
-        "setbacks": _setbacks_after(bullet.setbacks, operation.tag, operation.by),
-        "updated_at": draft.now,
-    }
-    draft.put(bullet.model_copy(update=raised))
+    _count(draft, draft.locate(operation.bullet_id), operation.tag, operation.by)
+
+
+def _count(draft: Draft, bullet: Bullet, tag: BulletTag, by: int) -> None:
+    draft.put(bullet.model_copy(update={**_counted(bullet, tag, by), "updated_at": draft.now}))
     draft.note("tagged", bullet.id)
-    if operation.tag == "harmful":
+    if tag == "harmful" and by > 0:
         draft.blamed[bullet.id] = None
 
 
-def _setbacks_after(setbacks: int, tag: BulletTag, by: int) -> int:
-    """Return the failures since the last success, once the counter of `tag` moved by `by`."""
+def _counted(held: Bullet | BaseVotes, tag: BulletTag, by: int) -> dict[str, int]:
+    """Return the counter of `tag` moved by `by`, and the failures since the last success after that."""
     if tag == "helpful" and by > 0:
-        return 0
-    return max(0, setbacks + by) if tag == "harmful" else setbacks
+        setbacks = 0
+    else:
+        setbacks = max(0, held.setbacks + by) if tag == "harmful" else held.setbacks
+    return {tag: max(0, getattr(held, tag) + by), "setbacks": setbacks}
 
 
 # Limits what one turn may change, because its operations come from a model that read untrusted text.

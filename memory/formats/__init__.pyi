@@ -7,7 +7,6 @@ from .files import (
     files_of as files_of,
     section_of as section_of,
 )
-from .lines import AceFormat as AceFormat
 from .markdown import (
     AgentsFormat as AgentsFormat,
     public_lessons as public_lessons,

@@ -23,7 +23,7 @@ from rapidfuzz import fuzz
 
 from ace_graph.base.errors import FormatError
 from ace_graph.base.text import clean_line
-from ace_graph.memory.bullet import MAX_CONTEXT_CHARS, Bullet, BulletSource, content_hash
+from ace_graph.memory.bullet import GIVEN, MAX_CONTEXT_CHARS, Bullet, BulletSource, content_hash
 from ace_graph.memory.delta.operations import Add, Operation, Remove, Update
 from ace_graph.memory.formats.lines import active
 from ace_graph.memory.formats.reading import split_advice
@@ -285,8 +285,11 @@ def _update(bullet: Bullet, old: MemoryLine, line: MemoryLine) -> Iterator[Updat
         advice.setdefault("polarity", "strategy")
     section = {"section": line.section} if line.section not in (old.section, bullet.section) else {}
     context = {"context": line.context} if line.context not in (old.context, bullet.context or "") else {}
+    # What a person said is not what the agent makes of it.
+    given = tuple(name for name in bullet.sources if name in GIVEN) if advice else ()
+    writer = {"withdrawn": given, "sources": (BulletSource.AGENT,)} if given else {}
     if advice or section or context:
-        yield Update.model_validate({"bullet_id": bullet.id, **advice, **section, **context})
+        yield Update.model_validate({"bullet_id": bullet.id, **advice, **section, **context, **writer})
 
 
 def _add(line: MemoryLine, place: int) -> Add:

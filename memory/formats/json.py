@@ -76,6 +76,6 @@ def _items(document: object, collector: Collector) -> list[object]:
         document = fields.get("bullets", fields.get("strategies", fields.get("results")))
     if not isinstance(document, list):
         raise FormatError(
-            'it is JSON, but no playbook: "bullets" with a list of bullets, or "strategies", is missing'
+            'it is JSON, but not a playbook: "bullets" with a list of bullets, or "strategies", is missing'
         )
     return cast("list[object]", document)

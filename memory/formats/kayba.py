@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import cast
 
 from ace_graph.base.errors import FormatError, NewerFormat
 from ace_graph.base.text import clean_line
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.lines import active, active_by_section
+from ace_graph.memory.formats.lines import active
 from ace_graph.memory.formats.reading import (
     EXTENSION,
     Collector,
@@ -61,39 +62,120 @@ class KaybaFormat:
 
     name = "kayba"
     summary = "a kayba skillbook"
+    _names_version = True
+    _known = _SKILL_FIELDS
 
     def recognises(self, document: Document) -> bool:
-        """Whether it is a skillbook that names its version."""
+        """Whether it is a skillbook of this version: the second one names it, the first does not."""
         book = _skillbook(document)
-        return book is not None and "schema_version" in book
+        return book is not None and ("schema_version" in book) == self._names_version
 
     def read(self, document: Document) -> Reading:
         """Return the active skills. Raises FormatError, NewerFormat."""
         book = _skillbook(document)
         if book is None:
-            raise FormatError('it is no kayba skillbook: "skills" with an object by id is missing')
-        _check_version(book.get("schema_version"))
+            raise FormatError('it is not a kayba skillbook: "skills" with an object by id is missing')
+        if self._names_version:
+            _check_version(book.get("schema_version"))
         collector = Collector()
         for skill_id, skill in _valid_skills(book, collector):
-            if skill.get("active", True) is not True:
-                collector.refuse(skill_id, "it was removed in kayba (active is not true)")
+            if why := self._removed(skill):
+                collector.refuse(skill_id, f"it was removed in kayba ({why})")
                 continue
-            collector.leave_out_all_but(
-                _SKILL_FIELDS, {**skill, "used_count": skill.get("used_count") or None}
-            )
-            collector.take(collector.extended(_bullet_fields(skill_id, skill, collector), skill), skill_id)
+            collector.leave_out_all_but(self._known, {**skill, "used_count": skill.get("used_count") or None})
+            collector.take(collector.extended(self._fields(skill_id, skill, collector), skill), skill_id)
         return collector.reading()
 
     def write(self, playbook: Playbook) -> str:
         """Return the skillbook."""
         bullets = active(playbook)
-        sections = {name: [b.id for b in bullets if _section(b) == name] for name in _SECTIONS}
-        skills = {bullet.id: _skill(bullet) for bullet in bullets}
+        skills = dict[str, Fields]()
+        for bullet in bullets:
+            skill = self._skill(bullet)
+            extension = extension_of(bullet, self._fields(bullet.id, skill, Collector()))
+            skills[bullet.id] = {**skill, EXTENSION: extension}
+        sections = defaultdict[str, list[str]](list)
+        for bullet in bullets:
+            sections[self._section(bullet)].append(bullet.id)
         book = {
-            "schema_version": str(_VERSION),
-            **_book_of(skills, {n: ids for n, ids in sections.items() if ids}),
+            **({"schema_version": str(_VERSION)} if self._names_version else {}),
+            "skills": skills,
+            "sections": sections,
+            "next_id": max(map(id_number, skills), default=0),
+            "similarity_decisions": {},
         }
         return json.dumps(book, ensure_ascii=False, indent=2) + "\n"
+
+    def _removed(self, skill: Fields) -> str:
+        return "" if skill.get("active", True) is True else "active is not true"
+
+    def _section(self, bullet: Bullet) -> str:
+        return bullet.section if bullet.section in _SECTIONS else "context"
+
+    def _fields(self, skill_id: str, skill: Fields, collector: Collector) -> Fields:
+        return {
+            "id": skill_id,
+            **split_advice(_text(skill.get("issue"), skill.get("insight"))),
+            **{name: skill.get(name) for name in _SAME},
+            **{ours: skill.get(theirs) for ours, theirs in _VOTES.items()},
+            "sources": _sources(skill.get("occurrences"), collector),
+        }
+
+    def _skill(self, bullet: Bullet) -> Fields:
+        shown = bullet.advice
+        # The issue and the insight of a text that `_text` joined; any other text is both
+        at = shown.rfind(_ISSUE, 1, -2) if shown.endswith(")") else -1
+        issue, insight = (shown, shown) if at < 0 else (shown[at + len(_ISSUE) : -1], shown[:at])
+        keywords = (_SPACES.sub("_", each.lower()) for each in bullet.keywords or (bullet.section,) if each)
+        return {
+            "id": bullet.id,
+            "section": self._section(bullet),
+            "keywords": list(dict.fromkeys(keywords)),
+            "issue": issue,
+            "insight": insight,
+            "occurrences": list(map(_trace_record, (*bullet.examples, *bullet.sources))),
+            "active": True,
+            "used_count": 0,
+            **{theirs: getattr(bullet, ours) for ours, theirs in _VOTES.items()},
+            **bullet.model_dump(mode="json", include={"created_at", "updated_at"}),
+        }
+
+
+class KaybaV1Format(KaybaFormat):
+    """Active bullets as skills of version 1; reading them back restores every field."""
+
+    name = "kayba-v1"
+    summary = "a kayba skillbook of before version 2"
+    _names_version = False
+    _known = _V1_SKILL_FIELDS
+
+    def _removed(self, skill: Fields) -> str:
+        return "" if skill.get("status", "active") == "active" else "status is not active"
+
+    def _section(self, bullet: Bullet) -> str:
+        return bullet.section
+
+    def _fields(self, skill_id: str, skill: Fields, collector: Collector) -> Fields:
+        sources = _sources(skill.get("sources"), collector)
+        evidence = skill.get("evidence")
+        if evidence and (name := _source_name(evidence)) is not None:
+            sources.append(name)
+        elif evidence:
+            collector.leave_out(["evidence"])
+        same = {name: skill.get(name) for name in _V1_SAME}
+        return {"id": skill_id, **same, **split_advice(skill.get("content")), "sources": sources}
+
+    def _skill(self, bullet: Bullet) -> Fields:
+        return {
+            "id": bullet.id,
+            "content": bullet.advice,
+            "justification": None,
+            "evidence": None,
+            **bullet.model_dump(mode="json", include=set(_V1_SAME)),
+            "embedding": None,
+            "status": "active",
+            "sources": list(map(_trace_record, (*bullet.examples, *bullet.sources))),
+        }
 
 
 def _check_version(found: object) -> None:
@@ -101,111 +183,13 @@ def _check_version(found: object) -> None:
     if text.isdecimal() and len(text) < 9 and int(text) > _VERSION:
         raise NewerFormat(f"it is a kayba skillbook of version {text}, this ace-graph reads 1 and 2: upgrade")
     if text != str(_VERSION):
-        raise FormatError(f"it is no kayba skillbook of version {_VERSION}: try --format kayba-v1")
-
-
-def _bullet_fields(skill_id: str, skill: Fields, collector: Collector) -> Fields:
-    return {
-        "id": skill_id,
-        **split_advice(_text(skill.get("issue"), skill.get("insight"))),
-        **{name: skill.get(name) for name in _SAME},
-        **{ours: skill.get(theirs) for ours, theirs in _VOTES.items()},
-        "sources": _sources(skill.get("occurrences"), collector),
-    }
+        raise FormatError(f"it is not a kayba skillbook of version {_VERSION}: try --format kayba-v1")
 
 
 def _text(issue: object, insight: object) -> object:
     if isinstance(issue, str) and isinstance(insight, str) and issue != insight and issue and insight:
         return f"{insight}{_ISSUE}{issue})"
     return insight or issue
-
-
-def _skill(bullet: Bullet) -> Fields:
-    shown = bullet.advice
-    # The issue and the insight of a text that `_text` joined; any other text is both
-    at = shown.rfind(_ISSUE, 1, -2) if shown.endswith(")") else -1
-    issue, insight = (shown, shown) if at < 0 else (shown[at + len(_ISSUE) : -1], shown[:at])
-    dates = bullet.model_dump(mode="json", include={"created_at", "updated_at"})
-    skill: Fields = {
-        "id": bullet.id,
-        "section": _section(bullet),
-        "keywords": _keywords(bullet),
-        "issue": issue,
-        "insight": insight,
-        "occurrences": list(map(_trace_record, (*bullet.examples, *bullet.sources))),
-        "active": True,
-        "used_count": 0,
-        **dict(zip(_VOTES.values(), (bullet.helpful, bullet.harmful, bullet.neutral), strict=True)),
-        **dates,
-    }
-    return {**skill, EXTENSION: extension_of(bullet, _bullet_fields(bullet.id, skill, Collector()))}
-
-
-def _section(bullet: Bullet) -> str:
-    return bullet.section if bullet.section in _SECTIONS else "context"
-
-
-def _keywords(bullet: Bullet) -> list[str]:
-    """Return the keywords as kayba spells them; without any, the section's name."""
-    given = bullet.keywords or (bullet.section,)
-    return list(dict.fromkeys(_SPACES.sub("_", each.lower()) for each in given if each))
-
-
-class KaybaV1Format:
-    """Active bullets as skills of version 1; reading them back restores every field."""
-
-    name = "kayba-v1"
-    summary = "a kayba skillbook of before version 2"
-
-    def recognises(self, document: Document) -> bool:
-        """Whether it is a skillbook that names no version."""
-        book = _skillbook(document)
-        return book is not None and "schema_version" not in book
-
-    def read(self, document: Document) -> Reading:
-        """Return the active skills. Raises FormatError."""
-        book = _skillbook(document)
-        if book is None:
-            raise FormatError('it is no kayba skillbook: "skills" with an object by id is missing')
-        collector = Collector()
-        for skill_id, skill in _valid_skills(book, collector):
-            if skill.get("status", "active") != "active":
-                collector.refuse(skill_id, "it was removed in kayba (status is not active)")
-                continue
-            collector.leave_out_all_but(_V1_SKILL_FIELDS, skill)
-            collector.take(collector.extended(_v1_bullet_fields(skill_id, skill, collector), skill), skill_id)
-        return collector.reading()
-
-    def write(self, playbook: Playbook) -> str:
-        """Return the skillbook."""
-        skills = {bullet.id: _v1_skill(bullet) for bullet in active(playbook)}
-        sections = {name: [b.id for b in bullets] for name, bullets in active_by_section(playbook).items()}
-        return json.dumps(_book_of(skills, sections), ensure_ascii=False, indent=2) + "\n"
-
-
-def _v1_bullet_fields(skill_id: str, skill: Fields, collector: Collector) -> Fields:
-    sources = _sources(skill.get("sources"), collector)
-    evidence = skill.get("evidence")
-    if evidence and (name := _source_name(evidence)) is not None:
-        sources.append(name)
-    elif evidence:
-        collector.leave_out(["evidence"])
-    same = {name: skill.get(name) for name in _V1_SAME}
-    return {"id": skill_id, **same, **split_advice(skill.get("content")), "sources": sources}
-
-
-def _v1_skill(bullet: Bullet) -> Fields:
-    skill: Fields = {
-        "id": bullet.id,
-        "content": bullet.advice,
-        "justification": None,
-        "evidence": None,
-        **bullet.model_dump(mode="json", include=set(_V1_SAME)),
-        "embedding": None,
-        "status": "active",
-        "sources": list(map(_trace_record, (*bullet.examples, *bullet.sources))),
-    }
-    return {**skill, EXTENSION: extension_of(bullet, _v1_bullet_fields(bullet.id, skill, Collector()))}
 
 
 def _skillbook(document: Document) -> Fields | None:
@@ -220,16 +204,6 @@ def _valid_skills(book: Fields, collector: Collector) -> Iterator[tuple[str, Fie
     collector.leave_out_all_but(_BOOK_FIELDS, book)
     collector.leave_out("sections" for name in _listed_ids(book.get("sections")) if name not in skills)
     return collector.objects(pairs_of(skills))
-
-
-def _book_of(skills: dict[str, Fields], sections: dict[str, list[str]]) -> Fields:
-    """Return a skillbook of these skills."""
-    return {
-        "skills": skills,
-        "sections": sections,
-        "next_id": max(map(id_number, skills), default=0),
-        "similarity_decisions": {},
-    }
 
 
 def _sources(value: object, collector: Collector) -> list[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from ace_graph.base.text import clean_line
 from ace_graph.memory.bullet import Bullet
@@ -63,24 +64,9 @@ def lines_of(text: str) -> Iterator[str]:
             yield bare
 
 
-def is_ace_line(line: str) -> bool:
-    """Whether a line is a bullet as ace-agent writes it."""
-    return _ace(line) is not None
-
-
-def is_counted_line(line: str) -> bool:
-    """Whether a line is a bullet as ace-agent writes it, with counters."""
-    return _ACE_COUNTED.fullmatch(line) is not None
-
-
 def is_counted_item(text: str) -> bool:
     """Whether the text of a list item ends with votes, so that it is read as having them."""
     return _MARKDOWN_COUNTED.fullmatch(text) is not None
-
-
-def is_markdown_line(line: str) -> bool:
-    """Whether a line is a list item."""
-    return line.startswith(("-", "*")) and _MARKDOWN.fullmatch(line) is not None
 
 
 def read_lines(text: str) -> Reading:
@@ -133,23 +119,22 @@ def _fields(match: re.Match[str]) -> Fields:
     return {"id": found.get("id"), "content": (found["content"] or "").strip(), **counters}
 
 
-# The playbook text of ace-agent/ace: `[calc-00001] helpful=5 harmful=0 :: content` under `## SECTION`.
-#
-# `ace-plain` is the same without counters, `[calc-00001] content`, as in its AppWorld playbooks. Each name
-# reads both. Types, topics, tags and pins are not written; anti-patterns have the prefix of prompts.
+@dataclass(frozen=True)
+class LinesFormat:
+    """Active bullets as lines below their sections; types, topics, tags and pins are not written.
 
+    They are guessed when the text is read where that is possible. Anti-patterns have the prefix of prompts.
+    `line` writes a bullet, `is_line` says whether a line is of this style.
+    """
 
-class AceFormat:
-    """Active bullets, for ace-agent."""
-
-    def __init__(self, *, counters: bool = True) -> None:
-        self.name = "ace" if counters else "ace-plain"
-        self.summary = "for ace-agent" if counters else "for ace-agent, without counters"
-        self._line = _counted if counters else _plain
+    name: str
+    summary: str
+    line: Callable[[Bullet], str]
+    is_line: Callable[[str], bool]
 
     def recognises(self, document: Document) -> bool:
-        """Whether a line begins with an id in brackets."""
-        return any(map(is_ace_line, lines_of(document.text)))
+        """Whether a line is a bullet in this style."""
+        return any(map(self.is_line, lines_of(document.text)))
 
     def read(self, document: Document) -> Reading:
         """Return the bullets; lines that are neither a bullet nor a section are left out."""
@@ -157,7 +142,7 @@ class AceFormat:
 
     def write(self, playbook: Playbook) -> str:
         """Return the text; an empty playbook gives an empty text."""
-        return written_by_section(playbook, self._line)
+        return written_by_section(playbook, self.line)
 
 
 def _counted(bullet: Bullet) -> str:
@@ -167,34 +152,25 @@ def _counted(bullet: Bullet) -> str:
 
 def _plain(bullet: Bullet) -> str:
     line = f"[{numbered(bullet.id)}] {bullet.advice}"
-    return _counted(bullet) if is_counted_line(line) else line
+    return _counted(bullet) if _ACE_COUNTED.fullmatch(line) else line
 
 
-# Markdown: `## section`, and lines such as `- [fil-00042] content (helpful=5, harmful=0)`.
-#
-# Types, topics, tags and pins are not written, and guessed when the text is read where that is possible.
-# Anti-patterns have the prefix of prompts.
-
-
-class TextFormat:
-    """Active bullets, readable by people."""
-
-    name = "text"
-    summary = "markdown, for people"
-
-    def recognises(self, document: Document) -> bool:
-        """Whether a line is a list item."""
-        return any(map(is_markdown_line, lines_of(document.text)))
-
-    def read(self, document: Document) -> Reading:
-        """Return the bullets; lines that are neither a bullet nor a section are left out."""
-        return read_lines(document.text)
-
-    def write(self, playbook: Playbook) -> str:
-        """Return the markdown; an empty playbook gives an empty text."""
-        return written_by_section(playbook, _line)
-
-
-def _line(bullet: Bullet) -> str:
+def _item(bullet: Bullet) -> str:
     votes = f"(helpful={bullet.helpful}, harmful={bullet.harmful})"
     return f"- [{fit_for_brackets(bullet.id)}] {bullet.advice} {votes}"
+
+
+def _is_ace(line: str) -> bool:
+    return _ace(line) is not None
+
+
+def _is_item(line: str) -> bool:
+    return line.startswith(("-", "*")) and _MARKDOWN.fullmatch(line) is not None
+
+
+ACE = LinesFormat("ace", "for ace-agent", _counted, _is_ace)
+"""`[calc-00001] helpful=5 harmful=0 :: content` below `## SECTION`, as ace-agent/ace has it."""
+ACE_PLAIN = LinesFormat("ace-plain", "for ace-agent, without counters", _plain, _is_ace)
+"""`[calc-00001] content`, as in its AppWorld playbooks."""
+TEXT = LinesFormat("text", "markdown, for people", _item, _is_item)
+"""`- [fil-00042] content (helpful=5, harmful=0)`."""

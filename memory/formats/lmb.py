@@ -61,7 +61,7 @@ class LmbFormat:
         payload = as_fields(document.value)
         items = payload.get("bullets") if payload else None
         if payload is None or not isinstance(items, list):
-            raise FormatError('it is no LMB-ACE payload: "bullets" with a list of bullets is missing')
+            raise FormatError('it is not an LMB-ACE payload: "bullets" with a list of bullets is missing')
         collector = Collector()
         collector.leave_out_all_but(_BOOKKEEPING, payload)
         for name, item in collector.objects(named(cast("list[object]", items))):
@@ -94,11 +94,11 @@ def _memory_type(item: Fields) -> MemoryType | None:
     for each in _TYPES:
         if each == said:
             return each
-    return next((each for each in _TYPES if _positive(item.get(_STRENGTHS[each]))), None)
-
-
-def _positive(value: object) -> bool:
-    return isinstance(value, int | float) and value > 0
+    for each in _TYPES:
+        strength = item.get(_STRENGTHS[each])
+        if isinstance(strength, int | float) and strength > 0:
+            return each
+    return None
 
 
 def _moment(value: object) -> object:

@@ -156,9 +156,9 @@ def _fields(block: str) -> dict[str, str]:
         return _top_level(cast("Iterator[yaml.Event]", yaml.parse(block, Loader=yaml.SafeLoader)))
     except yaml.MarkedYAMLError as error:
         where = f" (line {error.problem_mark.line + 2})" if error.problem_mark else ""
-        raise FormatError(f"its front matter is no valid YAML{where}: correct it") from error
+        raise FormatError(f"its front matter is not valid YAML{where}: correct it") from error
     except yaml.YAMLError as error:
-        raise FormatError("its front matter is no valid YAML: correct it") from error
+        raise FormatError("its front matter is not valid YAML: correct it") from error
 
 
 def _top_level(events: Iterator[yaml.Event]) -> dict[str, str]:
@@ -177,12 +177,12 @@ def _top_level(events: Iterator[yaml.Event]) -> dict[str, str]:
                 found[name], name = text or "", None
             elif depth == 1:
                 if text is None:
-                    raise FormatError("its front matter has a name that is no text: correct it")
+                    raise FormatError("its front matter has a name that is not text: correct it")
                 if text in found:
                     raise FormatError("a name occurs twice in its front matter: leave one")
                 name = text
             elif not isinstance(event, yaml.MappingStartEvent):
-                raise FormatError("its front matter is no list of `name: value` lines: correct it")
+                raise FormatError("its front matter is not a list of `name: value` lines: correct it")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
     return found
@@ -233,7 +233,7 @@ class AgentsFormat:
         """Return the list items between the comments, of all sections. Raises FormatError."""
         found = list(_sections(document.text))
         if not found:
-            raise FormatError("it has no section of ours: the line <!-- ace-graph:begin NAME --> is missing")
+            raise FormatError("it has no section for ace-graph: <!-- ace-graph:begin NAME --> is missing")
         inside = "\n".join(document.text[each.inside : each.last] for each in found)
         return read_items(inside, lambda line: line == _HINT)
 

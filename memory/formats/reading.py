@@ -47,7 +47,7 @@ def parse(text: str) -> object:
     except RecursionError as error:
         raise FormatError("it is JSON nested too deep to be a playbook") from error
     except ValueError as error:
-        raise FormatError(f"it is no valid JSON ({error}): fix it, or name its --format") from error
+        raise FormatError(f"it is not valid JSON ({error}): fix it, or name its --format") from error
 
 
 def as_fields(value: object) -> Fields | None:
@@ -204,7 +204,7 @@ class Collector:
         """Yield those of the named `items` that are valid JSON objects; refuse the others."""
         for name, item in items:
             fields = as_fields(item)
-            why = "it is no JSON object" if fields is None else _repeated(fields)
+            why = "it is not a JSON object" if fields is None else _repeated(fields)
             if fields is None or why:
                 self.refuse(name, why or "")
             else:
@@ -297,7 +297,7 @@ def _checked(given: Mapping[str, object]) -> Bullet | str:
     """Return the bullet, or why there is none."""
     for name, value in given.items():
         if isinstance(value, float) and not math.isfinite(value):
-            return f"{name}: {value} is no number to count with"
+            return f"{name}: {value} is not a number"
         if name in _COUNTS and isinstance(value, int) and value > MAX_COUNT:
             return f"{name}: more than {MAX_COUNT}"
     try:

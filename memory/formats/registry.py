@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from ace_graph.base.errors import FormatError
+from ace_graph.base.errors import FormatError, unknown
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.classify import infer_memory_type
 from ace_graph.memory.delta.archive import PLAYBOOK_FULL
@@ -16,7 +16,7 @@ from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.json import JsonFormat
 from ace_graph.memory.formats.kayba import KaybaFormat, KaybaV1Format
-from ace_graph.memory.formats.lines import AceFormat, TextFormat
+from ace_graph.memory.formats.lines import ACE, ACE_PLAIN, TEXT
 from ace_graph.memory.formats.lmb import LmbFormat
 from ace_graph.memory.formats.markdown import AgentsFormat
 from ace_graph.memory.formats.reading import Document, Format, Reading, Refusal
@@ -25,11 +25,10 @@ from ace_graph.memory.playbook import Playbook, id_number, mint_id
 
 _KAYBA, _KAYBA_V1, _LMB, _JSON = KaybaFormat(), KaybaV1Format(), LmbFormat(), JsonFormat()
 _SKILL, _AGENTS = SkillFormat(), AgentsFormat()
-_ACE, _ACE_PLAIN, _TEXT = AceFormat(), AceFormat(counters=False), TextFormat()
 FormatName = Literal["json", "text", "ace", "ace-plain", "kayba", "kayba-v1", "lmb", "skill", "agents"]
 """The names of FORMATS, as a type for the schema of the HTTP routes."""
-FORMATS: tuple[Format, ...] = (_JSON, _TEXT, _ACE, _ACE_PLAIN, _KAYBA, _KAYBA_V1, _LMB, _SKILL, _AGENTS)
-_STRICTEST_FIRST: tuple[Format, ...] = (_KAYBA, _KAYBA_V1, _LMB, _JSON, _SKILL, _AGENTS, _ACE, _TEXT)
+FORMATS: tuple[Format, ...] = (_JSON, TEXT, ACE, ACE_PLAIN, _KAYBA, _KAYBA_V1, _LMB, _SKILL, _AGENTS)
+_STRICTEST_FIRST: tuple[Format, ...] = (_KAYBA, _KAYBA_V1, _LMB, _JSON, _SKILL, _AGENTS, ACE, TEXT)
 
 
 def format_named(name: str) -> Format:
@@ -37,14 +36,14 @@ def format_named(name: str) -> Format:
     for each in FORMATS:
         if each.name == name:
             return each
-    raise FormatError(f"{name!r} is no format: use one of {_names()}")
+    raise FormatError(unknown("format", name, [each.name for each in FORMATS]))
 
 
 def detected(document: Document) -> Format:
     """Return the format of a file, by its content. Raises FormatError where it is in none."""
     found = next((each for each in _STRICTEST_FIRST if each.recognises(document)), None)
     if found is None:
-        raise FormatError(f"no bullet was found: the file is in none of the formats {_names()}")
+        raise FormatError("no bullet was found: the file is in no known format, name its --format")
     return found
 
 
@@ -63,10 +62,6 @@ def read_bullets(text: str, name: str = "auto") -> Reading:
     if not len(reading):
         raise FormatError("no bullet was found in it: check the file or its --format")
     return reading
-
-
-def _names() -> str:
-    return ", ".join(each.name for each in FORMATS)
 
 
 # Reads a file with a playbook, and imports its bullets: as deltas, or as a playbook of their own.
@@ -92,7 +87,7 @@ def read_text(path: Path) -> str:
     if path.is_dir():
         path = checked_skill_folder(path).file
     elif path.exists() and not path.is_file():
-        raise FormatError("it is no regular file, and might never end: name a file, or pipe it in and name -")
+        raise FormatError("it is not a regular file: give a file, or pipe it in and give -")
     with path.open("rb") as file:
         return read_stream(file)
 
@@ -108,9 +103,9 @@ def read_stream(stream: BinaryIO) -> str:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FormatError(f"it is no UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise FormatError(f"it is not UTF-8 ({error.reason} at byte {error.start})") from error
     if "\0" in text:
-        raise FormatError("it is no text: it holds zero bytes")
+        raise FormatError("it is not text: it contains zero bytes")
     return text
 
 
@@ -198,9 +193,10 @@ def outcome_of(
         gone.update({pruned.id: PLAYBOOK_FULL for pruned in report.pruned})
         gone.update({pair.gone: f"{pair.kept} holds a later value" for pair in report.superseded})
     asked_as = {asked.ref: asked.id or asked.content[:60] for asked in reading.bullets}
+    adds_rejected = (item for report in reports for item in report.rejected if item.op == "add")
     refused = [
         *reading.refused,
-        *(Refusal(asked_as.get(name, name), why) for name, why in _rejected(reports)),
+        *(Refusal(asked_as.get(rejected.id, rejected.id), rejected.why) for rejected in adds_rejected),
         *(Refusal(asked_as.get(bullet.ref, ""), PLAYBOOK_FULL) for bullet in unread),
     ]
     held = {name for report in reports for name in report.quarantined}
@@ -233,7 +229,3 @@ def outcome_of(
 
 def _number(bullet: Add) -> int:
     return id_number(bullet.id or "")
-
-
-def _rejected(reports: Iterable[Report]) -> Iterator[tuple[str, str]]:
-    return ((each.id, each.why) for report in reports for each in report.rejected if each.op == "add")

@@ -87,7 +87,7 @@ def check_skill_name(name: str) -> None:
     if len(name) > MAX_NAME_CHARS or not _NAME.fullmatch(name):
         shown = shorten(clean_line(name[:200]), 40)
         raise FormatError(
-            f"{shown!r} is no name of a skill: use lowercase letters a to z, digits and single hyphens, "
+            f"{shown!r} is not a skill name: use lowercase letters a to z, digits and single hyphens, "
             f"at most {MAX_NAME_CHARS}"
         )
 
@@ -164,7 +164,7 @@ def _check(entry: os.DirEntry[str], name: str, folder: Path) -> None:
     if stat.S_ISDIR(mode):
         return
     if not stat.S_ISREG(mode):
-        raise FormatError(f"it holds something that is no file, {shown}: {_instead(folder)}")
+        raise FormatError(f"it contains something that is not a file, {shown}: {_instead(folder)}")
     if name != SKILL_FILE and (mode & 0o111 or Path(name).suffix.lower() in _SCRIPTS):
         raise FormatError(
             f"it holds a script, {shown}, and no playbook holds scripts: look at it, then {_instead(folder)}"

@@ -10,15 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, ClassVar, Literal, NamedTuple, Protocol, cast
+from typing import BinaryIO, ClassVar, Literal, NamedTuple, cast
 
-from ace_graph.base.errors import FormatError, UsageError
+from ace_graph.base.errors import FormatError, UsageError, unknown
 from ace_graph.base.text import truncate
 from ace_graph.memory.formats.reading import Fields, as_fields
 from ace_graph.memory.trajectory import MAX_STEPS
@@ -46,8 +49,8 @@ class TranscriptMessage(NamedTuple):
     """
 
     conversation: str
-    kind: MessageKind
-    text: str
+    kind: MessageKind = "question"
+    text: str = ""
     at: datetime | None = None
     tool: str = ""
     failed: bool = False
@@ -88,22 +91,6 @@ class Exchange:
     ended_at: datetime | None
     model: str | None
     names: tuple[str, ...]
-
-
-class TranscriptFormat(Protocol):
-    """Reads the records of one program. `reads` says which version of its format; one is made for a file."""
-
-    name: ClassVar[str]
-    reads: ClassVar[str]
-
-    @staticmethod
-    def recognises(record: Fields) -> bool:
-        """Whether a record is one of this format."""
-        ...
-
-    def entries(self, record: Fields) -> Iterator[Entry]:
-        """Yield what a record says; the place of what is unread is left open."""
-        ...
 
 
 # Values of any type, as untrusted JSON has them.
@@ -226,14 +213,6 @@ class _Speech:
             yield Unread("", "a part of the content has no type: left out")
 
 
-def _by_people(entries: Iterable[Entry], made: tuple[str, ...]) -> Iterator[Entry]:
-    """Yield the entries without what a program wrote in the place of the user, by how it begins."""
-    for entry in entries:
-        is_question = isinstance(entry, TranscriptMessage) and entry.kind == "question"
-        if not (is_question and cast("TranscriptMessage", entry).text.startswith(made)):
-            yield entry
-
-
 def _content_text(content: object) -> str:
     """Return the text of the content of a result: a text, parts, or any other JSON."""
     if not isinstance(content, list):
@@ -245,11 +224,37 @@ def _content_text(content: object) -> str:
 # The programs.
 
 
-class ChatGptFormat:
+class TranscriptFormat(ABC):
+    """Reads the records of one program; one is made for a file."""
+
+    name: ClassVar[str]
+    reads: ClassVar[str]
+    """Which versions of its format."""
+    made: ClassVar[tuple[str, ...]] = ()
+    """How texts begin that the program itself writes in the place of the user: they are left out."""
+    table: ClassVar[str] = ""
+    """The table of a database that has the records, if they are in one."""
+    rows: ClassVar[str] = ""
+    """The statement that reads them."""
+
+    def __init__(self) -> None:
+        self._speech = _Speech()
+
+    @staticmethod
+    @abstractmethod
+    def recognises(record: Fields) -> bool:
+        """Whether a record is one of this format."""
+
+    @abstractmethod
+    def entries(self, record: Fields) -> Iterator[Entry]:
+        """Yield what a record says; the place of what is unread is left open."""
+
+
+class ChatGptFormat(TranscriptFormat):
     """The branch of each conversation that is shown, in the `conversations.json` of ChatGPT's export."""
 
-    name: ClassVar[str] = "chatgpt"
-    reads: ClassVar[str] = "conversations.json of ChatGPT's data export, as of 2023 to 2025"
+    name = "chatgpt"
+    reads = "conversations.json of ChatGPT's data export, as of 2023 to 2025"
 
     @staticmethod
     def recognises(record: Fields) -> bool:
@@ -288,14 +293,8 @@ class ChatGptFormat:
             return
         parts = _items(content.get("parts")) or [content.get("text") or content.get("result") or ""]
         text = "\n".join(p if isinstance(p, str) else _attachment(_object(p)) for p in parts)
-        said = TranscriptMessage(
-            names[0] if names else "",
-            kind,
-            text,
-            at=_moment(message.get("create_time")),
-            model=_text(meta.get("model_slug")) or None,
-            names=names,
-        )
+        at, model = _moment(message.get("create_time")), _text(meta.get("model_slug")) or None
+        said = TranscriptMessage(names[0] if names else "", kind, text, at, model=model, names=names)
         recipient = _text(message.get("recipient"))
         if kind == "answer" and recipient not in ("", "all"):
             yield said._replace(kind="call", tool=recipient)
@@ -310,11 +309,11 @@ def _attachment(part: Fields) -> str:
     return _text(part.get("text")) or f"[{_text(part.get('content_type')) or 'attachment'}]"
 
 
-class ClaudeFormat:
+class ClaudeFormat(TranscriptFormat):
     """The messages of each conversation in the `conversations.json` of Claude's export."""
 
-    name: ClassVar[str] = "claude"
-    reads: ClassVar[str] = "conversations.json of Claude's data export, as of 2024 to 2026"
+    name = "claude"
+    reads = "conversations.json of Claude's data export, as of 2024 to 2026"
 
     @staticmethod
     def recognises(record: Fields) -> bool:
@@ -323,37 +322,30 @@ class ClaudeFormat:
 
     def entries(self, record: Fields) -> Iterator[Entry]:
         """Yield the messages in their order."""
-        speech, account = _Speech(), _object(record.get("account"))
-        names = _named(account.get("uuid"), record.get("uuid"))
+        names = _named(_object(record.get("account")).get("uuid"), record.get("uuid"))
+        model = _text(record.get("model")) or None
+        about = TranscriptMessage(_text(record.get("uuid")), model=model, names=names)
+        speech = _Speech()
         for item in _items(record.get("chat_messages")):
             message = _object(item)
-            content = message.get("content") or _text(message.get("text"))
-            about = TranscriptMessage(
-                _text(record.get("uuid")),
-                "question",
-                "",
-                at=_moment(message.get("created_at")),
-                model=_text(record.get("model")) or None,
-                names=names,
-            )
-            yield from speech.read({"role": message.get("sender"), "content": content}, about)
+            said = {
+                "role": message.get("sender"),
+                "content": message.get("content") or _text(message.get("text")),
+            }
+            yield from speech.read(said, about._replace(at=_moment(message.get("created_at"))))
         yield EndOfConversation()
 
 
-class ClaudeCodeFormat:
+class ClaudeCodeFormat(TranscriptFormat):
     """A session file of Claude Code, without the work of its sub-agents, which have files of their own."""
 
-    name: ClassVar[str] = "claude-code"
-    reads: ClassVar[str] = "session files of Claude Code 1 and 2 (~/.claude/projects/*/*.jsonl)"
+    name = "claude-code"
+    reads = "session files of Claude Code 1 and 2 (~/.claude/projects/*/*.jsonl)"
 
-    _TYPES: ClassVar[frozenset[str]] = frozenset({"summary", "file-history-snapshot", "queue-operation"})
-    _MADE: ClassVar[tuple[str, ...]] = (
+    made = (
         *("<command-", "<local-command-", "<system-reminder>", "<bash-", "<task-notification>", "Caveat: "),
         "[Request interrupted by user",
     )
-
-    def __init__(self) -> None:
-        self._speech = _Speech()
 
     @staticmethod
     def recognises(record: Fields) -> bool:
@@ -361,38 +353,30 @@ class ClaudeCodeFormat:
         return "sessionId" in record and ("uuid" in record or "parentUuid" in record)
 
     def entries(self, record: Fields) -> Iterator[Entry]:
-        """Yield a message; what the program itself wrote in the place of the user is left out."""
+        """Yield a message."""
         made = record.get("isMeta") or record.get("isSidechain") or record.get("isCompactSummary")
         if record.get("type") not in ("user", "assistant") or made:
             return
         message, session = _object(record.get("message")), _text(record.get("sessionId"))
-        about = TranscriptMessage(
-            session,
-            "question",
-            "",
-            at=_moment(record.get("timestamp")),
-            names=_named(record.get("cwd"), session),
-        )
-        said = self._speech.read({**message, "role": record["type"]}, about)
-        yield from _by_people(said, self._MADE)
+        at, names = _moment(record.get("timestamp")), _named(record.get("cwd"), session)
+        about = TranscriptMessage(session, at=at, names=names)
+        yield from self._speech.read({**message, "role": record["type"]}, about)
 
 
-class CodexFormat:
+class CodexFormat(TranscriptFormat):
     """A rollout file of the Codex command line; what it logs beside the items is a repetition of them."""
 
-    name: ClassVar[str] = "codex"
-    reads: ClassVar[str] = "session files of Codex CLI since 0.32 (~/.codex/sessions/**/rollout-*.jsonl)"
+    name = "codex"
+    reads = "session files of Codex CLI since 0.32 (~/.codex/sessions/**/rollout-*.jsonl)"
 
-    _MADE: ClassVar[tuple[str, ...]] = (
+    made = (
         *("<environment_context>", "<user_instructions>", "<turn_aborted>", "<permissions instructions>"),
         *("# AGENTS.md instructions", "<skill>", "<user_shell_command>"),
     )
 
     def __init__(self) -> None:
-        self._speech = _Speech()
-        self._session = ""
-        self._names: tuple[str, ...] = ()
-        self._model: str | None = None
+        super().__init__()
+        self._about = TranscriptMessage("")
 
     @staticmethod
     def recognises(record: Fields) -> bool:
@@ -402,39 +386,33 @@ class CodexFormat:
 
     def entries(self, record: Fields) -> Iterator[Entry]:
         """Yield an item of the conversation; what stands there before the user says something is left out."""
-        payload = _object(record.get("payload"))
-        if record.get("type") == "session_meta" and not self._session:
-            self._session = _text(payload.get("id"))
-            self._names = _named(payload.get("cwd"), self._session)
+        payload, about = _object(record.get("payload")), self._about
+        if record.get("type") == "session_meta" and not about.conversation:
+            session = _text(payload.get("id"))
+            names = _named(payload.get("cwd"), session)
+            self._about = about._replace(conversation=session, names=names)
         elif record.get("type") == "turn_context":
-            self._model = _text(payload.get("model")) or self._model
+            self._about = about._replace(model=_text(payload.get("model")) or about.model)
         kind = _text(payload.get("type"))
         is_said = kind == "message" or kind.endswith(("_call", "_call_output"))
-        if record.get("type") != "response_item" or not is_said:
-            return
-        about = TranscriptMessage(
-            self._session,
-            "question",
-            "",
-            at=_moment(record.get("timestamp")),
-            model=self._model,
-            names=self._names,
-        )
-        yield from _by_people(self._speech.read(payload, about), self._MADE)
+        if record.get("type") == "response_item" and is_said:
+            at = _moment(record.get("timestamp"))
+            yield from self._speech.read(payload, about._replace(at=at))
 
 
-class MessagesFormat:
+class MessagesFormat(TranscriptFormat):
     """Messages with a role and a content, one a line, or the `messages` of one conversation a line.
 
     A conversation is named by `conversation_id`, `session_id` or `thread_id`, else the file is one. Who it is
     of is said by `learner_id`, `user_id` or `user`, a time by `timestamp`, `created_at` or `time`.
     """
 
-    name: ClassVar[str] = "messages"
-    reads: ClassVar[str] = "JSON lines of messages as the APIs of OpenAI, Anthropic and LangChain have them"
+    name = "messages"
+    reads = "JSON lines of messages as the APIs of OpenAI, Anthropic and LangChain have them"
 
     def __init__(self) -> None:
-        self._speeches = dict[str, _Speech]()
+        super().__init__()
+        self._speeches = defaultdict[str, _Speech](_Speech)
 
     @staticmethod
     def recognises(record: Fields) -> bool:
@@ -448,10 +426,9 @@ class MessagesFormat:
         whose = ("conversation_id", "session_id", "thread_id")
         conversation = next((named[0] for key in whose if (named := _named(record.get(key)))), "")
         users = _named(*(record.get(key) for key in ("learner_id", "user_id", "user")))
-        about = TranscriptMessage(conversation, "question", "", names=(*users, *_named(conversation)))
+        about = TranscriptMessage(conversation, names=(*users, *_named(conversation)))
         if not isinstance(record.get("messages"), list):
-            speech = self._speeches.setdefault(conversation, _Speech())
-            yield from speech.read(record, about._replace(at=self._at(record)))
+            yield from self._speeches[conversation].read(record, about._replace(at=self._at(record)))
             return
         speech = _Speech()
         for item in _items(record["messages"]):
@@ -466,20 +443,20 @@ class MessagesFormat:
         return next((at for at in times if at is not None), None)
 
 
-class OpenAIAgentsFormat:
+class OpenAIAgentsFormat(TranscriptFormat):
     """The sessions in a database of `SQLiteSession` of the OpenAI Agents SDK."""
 
-    name: ClassVar[str] = "openai-agents"
-    reads: ClassVar[str] = "SQLite databases of the OpenAI Agents SDK 0.2 to 0.24 (SQLiteSession)"
-    table: ClassVar[str] = "agent_messages"
-    rows: ClassVar[str] = (
+    name = "openai-agents"
+    reads = "SQLite databases of the OpenAI Agents SDK 0.2 to 0.24 (SQLiteSession)"
+    table = "agent_messages"
+    rows = (
         "SELECT session_id, message_data AS record, created_at AS at, length(message_data) AS size "
         "FROM agent_messages ORDER BY session_id, id"
     )
 
     def __init__(self) -> None:
+        super().__init__()
         self._session: str | None = None
-        self._speech = _Speech()
 
     @staticmethod
     def recognises(record: Fields) -> bool:
@@ -494,22 +471,22 @@ class OpenAIAgentsFormat:
             yield EndOfConversation()
         item = as_fields(json.loads(str(record["record"])))
         if item is None:
-            yield Unread("", "it is no JSON object: left out")
+            yield Unread("", "it is not a JSON object: left out")
             return
-        about = TranscriptMessage(session, "question", "", at=_moment(record["at"]), names=_named(session))
+        about = TranscriptMessage(session, at=_moment(record["at"]), names=_named(session))
         yield from self._speech.read(item, about)
 
 
-class LangGraphFormat:
+class LangGraphFormat(TranscriptFormat):
     """The messages of each thread in a database of LangGraph's SQLite checkpointer, as its newest state is.
 
     The classes that a checkpoint names are not loaded: their fields alone are read. A thread has one time.
     """
 
-    name: ClassVar[str] = "langgraph"
-    reads: ClassVar[str] = "checkpoints of langgraph-checkpoint-sqlite 2 and 3, channel `messages`"
-    table: ClassVar[str] = "checkpoints"
-    rows: ClassVar[str] = (
+    name = "langgraph"
+    reads = "checkpoints of langgraph-checkpoint-sqlite 2 and 3, channel `messages`"
+    table = "checkpoints"
+    rows = (
         "SELECT thread_id, max(checkpoint_id), type, checkpoint AS record, length(checkpoint) AS size "
         "FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id ORDER BY thread_id"
     )
@@ -521,17 +498,14 @@ class LangGraphFormat:
 
     def entries(self, record: Fields) -> Iterator[Entry]:
         """Yield the messages of a thread."""
-        thread, raw = str(record["thread_id"]), record["record"]
-        if record["type"] == "json":
-            checkpoint = _object(json.loads(cast("bytes", raw)))
-        else:
-            checkpoint = _object(_unpacked(cast("bytes", raw)))
+        thread, raw = str(record["thread_id"]), cast("bytes", record["record"])
+        checkpoint = _object(json.loads(raw) if record["type"] == "json" else _unpacked(raw))
         messages = _object(checkpoint.get("channel_values")).get("messages")
         if not isinstance(messages, list):
             yield Unread("", "its state has no list `messages`: left out")
             return
-        speech, at = _Speech(), _moment(checkpoint.get("ts"))
-        about = TranscriptMessage(thread, "question", "", at=at, names=_named(thread))
+        about = TranscriptMessage(thread, at=_moment(checkpoint.get("ts")), names=_named(thread))
+        speech = _Speech()
         for item in cast("list[object]", messages):
             fields = _object(item)
             yield from speech.read(_object(fields.get("kwargs")) or fields, about)
@@ -551,7 +525,6 @@ def _unpacked(raw: bytes) -> object:
 
 _NUMPY = 6
 """The first code of what is no object of a class: arrays, deltas."""
-_DATABASES: tuple[type[OpenAIAgentsFormat | LangGraphFormat], ...] = (OpenAIAgentsFormat, LangGraphFormat)
 TRANSCRIPT_FORMATS: tuple[type[TranscriptFormat], ...] = (
     *(ChatGptFormat, ClaudeFormat, ClaudeCodeFormat, CodexFormat),
     *(OpenAIAgentsFormat, LangGraphFormat, MessagesFormat),
@@ -565,14 +538,12 @@ class TranscriptFile:
     """A file of transcripts. `format` is known once the first record was read, `done` are bytes read."""
 
     def __init__(self, path: Path, format_name: str = "auto") -> None:
-        names = [each.name for each in TRANSCRIPT_FORMATS]
-        if format_name not in ("auto", *names):
-            raise UsageError(f"{format_name[:40]!r} is no format: use one of auto, {', '.join(names)}")
+        known = {format_.name: format_ for format_ in TRANSCRIPT_FORMATS}
+        if format_name not in ("auto", *known):
+            raise UsageError(unknown("format", format_name, ("auto", *known)))
         self.path = path
         self.done, self.size = 0, 0
-        self.format: type[TranscriptFormat] | None = next(
-            (each for each in TRANSCRIPT_FORMATS if each.name == format_name), None
-        )
+        self.format = known.get(format_name)
 
     def exchanges(self) -> Iterator[Exchange | Unread]:
         """Yield the exchanges in the order in which they end, and what could not be read.
@@ -593,7 +564,7 @@ class TranscriptFile:
     def _entries(self) -> Iterator[Entry]:
         try:
             if not self.path.is_file():
-                raise FormatError(f"{self.path}: there is no such file, or it is no regular one: name a file")
+                raise FormatError(f"{self.path}: there is no such file: check the path")
             self.size = self.path.stat().st_size
             with self.path.open("rb") as stream:
                 start = stream.read(16)
@@ -601,7 +572,7 @@ class TranscriptFile:
                     self.format, records = None, self._rows()
                 elif start.startswith(b"PK"):
                     raise FormatError(
-                        f"{self.path}: it is an archive: unpack it, name the conversations.json"
+                        f"{self.path}: it is an archive: unpack it and give its conversations.json"
                     )
                 else:
                     stream.seek(begin := 3 if start.startswith(b"\xef\xbb\xbf") else 0)
@@ -625,7 +596,10 @@ class TranscriptFile:
                     if self.format is not None:
                         break
             if self.format is None:
-                raise self._unknown(first)
+                bad = next((record for record in first if isinstance(record, Unread)), None)
+                why = "" if bad is None else f"; {bad.where}: {bad.why}"
+                names = ", ".join(format_.name for format_ in TRANSCRIPT_FORMATS)
+                raise FormatError(f"{self.path}: no conversation was found: it is in none of {names}{why}")
             records = chain(first, records)
         reader = self.format()
         for record in records:
@@ -635,15 +609,13 @@ class TranscriptFile:
             where, fields = record
             try:
                 for entry in reader.entries(fields):
-                    yield entry._replace(where=where) if isinstance(entry, Unread) else entry
+                    if isinstance(entry, TranscriptMessage):
+                        if entry.kind != "question" or not entry.text.startswith(reader.made):
+                            yield entry
+                    else:
+                        yield entry._replace(where=where) if isinstance(entry, Unread) else entry
             except (ValueError, RecursionError, TypeError, KeyError) as error:
                 yield Unread(where, f"it can't be read ({truncate(str(error), 100)}): left out")
-
-    def _unknown(self, first: Iterable[tuple[str, Fields] | Unread]) -> FormatError:
-        bad = next((each for each in first if isinstance(each, Unread)), None)
-        found = "" if bad is None else f"; {bad.where}: {bad.why}"
-        names = ", ".join(each.name for each in TRANSCRIPT_FORMATS)
-        return FormatError(f"{self.path}: no conversation was found: it is in none of {names}{found}")
 
     def _rows(self) -> Iterator[tuple[str, Fields] | Unread]:
         """Yield the rows of a database that is opened to read only."""
@@ -651,14 +623,14 @@ class TranscriptFile:
             address = f"{self.path.resolve().as_uri()}?mode=ro"
             with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as database:
                 database.row_factory = sqlite3.Row
-                database.text_factory = _decoded
-                tables = {
-                    row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-                }
-                kind = next((each for each in _DATABASES if each.table in tables), None)
+                database.text_factory = partial(str, encoding="utf-8", errors="replace")
+                held = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+                tables, known = {row[0] for row in held}, [form for form in TRANSCRIPT_FORMATS if form.table]
+                kind = next((form for form in known if form.table in tables), None)
                 if kind is None:
+                    names = " nor ".join(form.table for form in known)
                     raise FormatError(
-                        f"{self.path}: the database has neither {' nor '.join(d.table for d in _DATABASES)}: "
+                        f"{self.path}: the database has neither {names}: "
                         "name one of the OpenAI Agents SDK or of LangGraph's checkpointer"
                     )
                 self.format = kind
@@ -672,10 +644,6 @@ class TranscriptFile:
             raise FormatError(
                 f"{self.path}: the database can't be read ({error}): stop its program, or copy it"
             ) from error
-
-
-def _decoded(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
 
 
 def _lines(file: TranscriptFile, stream: BinaryIO) -> Iterator[tuple[str, Fields] | Unread]:
@@ -696,12 +664,12 @@ def _lines(file: TranscriptFile, stream: BinaryIO) -> Iterator[tuple[str, Fields
             fields = as_fields(json.loads(line.decode("utf-8")))
         except (ValueError, RecursionError) as error:
             if whole:
-                yield Unread(where, f"it is no valid JSON ({truncate(str(error), 80)}): left out")
+                yield Unread(where, f"it is not valid JSON ({truncate(str(error), 80)}): left out")
             else:
                 why = "it is cut off: import the file again once it is whole; what it ends in is left out"
                 yield Unread(where, why, cut=True)
             continue
-        yield Unread(where, "it is no JSON object: left out") if fields is None else (where, fields)
+        yield Unread(where, "it is not a JSON object: left out") if fields is None else (where, fields)
 
 
 class _Bounded:
@@ -730,7 +698,7 @@ def _array(file: TranscriptFile, stream: BinaryIO, prefix: str) -> Generator[tup
         for value in values:
             number, bounded.left, file.done = number + 1, MAX_RECORD, stream.tell()
             where, fields = f"conversation {number}", as_fields(value)
-            yield Unread(where, "it is no JSON object: left out") if fields is None else (where, fields)
+            yield Unread(where, "it is not a JSON object: left out") if fields is None else (where, fields)
     except ijson.IncompleteJSONError:
         yield Unread(f"conversation {number + 1}", "the file is cut off there: export or copy it again")
     except (ijson.JSONError, FormatError, ValueError, RecursionError) as error:

@@ -1,3 +1,4 @@
+from . import cleaning as cleaning, export as export, history as history, pending as pending
 from .backend import (
     Backend as Backend,
     Job as Job,
@@ -21,7 +22,12 @@ from .base import (
     random_token as random_token,
 )
 from .cache import SnapshotCache as SnapshotCache
-from .commit_queue import CommitRequest as CommitRequest, SerializedPlan as SerializedPlan
+from .commit import commit_once as commit_once
+from .commit_queue import (
+    CommitQueue as CommitQueue,
+    CommitRequest as CommitRequest,
+    SerializedPlan as SerializedPlan,
+)
 from .history import turns_wanted as turns_wanted
 from .memories import (
     Unsaved as Unsaved,

@@ -14,19 +14,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, cast
 
 from ace_graph.base.off_loop import Steps, finish
 from ace_graph.base.portal import Portal, portal
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.commit_queue import CommitQueue, CommitRequest, SerializedPlan
+from ace_graph.memory import stores
 from ace_graph.memory.stores.snapshot_and_log import StateHead
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from ace_graph.memory.catalogue import Loaded, WantedPlaybook
     from ace_graph.memory.delta.effect import Report
+    from ace_graph.memory.snapshot import Snapshot
+    from ace_graph.memory.stores.commit_queue import CommitQueue, CommitRequest, SerializedPlan
 
 T = TypeVar("T")
 Namespace = Literal["learners", "playbooks"]
@@ -231,7 +233,7 @@ class Backend(ABC):
         """Return the queue of the commits of this process."""
         here = portal()
         if self._queues is None or self._queues[0] is not here:
-            self._queues = here, {"learners": CommitQueue(), "playbooks": CommitQueue()}
+            self._queues = here, {"learners": stores.CommitQueue(), "playbooks": stores.CommitQueue()}
         return self._queues[1][namespace]
 
     def tell(self, change: StoredChange) -> None:

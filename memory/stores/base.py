@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 from uuid import uuid4
 
 from ace_graph.base.errors import InvalidContext
-from ace_graph.memory.snapshot import Label, Snapshot
-from ace_graph.memory.turn import TurnRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
     from ace_graph.memory.bullet import Hides
     from ace_graph.memory.catalogue import PlaybookEntry
     from ace_graph.memory.commit import History, PendingItem
     from ace_graph.memory.sharing import Grant, Proposal
+    from ace_graph.memory.snapshot import Label, Snapshot
+    from ace_graph.memory.turn import TurnRecord
 
 MAX_LEARNER_ID_CHARS = 256
 TIMEOUT = 9.0

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from ace_graph.memory.snapshot import Snapshot
 
-_BYTES_PER_BULLET = 6_000
+_BYTES_PER_BULLET = 3_500
 """A bullet with its share of the search index, a generous estimate (see benchmarks)."""
 
 

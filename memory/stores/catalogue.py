@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from ace_graph.base.errors import PlaybookExists
-from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef
 from ace_graph.memory.rights import PlaybookAccess, Right, not_found
 from ace_graph.memory.sharing import Grant, Proposal, ProposalState, subjects_naming
-from ace_graph.memory.stores.backend import Row, Rows, Where
 from ace_graph.memory.stores.base import SharingExport
 from ace_graph.memory.stores.records import (
     CATALOGUE_COLUMNS,
@@ -21,6 +19,12 @@ from ace_graph.memory.stores.records import (
     grant_of,
     proposal_columns,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ace_graph.memory.catalogue import PlaybookEntry, PlaybookRef
+    from ace_graph.memory.stores.backend import Row, Rows, Where
 
 
 def on(playbook_id: str) -> Where:
@@ -50,18 +54,14 @@ async def put_grants(rows: Rows, grants: Iterable[Grant]) -> None:
     await rows.put("grants", *map(grant_columns, grants))
 
 
-async def put_grant(rows: Rows, grant: Grant) -> None:
-    """Store a grant on a playbook. Raises PlaybookNotFound where there is none."""
-    if await read_entry(rows, grant.playbook_id) is None:
-        raise not_found(grant.playbook_id)
-    await put_grants(rows, (grant,))
-
-
-async def put_proposal(rows: Rows, proposal: Proposal) -> None:
-    """Store a proposal for a playbook. Raises PlaybookNotFound where there is none."""
-    if await read_entry(rows, proposal.playbook_id) is None:
-        raise not_found(proposal.playbook_id)
-    await rows.add("proposals", proposal_columns(proposal))
+async def put_shared(rows: Rows, shared: Grant | Proposal) -> None:
+    """Store a grant on a playbook, or a proposal for it. Raises PlaybookNotFound where there is none."""
+    if await read_entry(rows, shared.playbook_id) is None:
+        raise not_found(shared.playbook_id)
+    if isinstance(shared, Grant):
+        await put_grants(rows, (shared,))
+    else:
+        await rows.add("proposals", proposal_columns(shared))
 
 
 async def list_proposals(
@@ -71,11 +71,6 @@ async def list_proposals(
     later: Where = ("proposal_id", ">", after)
     found = await rows.select("proposals", "proposal_json", *where, later, order="proposal_id", limit=limit)
     return tuple(Proposal.model_validate_json(text) for (text,) in found)
-
-
-def in_state(state: ProposalState | None) -> tuple[Where, ...]:
-    """Return the condition on the state of proposals, where one is asked for."""
-    return () if state is None else (("state", "=", state),)
 
 
 async def decide(rows: Rows, proposal: Proposal, held: ProposalState) -> bool:
@@ -99,11 +94,6 @@ async def names(
     return tuple(name for (name,) in found)
 
 
-async def teams_of(rows: Rows, user: str) -> tuple[str, ...]:
-    """Return the teams that a user is in, in order."""
-    return await names(rows, "members", "team_id", ("member", "=", user))
-
-
 async def read_sharing(rows: Rows, user: str, owned: Iterable[str]) -> SharingExport:
     """Return a user's teams, grants and proposals, with the grants on the playbooks `owned`."""
     about = set(map(grant_of, await _grants_naming(rows, user)))
@@ -111,7 +101,8 @@ async def read_sharing(rows: Rows, user: str, owned: Iterable[str]) -> SharingEx
         about |= set(await list_grants(rows, playbook_id))
     grants = sorted(about, key=lambda grant: (grant.playbook_id, str(grant.subject)))
     made = await list_proposals(rows, ("proposer", "=", user))
-    return SharingExport(await teams_of(rows, user), tuple(grants), made)
+    teams = await names(rows, "members", "team_id", ("member", "=", user))
+    return SharingExport(teams, tuple(grants), made)
 
 
 async def _grants_naming(rows: Rows, user: str) -> list[Row]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
 
 from ace_graph.base.retention import Cutoffs
 from ace_graph.memory.record_retention import (
@@ -29,13 +27,8 @@ from ace_graph.memory.stores.states import CHANGES, load, of, read_head
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
 
-
-class OldTurn(NamedTuple):
-    """A row of the batch: its key, the record, and its fate."""
-
-    op_id: str
-    turn: TurnRecord
-    fate: Fate
+OldTurn = tuple[str, TurnRecord, Fate]
+"""A row of the batch: its op id, the record, and its fate."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +39,13 @@ class Batch:
     cutoffs: Cutoffs
     place: CleaningPlace
     most: int
+    dry_run: bool
 
     @property
-    def before(self) -> datetime | None:
-        """Only older rows are read."""
-        return self.cutoffs.steps if self.place.part == "steps" else self.cutoffs.records
+    def before(self) -> str | None:
+        """Only older rows are read; None: none."""
+        before = self.cutoffs.steps if self.place.part == "steps" else self.cutoffs.records
+        return None if before is None else before.isoformat()
 
     @property
     def following(self) -> CleaningPlace | None:
@@ -59,21 +54,20 @@ class Batch:
         return parts[self.place.part]
 
 
-async def clean_batch(rows: Rows, batch: Batch, *, dry_run: bool) -> Cleaned:
-    """Read one batch and delete what is too old; with `dry_run` count it. Without any, no lock is taken."""
-    before = batch.before
-    if before is None or not await _is_anything_old(rows, batch, before.isoformat()):
+async def clean_batch(rows: Rows, batch: Batch) -> Cleaned:
+    """Read one batch and delete what is too old; in a dry run count it. Without any, no lock is taken."""
+    if batch.before is None or not await _is_anything_old(rows, batch):
         return Cleaned(next=batch.following)
     known = Snapshot()
     if batch.place.part != "deltas":
         async with rows.reading(batch.learner):
             known = (await load(rows, batch.learner, known)).snapshot
-    if dry_run:
+    if batch.dry_run:
         async with rows.reading(batch.learner):
-            return await _cleaned(rows, batch, before.isoformat(), known, dry_run=True)
+            return await _cleaned(rows, batch, known)
     async with rows.writing():
         await rows.lock(batch.learner)
-        done = await _cleaned(rows, batch, before.isoformat(), known, dry_run=False)
+        done = await _cleaned(rows, batch, known)
         records = batch.cutoffs.records
         if records is not None and (done.turns or done.deltas):
             keys_from = (await read_head(rows, batch.learner)).keys_from
@@ -82,24 +76,24 @@ async def clean_batch(rows: Rows, batch: Batch, *, dry_run: bool) -> Cleaned:
     return done
 
 
-async def _cleaned(rows: Rows, batch: Batch, before: str, known: Snapshot, *, dry_run: bool) -> Cleaned:
+async def _cleaned(rows: Rows, batch: Batch, known: Snapshot) -> Cleaned:
     if batch.place.part == "deltas":
-        return await _clean_deltas(rows, batch, before, dry_run=dry_run)
-    page = await _old_rows(rows, batch, before, batch.most)
+        return await _clean_deltas(rows, batch)
+    page = await _old_rows(rows, batch, batch.most)
     following = batch.following
     if len(page) == batch.most:
         following = CleaningPlace(batch.place.part, moment(page[-1][2]), page[-1][1])
     old = await _with_fates(rows, batch, page, known)
-    fates = [turn.fate for turn in old]
+    fates = [end for _, _, end in old]
     if batch.place.part == "turns":
-        gone = [turn.op_id for turn in old if turn.fate == "goes"]
-        if gone and not dry_run:
+        gone = [op_id for op_id, _, end in old if end == "goes"]
+        if gone and not batch.dry_run:
             await rows.delete("turns", of(batch.learner), ("op_id", "in", gone))
         return Cleaned(turns=len(gone), next=following)
-    for turn in old:
-        if turn.fate == "loses steps" and not dry_run:
-            values = record_columns(without_steps(turn.turn, "retention"))
-            await rows.update("turns", values, of(batch.learner), ("op_id", "=", turn.op_id))
+    for op_id, turn, end in old:
+        if end == "loses steps" and not batch.dry_run:
+            values = record_columns(without_steps(turn, "retention"))
+            await rows.update("turns", values, of(batch.learner), ("op_id", "=", op_id))
     # Turns that go as a whole are counted by the part for them.
     steps, unreflected = fates.count("loses steps"), fates.count("unreflected")
     return Cleaned(steps=steps, unreflected=unreflected, next=following)
@@ -108,10 +102,10 @@ async def _cleaned(rows: Rows, batch: Batch, before: str, known: Snapshot, *, dr
 # Turns.
 
 
-async def _old_rows(rows: Rows, batch: Batch, before: str, most: int) -> list[Row]:
+async def _old_rows(rows: Rows, batch: Batch, most: int) -> list[Row]:
     """Return op id, number and time of old turns behind the place, the oldest first."""
     column = "completed_at" if batch.place.part == "steps" else "started_at"
-    where: list[Where] = [of(batch.learner), (column, "<", before)]
+    where: list[Where] = [of(batch.learner), (column, "<", batch.before)]
     if batch.place.part == "steps":
         where.append(("has_steps", "=", True))
     columns, order = f"op_id, seq, {column}, status, deleted", f"{column}, seq"
@@ -124,8 +118,10 @@ async def _old_rows(rows: Rows, batch: Batch, before: str, most: int) -> list[Ro
     return found + await rows.select("turns", columns, *where, later, order=order, limit=most - len(found))
 
 
-async def _with_fates(rows: Rows, batch: Batch, page: Sequence[Row], known: Snapshot) -> list[OldTurn]:
-    """Return the turns of a page with their fates; what is kept as a failure is not read."""
+async def _with_fates(
+    rows: Rows, batch: Batch, page: Sequence[Row], known: Snapshot
+) -> list[tuple[str, TurnRecord, Fate]]:
+    """Return the turns of a page with their op ids and fates; what is kept as a failure is not read."""
     kept = batch.cutoffs.keep_failures
     keys = [op_id for op_id, _, _, status, gone in page if gone or not (kept and status in FAILED)]
     if not keys:
@@ -143,31 +139,31 @@ async def _with_fates(rows: Rows, batch: Batch, page: Sequence[Row], known: Snap
     )
     named = named_turns((await load(rows, batch.learner, known)).snapshot)
     references = References({name for (name,) in waiting}, named | {name for (name,) in parents})
-    return [OldTurn(op_id, turn, fate(turn, references, batch.cutoffs)) for op_id, turn in turns.items()]
+    return [(op_id, turn, fate(turn, references, batch.cutoffs)) for op_id, turn in turns.items()]
 
 
 # Deltas.
 
 
-async def _old_deltas(rows: Rows, batch: Batch, before: str) -> tuple[tuple[Where, ...], ...]:
+async def _old_deltas(rows: Rows, batch: Batch) -> tuple[tuple[Where, ...], ...]:
     """Return the conditions on what goes: the oldest versions, without a gap and never past the base of the
     history, and commits that changed nothing.
     """
     oldest_kept = (await read_head(rows, batch.learner)).marks.base + 1
-    young: Where = ("at", ">=", before)
+    young: Where = ("at", ">=", batch.before)
     first_young = await rows.row("deltas", "version", of(batch.learner), CHANGES, young, order="version")
     if first_young is not None:
         oldest_kept = min(oldest_kept, first_young[0])
     quiet: Where = ("content_changed", "=", False)
     return (
         (of(batch.learner), CHANGES, ("version", "<", oldest_kept)),
-        (of(batch.learner), quiet, ("at", "<", before)),
+        (of(batch.learner), quiet, ("at", "<", batch.before)),
     )
 
 
-async def _clean_deltas(rows: Rows, batch: Batch, before: str, *, dry_run: bool) -> Cleaned:
-    parts, deleted = await _old_deltas(rows, batch, before), 0
-    if dry_run:
+async def _clean_deltas(rows: Rows, batch: Batch) -> Cleaned:
+    parts, deleted = await _old_deltas(rows, batch), 0
+    if batch.dry_run:
         return Cleaned(deltas=sum([await rows.count("deltas", *where) for where in parts]))
     for where in parts:
         most = batch.most - deleted
@@ -177,8 +173,8 @@ async def _clean_deltas(rows: Rows, batch: Batch, before: str, *, dry_run: bool)
     return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
 
 
-async def _is_anything_old(rows: Rows, batch: Batch, before: str) -> bool:
+async def _is_anything_old(rows: Rows, batch: Batch) -> bool:
     if batch.place.part != "deltas":
-        return bool(await _old_rows(rows, batch, before, 1))
-    parts = await _old_deltas(rows, batch, before)
+        return bool(await _old_rows(rows, batch, 1))
+    parts = await _old_deltas(rows, batch)
     return any([await rows.row("deltas", "op_id", *where) is not None for where in parts])

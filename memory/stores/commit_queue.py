@@ -7,13 +7,13 @@ not conflict with each other. Measured: 20 writers on one learner went from 32 t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
+from ace_graph import memory
 from ace_graph.base.off_loop import Steps, finish, in_slices
-from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import (
     Amend,
     CommitPlan,
@@ -24,13 +24,8 @@ from ace_graph.memory.commit import (
     planning,
     references,
 )
-from ace_graph.memory.consolidation import with_schedule
-from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.policy import Policy
-from ace_graph.memory.rights import PlaybookAccess
-from ace_graph.memory.serialization import dump_effect, dump_report
+from ace_graph.memory.serialization import dump_effect
 from ace_graph.memory.sharing import Grant, permitted
-from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.records import record_columns
 from ace_graph.memory.stores.snapshot_and_log import (
     Folding,
@@ -43,12 +38,20 @@ from ace_graph.memory.stores.snapshot_and_log import (
     dump_base,
     dump_small_access,
     dump_stamps,
-    dump_touches,
     folding,
     stamps_checksum,
 )
-from ace_graph.memory.stores.whole import WholeDelta, WholeTouches
+from ace_graph.memory.stores.whole import WholeDelta
 from ace_graph.memory.turn import TurnRecord
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Collection
+
+    from ace_graph.memory.catalogue import PlaybookEntry
+    from ace_graph.memory.delta.operations import Delta
+    from ace_graph.memory.policy import Policy
+    from ace_graph.memory.rights import PlaybookAccess
+    from ace_graph.memory.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class CommitRequest:
         if self.asked is not None:
             delta = yield from permitted(delta, current.playbook)
         made = yield from planning(current, delta, self.policy, self.new_turn, self.new_token, unknown)
-        return with_schedule(made, self.policy, self.learner, self.pending)
+        return memory.with_schedule(made, self.policy, self.learner, self.pending)
 
 
 @dataclass
@@ -139,7 +142,10 @@ class CommitQueue:
         queue.waiting += 1
         try:
             async with queue.lock:
-                slot = QueueSlot(_newer(base, queue.newest))
+                held = queue.newest
+                slot = QueueSlot(base)
+                if held is not None and base.version.epoch in (None, held.version.epoch):
+                    slot.base = held
                 try:
                     yield slot
                 except BaseException:
@@ -150,12 +156,6 @@ class CommitQueue:
             queue.waiting -= 1
             if not queue.waiting:
                 del self._queues[learner_id]
-
-
-def _newer(base: Snapshot, held: Snapshot | None) -> Snapshot:
-    if held is None or base.version.epoch not in (None, held.version.epoch):
-        return base
-    return held
 
 
 _SHORT = frozenset({"touch", "judge", "analyze"})
@@ -173,9 +173,9 @@ class SerializedPlan:
         self.record = record
         self.kept = kept
         self.access_json = dump_small_access(plan.snapshot.access)
-        self.touches_json = None if plan.touches is None else dump_touches(plan.touches)
+        self.touches_json = None if plan.touches is None else plan.touches.model_dump_json()
         self.effect_json = dump_effect(plan.effect) if self.in_history else None
-        self.report_json = dump_report(plan.effect.report)
+        self.report_json = plan.effect.report.model_dump_json()
         self.record_columns = {} if record is None else record_columns(record)
 
     @classmethod
@@ -221,13 +221,12 @@ class SerializedPlan:
         return WholeDelta(effect.op_id, version.n, plan.content_changed, effect.now, *said, *of_version)
 
     @property
-    def touched(self) -> WholeTouches | None:
+    def touched(self) -> StoredTouches | None:
         """What the commit moved; None where the access part starts anew."""
         if self.touches_json is None:
             return None
         access = self.plan.snapshot.access
-        touches = StoredTouches(self.plan.parent_mark, access.mark, self.touches_json)
-        return WholeTouches(access.access_clock, touches)
+        return StoredTouches(access.access_clock, self.plan.parent_mark, access.mark, self.touches_json)
 
     @cached_property
     def base(self) -> StoredBase:
@@ -247,16 +246,6 @@ class SerializedPlan:
         """The bytes that this commit adds to the touches."""
         return _bytes(self.touches_json)
 
-    @property
-    def base_bytes(self) -> int:
-        """The bytes of the base."""
-        return _bytes(self.base.text)
-
-    @property
-    def stamps_bytes(self) -> int:
-        """The bytes of the stamps."""
-        return _bytes(self.stamps.text)
-
     def prepare(self, head: StateHead) -> None:
         """Make the texts that a fold onto this state needs."""
         folds = self._folding(head, (True, True))
@@ -273,9 +262,9 @@ class SerializedPlan:
         """Return the bytes of content and access part once this is written."""
         content, access = head.content.grown(self.effect_bytes), head.access.grown(self.touches_bytes)
         if folds.content:
-            content = Sizes(self.base_bytes)
+            content = Sizes(_bytes(self.base.text))
         if folds.access:
-            access = Sizes(self.stamps_bytes)
+            access = Sizes(_bytes(self.stamps.text))
         return content, access
 
     def _folding(self, head: StateHead, ready: tuple[bool, bool]) -> Folding:

@@ -53,7 +53,7 @@ from ace_graph.memory.stores.states import (
     of,
     read_head,
 )
-from ace_graph.memory.stores.whole import WholeMemory, WholeTouches, WholeTurn
+from ace_graph.memory.stores.whole import WholeMemory, WholeTurn
 
 _STATE = f"access_json, created_at, updated_at, {HEAD_COLUMNS}"
 
@@ -112,10 +112,7 @@ async def read_whole(rows: Rows, key: str) -> WholeMemory | None:
         moment(updated),
         tuple(StoredBase(*row) for row in await select(BASE_COLUMNS, "bases", "version")),
         StoredStamps(*stamps[0]) if stamps else None,
-        tuple(
-            WholeTouches(clock, StoredTouches(*touches))
-            for clock, *touches in await select(TOUCHES_COLUMNS, "touches", "clock")
-        ),
+        tuple(StoredTouches(*row) for row in await select(TOUCHES_COLUMNS, "touches", "clock")),
         tuple(map(delta_of, await select(DELTA_COLUMNS, "deltas", "seq"))),
         tuple(WholeTurn(*row) for row in await select("op_id, report_json, record_json", "turns", "seq")),
         tuple(map(item_of, await select(ITEM_COLUMNS, "pending", "seq, pending_id"))),
@@ -165,7 +162,7 @@ def whole_rows(key: str, memory: WholeMemory) -> dict[str, list[dict[str, object
         "states": iter((state,)),
         "bases": (columns(BASE_COLUMNS, base) for base in memory.bases),
         "stamps": (columns(STAMPS_COLUMNS, row) for row in stamps),
-        "touches": (columns(TOUCHES_COLUMNS, (n, *touches)) for n, touches in memory.touches),
+        "touches": (columns(TOUCHES_COLUMNS, touched) for touched in memory.touches),
         "deltas": ({"seq": n, **delta_columns(delta)} for n, delta in enumerate(memory.deltas, 1)),
         "turns": ({"seq": n, **turn_row(turn)} for n, turn in enumerate(memory.turns, 1)),
         "pending": ({"seq": n, **item_columns(item)} for n, item in enumerate(memory.pending, 1)),

@@ -6,7 +6,7 @@ What needs several statements runs in one transaction of the caller's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 
 from ace_graph.base.errors import TrajectoryNotFound
 from ace_graph.memory.commit import Amend, History
@@ -20,7 +20,6 @@ from ace_graph.memory.stores.records import (
     SUMMARY_COLUMNS,
     VERSION_COLUMNS,
     history_entry_of,
-    moment,
     record_columns,
     stored_version_of,
     summary_of,
@@ -47,12 +46,6 @@ async def read_versions(rows: Rows, key: str) -> tuple[StoredVersion, ...]:
     base, kept = (await read_head(rows, key)).marks.base, await _kept(rows, key)
     found = await rows.select("deltas", VERSION_COLUMNS, of(key), CHANGES, order="version")
     return tuple(stored_version_of(row, base=base, kept=kept) for row in found)
-
-
-async def read_commits(rows: Rows, where: Sequence[Where]) -> tuple[tuple[str, str, datetime], ...]:
-    """Return op id, source and time of the commits that match, in their order."""
-    found = await rows.select("deltas", "op_id, source, at", *where, order="seq")
-    return tuple((op_id, source, moment(at)) for op_id, source, at in found)
 
 
 async def read_content_at(rows: Rows, key: str, n: int) -> Playbook | None:

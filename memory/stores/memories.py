@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from ace_graph.base.errors import AceError, UsageError
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.off_loop import in_slices
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit, Pending, references
@@ -79,10 +80,8 @@ async def trajectories_behind(
 # The host keeps the text until then.
 
 
-class Unsaved(BaseModel):
+class Unsaved(Frozen):
     """A turn's delta, record and pending work, and the learner's epoch at the time of the turn."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     learner_id: str
     epoch: str | None
@@ -100,7 +99,7 @@ async def commit_unsaved(store: Store, unsaved: str) -> Commit:
     try:
         kept = Unsaved.model_validate_json(unsaved)
     except ValidationError as error:
-        raise UsageError("this is no unsaved turn: pass the text of learning['unsaved'] as it was") from error
+        raise UsageError("not an unsaved turn: pass the text of learning['unsaved'] unchanged") from error
     # Only the epoch of the base is known, so the store finds a conflict and resolves against its own state.
     base = Snapshot(version=Version(epoch=kept.epoch))
     more = () if kept.pending is None else (kept.pending,)  # what wraps a store may take none

@@ -135,7 +135,14 @@ async def read_items(
     rows: Rows, learner: str | None = None, dead: bool | None = None, limit: int | None = None
 ) -> tuple[PendingItem, ...]:
     """Return the items in the order of the queue."""
+    if learner is None and dead is None:  # an index begins with the state
+        waiting, dead_letters = [await read_items(rows, dead=each, limit=limit) for each in (False, True)]
+        return tuple(sorted((*waiting, *dead_letters), key=_place_in_queue)[:limit])
     where = list[Where]() if learner is None else [of(learner)]
     if dead is not None:
         where.append(DEAD if dead else WAITS)
     return tuple(map(item_of, await rows.select("pending", ITEM_COLUMNS, *where, order=_ORDER, limit=limit)))
+
+
+def _place_in_queue(item: PendingItem) -> tuple[float, datetime, str]:
+    return -item.priority, item.created_at, item.learner_id

@@ -7,9 +7,8 @@ are compared with a caller's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ace_graph.memory.catalogue import PlaybookEntry
 from ace_graph.memory.commit import HistoryEntry, Pending, PendingItem
@@ -18,7 +17,11 @@ from ace_graph.memory.sharing import Grant, Proposal, stored_relation, stored_su
 from ace_graph.memory.snapshot import Label, Version
 from ace_graph.memory.stores.base import LearnerSummary, StoredVersion
 from ace_graph.memory.stores.whole import WholeDelta
-from ace_graph.memory.turn import TurnRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from ace_graph.memory.turn import TurnRecord
 
 Row = tuple[Any, ...]  # Any: whatever the statement selects
 
@@ -30,6 +33,7 @@ ENTRY_COLUMNS = "created_at, updated_at, epoch, version, etag, major, minor"
 SUMMARY_COLUMNS = "user_id, version, created_at, updated_at"
 GRANT_COLUMNS = "playbook_id, subject, relation, granted_by, at"
 HISTORY_COLUMNS = "version, op_id, at, author, reason, source, report_json, effect_json, major, minor"
+_SEARCHED = ("status", "verdict", "agent", "task_type", "parent_id", "deleted")
 VERSION_COLUMNS = "version, major, minor, at, author, reason, op_id"
 
 
@@ -82,15 +86,8 @@ def entry_of(named: Row, state: Row) -> PlaybookEntry:
 
 def entry_columns(entry: PlaybookEntry) -> dict[str, object]:
     """Return what only the catalogue holds of an entry, but for its id."""
-    return {
-        "owner": entry.owner or "",
-        "name": entry.name,
-        "name_key": entry.name_key,
-        "description": entry.description,
-        "scope": entry.scope,
-        "visibility": entry.visibility,
-        "lessons": entry.lessons,
-    }
+    same = ("name", "name_key", "description", "scope", "visibility", "lessons")
+    return {"owner": entry.owner or "", **{name: getattr(entry, name) for name in same}}
 
 
 def grant_of(row: Row) -> Grant:
@@ -152,25 +149,15 @@ def delta_columns(delta: WholeDelta) -> dict[str, object]:
 
 def turn_columns(record: TurnRecord) -> dict[str, object]:
     """Return the columns of a turn's record that never change."""
-    return {
-        "turn_id": record.turn_id,
-        "conversation_id": record.conversation_id,
-        "mode": record.mode,
-        "topic": record.topic,
-        "started_at": record.started_at.isoformat(),
-    }
+    same = ("turn_id", "conversation_id", "mode", "topic")
+    return {**{name: getattr(record, name) for name in same}, "started_at": record.started_at.isoformat()}
 
 
 def record_columns(record: TurnRecord) -> dict[str, object]:
     """Return the columns of a turn's record that an amendment may change, the record itself among them."""
     return {
+        **{name: getattr(record, name) for name in _SEARCHED},
         "record_json": dump_record(record),
-        "status": record.status,
-        "verdict": record.verdict,
         "completed_at": None if record.completed_at is None else record.completed_at.isoformat(),
-        "agent": record.agent,
-        "task_type": record.task_type,
-        "parent_id": record.parent_id,
-        "deleted": record.deleted,
         "has_steps": bool(record.steps),
     }

@@ -16,18 +16,18 @@ such a chain by the marks of the access part.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ace_graph.base.errors import IncompleteState
+from ace_graph.base.frozen import Frozen
+from ace_graph.memory.bullet import LEFT_OUT, Count
 from ace_graph.memory.commit import CommitPlan
 from ace_graph.memory.delta.effect import apply
-from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import (
     dump_access,
     dump_playbook,
@@ -38,6 +38,12 @@ from ace_graph.memory.serialization import (
 )
 from ace_graph.memory.snapshot import Access, Snapshot, Version
 from ace_graph.memory.use_stamps import QuestionTerms, Stamps, Touches, after_touches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ace_graph.memory.commit import CommitPlan
+    from ace_graph.memory.playbook import Playbook
 
 # When a store drops old effects of a history, as arithmetic on version numbers.
 #
@@ -73,7 +79,6 @@ class CompactionMarks:
 
 _CONTENT, _BASE = '{"format":2,', '{"format":3,'
 _ACCESS, _SMALL_ACCESS = '{"format":3,', '{"format":4,'
-_Number = Annotated[int, Field(ge=0)]
 
 
 def dump_base(playbook: Playbook) -> str:
@@ -105,28 +110,13 @@ def _marked(text: str, old: str, new: str) -> str:
     return f"{new}{text[len(old) :]}" if text.startswith(old) else text
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _StoredStamps(_Form):
+class _StoredStamps(Frozen):
     format: Literal[1] = 1
-    stamps: dict[str, _Number]
-    earlier: dict[str, _Number]
-    days: list[tuple[_Number, date]]
-    questions: Annotated[_Number, Field(exclude_if=lambda value: not value)] = 0
-    asked: Annotated[dict[str, _Number], Field(exclude_if=lambda value: not value)] = Field(
-        default_factory=dict
-    )
-
-
-class _StoredTouches(_Form):
-    format: Literal[1] = 1
-    clock: _Number
-    moved: dict[str, _Number]
-    content_changed: bool
-    day: Annotated[date | None, Field(exclude_if=lambda value: value is None)] = None
-    asked: Annotated[tuple[str, ...], Field(exclude_if=lambda value: not value)] = ()
+    stamps: dict[str, Count]
+    earlier: dict[str, Count]
+    days: list[tuple[Count, date]]
+    questions: Annotated[Count, LEFT_OUT] = 0
+    asked: Annotated[dict[str, Count], LEFT_OUT] = Field(default_factory=dict)
 
 
 _NEWEST: Final = 1
@@ -149,23 +139,6 @@ def load_stamps(text: str) -> Stamps:
     stamps, earlier = MappingProxyType(stored.stamps), MappingProxyType(stored.earlier)
     asked = QuestionTerms(stored.questions, MappingProxyType(stored.asked))
     return Stamps(stamps, earlier, tuple(stored.days), asked)
-
-
-def dump_touches(touches: Touches) -> str:
-    """Return the canonical JSON of what one commit moved."""
-    return _StoredTouches(**touches.model_dump()).model_dump_json()
-
-
-def load_touches(text: str) -> Touches:
-    """Return what one commit moved. Raises NewerFormat, CorruptPayload."""
-    stored = read_stored(_StoredTouches, text, "touches", _NEWEST)
-    return Touches(
-        clock=stored.clock,
-        moved=stored.moved,
-        content_changed=stored.content_changed,
-        day=stored.day,
-        asked=stored.asked,
-    )
 
 
 LEAST_TAIL = 64 * 1024
@@ -208,8 +181,9 @@ class StoredStamps(NamedTuple):
 
 
 class StoredTouches(NamedTuple):
-    """What the commit moved that made the access part with this mark of its `parent`."""
+    """What the commit at this value of the access clock moved, which made `mark` of its `parent`."""
 
+    clock: int
     parent: str
     mark: str
     text: str
@@ -349,21 +323,18 @@ class StoredState:
             raise IncompleteState(f"the stored use of the memory is damaged, and {_REMEDY}")
         check_touches(known.access.mark if stamps is None else stamps.mark, self.touches, self.access_mark)
         grown = known.access.grown if stamps is None else load_stamps(stamps.text)
-        return after_touches(grown, [load_touches(touched.text) for touched in self.touches])
+        return after_touches(
+            grown, [read_stored(Touches, touched.text, "touches", _NEWEST) for touched in self.touches]
+        )
 
 
 def content_of(
-    base: StoredBase | None,
-    effects: Sequence[StoredEffect],
-    version: Version,
-    known: Playbook | None = None,
+    base: StoredBase, effects: Sequence[StoredEffect], version: Version, known: Playbook | None = None
 ) -> Playbook:
     """Return the content of a version, with equal bullets and the index taken from `known`.
 
     Raises IncompleteState where the parts are not of one history, CorruptPayload, NewerFormat.
     """
-    if base is None:
-        raise IncompleteState(f"the stored content before version {version.n} is missing, and {_REMEDY}")
     check_chain((base.n, base.etag), effects, version)
     return _folded(load_base(base.checked().text, known), effects)
 

@@ -6,17 +6,15 @@ what to read, because all of a state must come from one moment.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ace_graph.base.errors import IncompleteState
 from ace_graph.base.off_loop import off_loop
 from ace_graph.memory.catalogue import AttachedPlaybook, Loaded, WantedPlaybook
-from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.serialization import load_report
 from ace_graph.memory.snapshot import Label, Snapshot, Version
 from ace_graph.memory.stores.backend import OF_A_KEY, Locked, Row, Rows, Where
 from ace_graph.memory.stores.catalogue import find_entry, read_grants
-from ace_graph.memory.stores.commit_queue import SerializedPlan
 from ace_graph.memory.stores.records import columns, delta_columns, turn_columns
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
@@ -33,8 +31,13 @@ from ace_graph.memory.stores.snapshot_and_log import (
     check_chain,
     check_touches,
 )
-from ace_graph.memory.stores.whole import WholeTouches
-from ace_graph.memory.turn import TurnRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ace_graph.memory.delta.effect import Report
+    from ace_graph.memory.stores.commit_queue import SerializedPlan
+    from ace_graph.memory.turn import TurnRecord
 
 HEAD_COLUMNS = (
     "epoch, version, etag, major, minor, access_clock, access_mark, base_version, next_base_version, "
@@ -82,9 +85,9 @@ def moved_columns(serialized: SerializedPlan) -> dict[str, object]:
     }
 
 
-def touches_row(learner: str, touched: WholeTouches) -> dict[str, object]:
+def touches_row(learner: str, touched: StoredTouches) -> dict[str, object]:
     """Return the columns of the touches of a commit."""
-    return {"user_id": learner, **columns(TOUCHES_COLUMNS, (touched.clock, *touched.touches))}
+    return {"user_id": learner, **columns(TOUCHES_COLUMNS, touched)}
 
 
 def delta_row(learner: str, serialized: SerializedPlan) -> dict[str, object]:
@@ -168,7 +171,7 @@ async def _read(rows: Rows, key: str, known: Snapshot) -> Snapshot:
         since: Where = ("version", ">", head.base_n)
         effects = await rows.select("deltas", EFFECT_COLUMNS, of(key), CHANGES, since, order="version")
     stamps = await rows.row("stamps", STAMPS_COLUMNS, of(key))
-    touches = await rows.select("touches", "parent, mark, touches_json", of(key), order="clock")
+    touches = await rows.select("touches", TOUCHES_COLUMNS, of(key), order="clock")
     return StoredState(
         head.version,
         row[0],
@@ -225,9 +228,13 @@ async def write(rows: Rows, learner: str, serialized: SerializedPlan, locked: Lo
     if folds.access:
         # Store the stamps as they are after the commit, in place of the earlier ones and all touches
         held = await rows.row("stamps", "mark", of(learner))
-        touches = await rows.select("touches", "parent, mark", of(learner), order="clock")
-        mark = NO_STAMPS.mark if held is None else held[0]
-        check_touches(mark, (StoredTouches(parent, mark, "") for parent, mark in touches), head.access_mark)
+        touches = await rows.select("touches", "clock, parent, mark", of(learner), order="clock")
+        start = NO_STAMPS.mark if held is None else held[0]
+        check_touches(
+            start,
+            (StoredTouches(clock, parent, mark, "") for clock, parent, mark in touches),
+            head.access_mark,
+        )
         await rows.put("stamps", {"user_id": learner, **columns(STAMPS_COLUMNS, serialized.stamps)})
         await rows.delete("touches", of(learner))
     elif serialized.touched is not None:

@@ -11,25 +11,20 @@ forget) holds for a named playbook. The suite in `ace_graph.testing.conformance`
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
-from functools import partial
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from ace_graph.base.errors import ConfigurationError
 from ace_graph.base.portal import portal
-from ace_graph.base.retention import Cutoffs
-from ace_graph.memory.catalogue import Lessons, Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
+from ace_graph.memory import stores
 from ace_graph.memory.commit import Amend, Commit, History, NewToken, Pending, PendingCounts, PendingItem
-from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.record_retention import START, Cleaned, CleaningPlace
 from ace_graph.memory.rights import PlaybookAccess, Right, not_yours
 from ace_graph.memory.sharing import Grant, Proposal, ProposalState, Subject, team_key
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores import catalogue, cleaning, export, history, pending
+from ace_graph.memory.stores import catalogue
 from ace_graph.memory.stores.backend import Backend, Job, Namespace, Rows, StoredChange, Where
 from ace_graph.memory.stores.base import (
     LearnerExport,
@@ -41,14 +36,23 @@ from ace_graph.memory.stores.base import (
     random_token,
 )
 from ace_graph.memory.stores.catalogue import on
-from ace_graph.memory.stores.commit import commit_once
-from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.records import moment
 from ace_graph.memory.stores.states import load, of
-from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
-from ace_graph.memory.trajectory import TrajectoryFilter
-from ace_graph.memory.turn import TurnRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from ace_graph.base.retention import Cutoffs
+    from ace_graph.memory.catalogue import Lessons, Loaded, PlaybookEntry, PlaybookRef, Scope, WantedPlaybook
+    from ace_graph.memory.delta.operations import Delta
+    from ace_graph.memory.playbook import Playbook
+    from ace_graph.memory.stores.whole import WholeMemory
+    from ace_graph.memory.trajectory import TrajectoryFilter
+    from ace_graph.memory.turn import TurnRecord
 
 T = TypeVar("T")
+COPY_SECONDS = 600.0
+"""How long reading or writing one memory whole may take on a server."""
 
 
 class ContentStore(Protocol):
@@ -136,14 +140,14 @@ class KeyedStore:
         """
         key, policy, new_token = checked_learner_id(learner_id), self.policy, self._new_token
         return await self._commit_to_end(
-            CommitRequest(key, delta, base, record, pending, policy, new_token, asked=self._asked)
+            stores.CommitRequest(key, delta, base, record, pending, policy, new_token, asked=self._asked)
         )
 
-    async def _commit_to_end(self, request: CommitRequest) -> Commit:
+    async def _commit_to_end(self, request: stores.CommitRequest) -> Commit:
         """Carry a commit out to its end, even where the caller is cancelled."""
         return await portal().run(self._commit(request), shielded=True)
 
-    async def _commit(self, request: CommitRequest) -> Commit:
+    async def _commit(self, request: stores.CommitRequest) -> Commit:
         began = time.monotonic()
         async with self.backend.queue(self.namespace).slot(request.learner, request.base) as slot:
             commit = await self._commit_from(slot.base, request, began)
@@ -157,8 +161,8 @@ class KeyedStore:
                 self.backend.tell(StoredChange("learning.done", self.namespace, key, op_id, n, turn))
         return commit
 
-    async def _commit_from(self, start: Snapshot, request: CommitRequest, began: float) -> Commit:
-        return await commit_once(self.backend, self.namespace, start, request, began)
+    async def _commit_from(self, start: Snapshot, request: stores.CommitRequest, began: float) -> Commit:
+        return await stores.commit_once(self.backend, self.namespace, start, request, began)
 
     async def history(self, learner_id: str) -> History:
         """Return the content changes in order, from the oldest whose effect is kept.
@@ -167,12 +171,14 @@ class KeyedStore:
         consolidation ten times as many.
         """
         key = checked_learner_id(learner_id)
-        return await self._read(lambda rows: history.read_history(rows, key), key)
+        return await self._read(lambda rows: stores.history.read_history(rows, key), key)
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
         """Return at most `limit` turn records, the newest first."""
-        where = history.turns_wanted(checked_learner_id(learner_id))
-        return await self._statement(lambda rows: history.find_turns(rows, *where, limit=max(0, limit)))
+        where = stores.history.turns_wanted(checked_learner_id(learner_id))
+        return await self._statement(
+            lambda rows: stores.history.find_turns(rows, *where, limit=max(0, limit))
+        )
 
     async def export(self, learner_id: str) -> LearnerExport:
         """Return everything stored about the learner, read at one moment.
@@ -185,7 +191,7 @@ class KeyedStore:
         if self._asked is not None:
             await self.load(key)
             raise not_yours(self._asked.name)
-        return await self._read(lambda rows: export.read_export(rows, key), key, Right.OWN)
+        return await self._read(lambda rows: stores.export.read_export(rows, key), key, Right.OWN)
 
     async def forget(self, learner_id: str, expected_etag: str | None = None) -> bool:
         """Delete everything stored about the learner, or the playbook; False when there was nothing.
@@ -198,7 +204,7 @@ class KeyedStore:
         async def forget(rows: Rows) -> bool:
             async with rows.writing():
                 await self._lock(rows, key, Right.OWN)
-                found = await export.delete_all(rows, key, expected_etag)
+                found = await stores.export.delete_all(rows, key, expected_etag)
             await rows.scrub()
             return found
 
@@ -206,19 +212,24 @@ class KeyedStore:
 
     async def versions(self, key: str) -> tuple[StoredVersion, ...]:
         """Return all versions, the oldest first, also those whose content was dropped."""
-        return await self._read(lambda rows: history.read_versions(rows, key), key)
+        return await self._read(lambda rows: stores.history.read_versions(rows, key), key)
 
     async def commits_by(
         self, key: str, author: str, since: datetime
     ) -> tuple[tuple[str, str, datetime], ...]:
         """Return op id, source and time of an author's commits from a moment on, but for turns."""
-        where: tuple[Where, ...] = (of(key), ("at", ">=", since.astimezone(UTC).isoformat()))
-        job = partial(history.read_commits, where=(*where, ("author", "=", author)))
-        return await self._read(job, checked_learner_id(key))
+        later: Where = ("at", ">=", since.astimezone(UTC).isoformat())
+        by: Where = ("author", "=", author)
+
+        async def read(rows: Rows) -> tuple[tuple[str, str, datetime], ...]:
+            found = await rows.select("deltas", "op_id, source, at", of(key), later, by, order="seq")
+            return tuple((op_id, source, moment(at)) for op_id, source, at in found)
+
+        return await self._read(read, checked_learner_id(key))
 
     async def content_at(self, key: str, n: int) -> Playbook | None:
         """Return the content of version `n`; None where it is not readable."""
-        return await self._read(lambda rows: history.read_content_at(rows, key, n), key)
+        return await self._read(lambda rows: stores.history.read_content_at(rows, key, n), key)
 
     # Pending work, which background learning needs, and the records of turns that it changes.
 
@@ -229,7 +240,7 @@ class KeyedStore:
         Raises TrajectoryNotFound, and what the Amend raises.
         """
         key = checked_learner_id(learner_id)
-        return await self._locked(key, lambda rows: history.amend_turn(rows, key, amend))
+        return await self._locked(key, lambda rows: stores.history.amend_turn(rows, key, amend))
 
     async def find_turns(
         self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
@@ -238,9 +249,9 @@ class KeyedStore:
 
         Every filter uses an index.
         """
-        where, most = history.turns_wanted(checked_learner_id(learner_id), wanted), max(0, limit)
+        where, most = stores.history.turns_wanted(checked_learner_id(learner_id), wanted), max(0, limit)
         return await self._statement(
-            lambda rows: history.find_turns(rows, *where, limit=most, skip=max(0, skip))
+            lambda rows: stores.history.find_turns(rows, *where, limit=most, skip=max(0, skip))
         )
 
     async def claim(
@@ -253,12 +264,12 @@ class KeyedStore:
         """
         token = self._new_token()
         return await self._run(
-            lambda rows: pending.claim_next(rows, owner, now, seconds, learner_id, token), writes=True
+            lambda rows: stores.pending.claim_next(rows, owner, now, seconds, learner_id, token), writes=True
         )
 
     async def renew(self, item: PendingItem, until: datetime) -> bool:
         """Extend the lease; False when the caller does not hold it any more, or the item is gone."""
-        return await self._locked(item.learner_id, lambda rows: pending.renew(rows, item, until))
+        return await self._locked(item.learner_id, lambda rows: stores.pending.renew(rows, item, until))
 
     async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
         """Release the item with the error, to be claimed again from `retry_at` on; None: as a dead letter.
@@ -266,25 +277,29 @@ class KeyedStore:
         Its attempts become those of `item`, so that a worker that was stopped can release it uncounted.
         Returns False and changes nothing when the caller does not hold the lease any more.
         """
-        return await self._locked(item.learner_id, lambda rows: pending.release(rows, item, error, retry_at))
+        return await self._locked(
+            item.learner_id, lambda rows: stores.pending.release(rows, item, error, retry_at)
+        )
 
     async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
         """Make a dead letter pending again, from `now` on, with 0 attempts; False where there is none."""
         key = checked_learner_id(learner_id)
-        return await self._locked(key, lambda rows: pending.revive(rows, key, pending_id, now))
+        return await self._locked(key, lambda rows: stores.pending.revive(rows, key, pending_id, now))
 
     async def list_pending(
         self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
     ) -> tuple[PendingItem, ...]:
         """Return at most `limit` items in the order of the queue; `dead` selects dead letters or others."""
-        return await self._statement(lambda rows: pending.read_items(rows, learner_id, dead, max(0, limit)))
+        return await self._statement(
+            lambda rows: stores.pending.read_items(rows, learner_id, dead, max(0, limit))
+        )
 
     async def count_pending(self) -> PendingCounts:
         """Return how many items there are, of all learners."""
 
         async def count(rows: Rows) -> PendingCounts:
-            waiting = await rows.count("pending", pending.WAITS)
-            return PendingCounts(waiting, await rows.count("pending", pending.DEAD))
+            waiting = await rows.count("pending", stores.pending.WAITS)
+            return PendingCounts(waiting, await rows.count("pending", stores.pending.DEAD))
 
         return await self._statement(count)
 
@@ -307,10 +322,8 @@ class KeyedStore:
         `dry_run` nothing is changed, only counted. Call it with `Cleaned.next` until that is None. Version
         and clock do not move.
         """
-        batch = cleaning.Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most))
-        return await self._run(
-            lambda rows: cleaning.clean_batch(rows, batch, dry_run=dry_run), writes=not dry_run
-        )
+        batch = stores.cleaning.Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most), dry_run)
+        return await self._run(lambda rows: stores.cleaning.clean_batch(rows, batch), writes=not dry_run)
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
         """Return whether the caller should clean all learners now.
@@ -331,7 +344,7 @@ class KeyedStore:
 
     async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
         """Return at most `limit` learners in the order of their ids, after the id `after`."""
-        return await self._statement(lambda rows: history.list_learners(rows, max(0, limit), after))
+        return await self._statement(lambda rows: stores.history.list_learners(rows, max(0, limit), after))
 
     async def sizes(self) -> StoreSizes:
         """Return how much is stored."""
@@ -348,7 +361,9 @@ class KeyedStore:
     async def whole(self, key: str) -> WholeMemory | None:
         """Return everything stored under the key, read at one moment; None where there is nothing."""
         learner = checked_learner_id(key)
-        return await self._read(lambda rows: export.read_whole(rows, learner), learner, seconds=COPY_SECONDS)
+        return await self._read(
+            lambda rows: stores.export.read_whole(rows, learner), learner, seconds=COPY_SECONDS
+        )
 
     async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
         """Store everything under the key, in place of `held`, in one transaction.
@@ -358,7 +373,7 @@ class KeyedStore:
         """
         learner = checked_learner_id(key)
         return await self._locked(
-            learner, lambda rows: export.put_whole(rows, learner, memory, held), seconds=COPY_SECONDS
+            learner, lambda rows: stores.export.put_whole(rows, learner, memory, held), seconds=COPY_SECONDS
         )
 
     # The vectors of bullets, of one embedding model, beside what is remembered. They can be made again, so
@@ -377,7 +392,7 @@ class KeyedStore:
         forgotten, or nothing is stored yet.
         """
         key = checked_learner_id(learner_id)
-        return await self._locked(key, lambda rows: history.put_vectors(rows, key, epoch, change))
+        return await self._locked(key, lambda rows: stores.history.put_vectors(rows, key, epoch, change))
 
     async def close(self) -> None:
         """Release connections. Closing twice is fine; calls after it open the store again."""
@@ -451,7 +466,7 @@ class Store(KeyedStore):
 
     async def teams_of(self, user: str) -> tuple[str, ...]:
         """Return the teams that a user is in, in order."""
-        return await self._statement(lambda rows: catalogue.teams_of(rows, user))
+        return await self._names("members", "team_id", ("member", "=", user))
 
     async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
         """Return at most `limit` teams in order, after the team `after`."""
@@ -546,7 +561,7 @@ class PlaybookStore(KeyedStore):
         """
         key = checked_learner_id(entry.playbook_id)
         return await self._commit_to_end(
-            CommitRequest(
+            stores.CommitRequest(
                 key, delta, Snapshot(), None, None, self.policy, self._new_token, entry, grants, self._asked
             )
         )
@@ -606,7 +621,7 @@ class PlaybookStore(KeyedStore):
 
         Raises PlaybookNotFound for a playbook that is not there.
         """
-        await self._locked(grant.playbook_id, lambda rows: catalogue.put_grant(rows, grant), Right.OWN)
+        await self._locked(grant.playbook_id, lambda rows: catalogue.put_shared(rows, grant), Right.OWN)
 
     async def drop_grant(self, playbook_id: str, subject: Subject) -> bool:
         """Delete a subject's grant, under the playbook's lock; False where there was none."""
@@ -627,14 +642,16 @@ class PlaybookStore(KeyedStore):
     async def put_proposal(self, proposal: Proposal) -> None:
         """Store a new proposal. A caller who asks needs the right to propose."""
         key, new = proposal.playbook_id, proposal.proposal_id
-        await self._locked(key, lambda rows: catalogue.put_proposal(rows, proposal), Right.PROPOSE)
+        await self._locked(key, lambda rows: catalogue.put_shared(rows, proposal), Right.PROPOSE)
         self.backend.tell(StoredChange("proposal.created", "playbooks", key, new))
 
     async def proposals(
         self, playbook_id: str, state: ProposalState | None = None, limit: int = 100, after: str = ""
     ) -> tuple[Proposal, ...]:
         """Return at most `limit` proposals for a playbook in the order of their ids, after the id `after`."""
-        where = (on(playbook_id), *catalogue.in_state(state))
+        where = [on(playbook_id)]
+        if state is not None:
+            where.append(("state", "=", state))
         return await self._statement(
             lambda rows: catalogue.list_proposals(rows, *where, limit=max(0, limit), after=after)
         )
@@ -651,7 +668,9 @@ class PlaybookStore(KeyedStore):
 
         `contents` are the versions' contents, as `content_at` returned them.
         """
-        await self._locked(playbook_id, lambda rows: history.keep_contents(rows, playbook_id, base, contents))
+        await self._locked(
+            playbook_id, lambda rows: stores.history.keep_contents(rows, playbook_id, base, contents)
+        )
 
 
 def complete(store: Store, purpose: str) -> Store:
@@ -659,7 +678,7 @@ def complete(store: Store, purpose: str) -> Store:
     named = (name for kind in Store.__mro__ for name in vars(kind) if not name.startswith("_"))
     if missing := sorted(name for name in named if not hasattr(store, name)):
         raise ConfigurationError(
-            f"{purpose} needs all methods of Store, and {store.name} lacks {', '.join(missing)}: "
-            "use SQLite, Neo4j, PostgreSQL or memory, or add them"
+            f"{purpose} needs methods that {store.name} lacks ({', '.join(missing[:3])}): "
+            "add them, or use a store of open_store"
         )
     return store

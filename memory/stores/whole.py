@@ -8,17 +8,11 @@ had happened: the same versions and etags, the same history, the same pending wo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ace_graph.memory.catalogue import PlaybookEntry
-from ace_graph.memory.commit import HistoryEntry, PendingItem
 from ace_graph.memory.serialization import dump_access, dump_effect, dump_playbook, dump_record
-from ace_graph.memory.sharing import Grant, Proposal
 from ace_graph.memory.snapshot import Label, Snapshot
-from ace_graph.memory.stores.base import LearnerExport, SharingExport
 from ace_graph.memory.stores.snapshot_and_log import (
     EMPTY_BASE,
     NO_STAMPS,
@@ -30,8 +24,14 @@ from ace_graph.memory.stores.snapshot_and_log import (
     StoredTouches,
 )
 
-COPY_SECONDS = 600.0
-"""How long reading or writing one memory whole may take on a server."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime
+
+    from ace_graph.memory.catalogue import PlaybookEntry
+    from ace_graph.memory.commit import HistoryEntry, PendingItem
+    from ace_graph.memory.sharing import Grant, Proposal
+    from ace_graph.memory.stores.base import LearnerExport, SharingExport
 
 
 class WholeDelta(NamedTuple):
@@ -60,13 +60,6 @@ class WholeTurn(NamedTuple):
     record_json: str
 
 
-class WholeTouches(NamedTuple):
-    """What the commit at a value of the access clock moved."""
-
-    clock: int
-    touches: StoredTouches
-
-
 @dataclass(frozen=True)
 class WholeMemory:
     """A learner's memory, or a named playbook, whose entry has its catalogue's fields.
@@ -80,7 +73,7 @@ class WholeMemory:
     updated_at: datetime
     bases: tuple[StoredBase, ...] = ()
     stamps: StoredStamps | None = None
-    touches: tuple[WholeTouches, ...] = ()
+    touches: tuple[StoredTouches, ...] = ()
     deltas: tuple[WholeDelta, ...] = ()
     turns: tuple[WholeTurn, ...] = ()
     pending: tuple[PendingItem, ...] = ()
@@ -104,7 +97,7 @@ class WholeMemory:
             base or EMPTY_BASE,
             tuple(effects),
             self.stamps or NO_STAMPS,
-            tuple(touched.touches for touched in self.touches),
+            self.touches,
         ).snapshot(Snapshot())
 
     def precedes(self, newer: WholeMemory) -> bool:
@@ -158,28 +151,18 @@ def _content_pieces(found: LearnerExport) -> Iterator[str]:
 
 
 def _fields(entry: PlaybookEntry) -> str:
-    fields = {
-        "playbook_id": entry.playbook_id,
-        "name": entry.name,
-        "description": entry.description,
-        "scope": entry.scope,
-        "visibility": entry.visibility,
-        "lessons": entry.lessons,
-        "created_at": entry.created_at.isoformat(),
-        "updated_at": entry.updated_at.isoformat(),
-    }
-    return _json(fields)[1:-1]
+    names = (
+        *("playbook_id", "name", "description", "scope", "visibility", "lessons"),
+        *("created_at", "updated_at"),
+    )
+    return _json({name: getattr(entry, name) for name in names})[1:-1]
 
 
 def _entry(entry: HistoryEntry) -> Mapping[str, object]:
     return {
         "version": entry.n,
         "label": str(entry.label),
-        "op_id": entry.op_id,
-        "at": entry.at.isoformat(),
-        "author": entry.author,
-        "reason": entry.reason,
-        "source": entry.source,
+        **{name: getattr(entry, name) for name in ("op_id", "at", "author", "reason", "source")},
         "report": entry.report.model_dump(mode="json"),
         "effect": None if entry.effect is None else json.loads(dump_effect(entry.effect)),
     }
@@ -194,7 +177,7 @@ def _sharing(sharing: SharingExport) -> Mapping[str, object]:
                 "subject": str(grant.subject),
                 "relation": grant.relation,
                 "by": grant.by,
-                "at": grant.at.isoformat(),
+                "at": grant.at,
             }
             for grant in sharing.grants
         ],
@@ -208,4 +191,4 @@ def _separated(values: Iterable[str]) -> Iterator[str]:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=datetime.isoformat)

@@ -184,7 +184,7 @@ async def test_an_environment_that_raises_stops_all_of_a_frozen_phase(tmp_path: 
 
 async def test_a_folder_with_a_run_needs_the_word_to_resume_and_the_same_run(tmp_path: Path) -> None:
     await offline(tmp_path, Apprentice(), should_stop=after(2))
-    with pytest.raises(UsageError, match="holds a run already: resume it"):
+    with pytest.raises(UsageError, match="already holds a run: resume it"):
         await offline(tmp_path, Apprentice())
     with pytest.raises(UsageError, match=r"begun with another seed \(0, now 5\)"):
         await offline(tmp_path, Apprentice(), resume=True, seed=5)

@@ -157,7 +157,7 @@ async def test_progress_is_told_with_the_counts_so_far() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [({"mode": "guess"}, "is not a mode"), ({"concurrency": 0}, "at least 1")]
+    ("given", "said"), [({"mode": "guess"}, "unknown mode"), ({"concurrency": 0}, "at least 1")]
 )
 def test_options_out_of_range_are_refused(given: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):

@@ -79,7 +79,7 @@ def test_a_run_is_described_in_run_json_and_resumed_by_it(tmp_path: Path) -> Non
     stored = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert {name: stored[name] for name in _described()} == _described()
     open_journal(tmp_path / "run", _described(), resume=True).close()
-    with pytest.raises(UsageError, match="holds a run already"):
+    with pytest.raises(UsageError, match="already holds a run"):
         open_journal(tmp_path / "run", _described(), resume=False)
     with pytest.raises(UsageError, match="another epochs"):
         open_journal(tmp_path / "run", _described(epochs=3), resume=True)

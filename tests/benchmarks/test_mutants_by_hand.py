@@ -12,7 +12,7 @@ from tests.plugins.sizes import LONG, PATIENT
 
 MUTANTS: tuple[tuple[str, str, str, str], ...] = (
     (
-        "ace_graph/playbooks/proposals.py",
+        "ace_graph/playbooks/proposing.py",
         "FEWEST = 5",
         "FEWEST = 4",
         "tests/playbooks/test_proposals.py::test_what_four_have_found_stays_with_them_and_what_five_have_is_proposed",
@@ -36,7 +36,7 @@ MUTANTS: tuple[tuple[str, str, str, str], ...] = (
         "tests/memory/views/test_confidence.py::test_evidence_halves_every_90_days",
     ),
     (
-        "memory/confidence.py",
+        "memory/evidence.py",
         '"partial": 0.5',
         '"partial": 0.6',
         "tests/memory/views/test_confidence.py::test_a_partial_run_is_half_a_success",
@@ -67,8 +67,8 @@ MUTANTS: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "memory/delta/resolve.py",
-        "if isinstance(operation, Undo) and not first:",
-        "if False:",
+        "(is_undo and not only_undos)",
+        "False",
         "tests/memory/delta/test_consolidate.py::test_undo_comes_first_in_its_delta",
     ),
 )

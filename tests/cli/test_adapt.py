@@ -149,12 +149,12 @@ def test_unusable_rows_are_reported_and_stay_in_the_results(
     rows = write_rows(tmp_path / "rows.jsonl", 3)
     rows.write_text(rows.read_text() + '{"context": "no target"}\n{"context": "to\n')
     done = ace.ok("adapt", "online", "--task", "formula", "--data", rows, "--out", "run")
-    assert "2 of 5 rows can't be used: line 4: the target is missing; line 5: it is no JSON" in done.err
+    assert "2 of 5 rows can't be used: line 4: the target is missing; line 5: it is not JSON" in done.err
     assert results(tmp_path / "run")["data"]["data"] == {
         "file": "rows.jsonl",
         "rows": 3,
         "skipped": 2,
-        "problems": ["line 4: the target is missing", "line 5: it is no JSON"],
+        "problems": ["line 4: the target is missing", "line 5: it is not JSON"],
     }
 
 

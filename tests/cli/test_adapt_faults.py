@@ -114,7 +114,7 @@ def test_ctrl_c_stops_after_the_answer_under_way_and_the_run_goes_on(
     _, told = provider.process.communicate()
     assert provider.process.returncode == 1
     assert "stopping when the answers under way are in" in told
-    assert "stopped; the same command with --resume goes on" in told
+    assert "stopped; the same command with --resume continues" in told
     assert "Traceback" not in told
     assert provider.requests <= request_number + 1, "the step's reflection, and nothing after it"
     ace.ok(*command, "run", "--resume")

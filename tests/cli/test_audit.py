@@ -121,7 +121,7 @@ def test_the_exit_code_says_whether_something_is_as_bad_as_that(
     done = ace("playbook", "audit", *options, "--json")
     assert done.code == code
     if code == 2:
-        assert "use one of high, medium, low, secret" in done.err
+        assert "use one such as high, medium or low" in done.err
         assert done.out == ""
     else:
         assert done.json["failing"] == code

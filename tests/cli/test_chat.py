@@ -140,7 +140,7 @@ def test_the_playbook_is_searched_explained_changed_and_changed_back(ace: Comman
 def test_a_refused_playbook_command_says_why(ace: Commands) -> None:
     done = ace("chat", stdin="/playbook undo\n/playbook pin 7\n/playbook why no-such\n/playbook dance\n")
     assert "there is nothing to undo" in done.err
-    assert "7: there is no such item" in done.err
+    assert "there is no item 7" in done.err
     assert "no-such: there is no such item" in done.err
     assert "/playbook remove N" in done.out
 
@@ -187,7 +187,7 @@ def test_a_missing_model_is_reported_on_stderr_only(ace: Commands, monkeypatch: 
 @pytest.mark.parametrize(
     ("args", "code", "why"),
     [
-        (["--mode", "weird"], 2, "cot, tot, react"),
+        (["--mode", "weird"], 2, "cot, tot or react"),
         (["--learner", ""], 2, "learner_id"),
         (["--store", "sqlite:///no/such/folder/x.db"], 1, "x.db"),
     ],
@@ -311,7 +311,7 @@ def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(ace: Commands) -> None:
             terminal.type("Remember that I like tea.\r")
             assert server.asked.wait(PATIENT)
             terminal.type("\x03")
-            terminal.expect("stopped; the conversation goes on without this question")
+            terminal.expect("stopped; the conversation continues without this question")
             terminal.expect("you>")
             terminal.type("hello\r")
             terminal.expect("the second answer")
@@ -358,7 +358,7 @@ def test_a_temporary_chat_keeps_nothing_and_says_so(ace: Commands) -> None:
     assert "nothing is kept in a temporary chat" in ran.out
     assert "Ann" not in ran.out
     assert "Temporary chat" in ran.err
-    assert "not even a vote" in ran.err
+    assert "stores no votes" in ran.err
     assert [each["content"] for each in ace.bullets()] == ["Learner says: Call me Ann"]
     refused = ace("chat", "--temporary", "--playbook", "api", stdin="hi\n")
     assert (refused.code, "reads no playbooks" in refused.err) == (2, True)

@@ -111,12 +111,12 @@ def test_rows_without_targets_show_both_answers_and_judge_none(
 @pytest.mark.parametrize(
     ("side", "code", "said"),
     [
-        ("GEMINI_MODLE=x", 2, "'GEMINI_MODLE' is no setting"),
-        ("mode=guess", 2, "'guess' is not a mode"),
+        ("GEMINI_MODLE=x", 2, "unknown setting 'GEMINI_MODLE'"),
+        ("mode=guess", 2, "unknown mode 'guess'"),
         ("depth=99", 2, "depth: "),
         ("ACE_LLM_TIMEOUT=soon", 2, "llm_timeout"),
         ("nowhere.json", 1, "nowhere.json can't be read"),
-        ("learner_id=ann", 2, "'learner_id' is no setting"),
+        ("learner_id=ann", 2, "unknown setting 'learner_id'"),
     ],
 )
 def test_a_side_that_says_nothing_is_explained(

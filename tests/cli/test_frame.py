@@ -53,7 +53,7 @@ def test_an_error_is_one_sentence_and_debug_adds_the_traceback(ace: Commands) ->
     plain = ace("playbook", "show", "--store", "mysql://x")
     assert plain.code == 1
     assert plain.err.count("\n") == 1
-    assert plain.err.startswith("ace-graph: mysql:// is no kind of store")
+    assert plain.err.startswith("ace-graph: mysql:// is not a kind of store")
     for args in (["--debug", "playbook", "show"], ["playbook", "show", "--debug"]):
         debugged = ace(*args, "--store", "mysql://x")
         assert debugged.code == 1

@@ -63,7 +63,7 @@ def test_the_format_may_be_named(filled: Commands) -> None:
     )
     done = filled("playbook", "import", "file", "--format", "lmb", "--learner", "c")
     assert (done.code, filled.bullets("c")) == (1, [])
-    assert "file: it is no valid JSON" in done.err
+    assert "file: it is not valid JSON" in done.err
 
 
 def test_the_report_lists_dropped_renamed_and_core_bullets(ace: Commands) -> None:

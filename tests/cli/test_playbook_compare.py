@@ -90,8 +90,8 @@ def test_turns_with_each_version_are_observed(
 @pytest.mark.parametrize(
     ("versions", "code", "said"),
     [
-        (("1.0", "1"), 2, "1.0 and 1 are one version"),
-        (("2", "2"), 2, "2 and 2 are one version"),
+        (("1.0", "1"), 2, "1.0 and 1 are the same version"),
+        (("2", "2"), 2, "2 and 2 are the same version"),
         (("1.0", "9.9"), 1, "there is no version 9.9: choose one of 1 (1.0), 2 (1.1), 3 (1.2)"),
         (("77", "1.0"), 1, "version 77 is not kept: choose one of 1 (1.0), 2 (1.1), 3 (1.2)"),
         (("latest", "1.0"), 1, "there is no version latest"),

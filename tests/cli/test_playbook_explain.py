@@ -73,8 +73,8 @@ def test_people_read_the_reason_in_plain_words(told: Commands) -> None:
 def test_a_wrong_use_is_an_error_that_says_what_to_do(told: Commands) -> None:
     for more, hint in (
         (("--explain", "--id", "gone-1"), "playbook show lists the ids"),
-        (("--explain", "--tag", "exam"), "leave it out"),
-        (("--id", "gone-1"), "goes with --explain"),
+        (("--explain", "--tag", "exam"), "does not filter by tag"),
+        (("--id", "gone-1"), "--id needs --explain"),
     ):
         done = told("playbook", "search", "river", *more)
         assert done.code != 0

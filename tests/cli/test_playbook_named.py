@@ -264,7 +264,7 @@ def test_a_run_learns_into_a_playbook_and_its_scratch_may_be_sent_back(ace: Comm
 def test_a_temporary_chat_learns_into_nothing(ace: Commands) -> None:
     for arguments, told in (
         (("--temporary", "--learn-into", "maths"), "leave out --learn-into or --temporary"),
-        (("--learn-into", "ada/"), "a playbook's name has 1 to 255 characters"),
+        (("--learn-into", "ada/"), "a playbook's name must have 1 to 255 characters"),
     ):
         refused = ace("chat", *arguments, stdin="hi\n")
         assert refused.code == 2
@@ -311,7 +311,7 @@ def test_a_playbook_begins_with_a_template(ace: Commands, advice: Path) -> None:
     both = ace("playbook", "create", "other", str(advice), "--template", "tutoring")
     assert (both.code, "leave one of them out" in both.err) == (2, True)
     unknown = ace("playbook", "create", "other", "--template", "cooking")
-    assert (unknown.code, "use one of api_client, data_analysis, tutoring" in unknown.err) == (2, True)
+    assert (unknown.code, "use api_client, data_analysis or tutoring" in unknown.err) == (2, True)
     assert len(ace.ok("playbook", "list", "--json").json["playbooks"]) == 2
 
 

@@ -48,7 +48,7 @@ def test_what_is_no_day_is_refused(ace: Commands) -> None:
     assert (refused.code, "is before valid_from" in refused.err) == (2, True)
     for wrong in ("soon", "2025-02-30"):
         refused = ace("playbook", "edit", "les-00001", "--valid-until", wrong)
-        assert (refused.code, "is no day" in refused.err) == (2, True)
+        assert (refused.code, "is not a date" in refused.err) == (2, True)
         assert ace("playbook", "show", "--as-of", wrong).code == 2
     assert [bullet["content"] for bullet in ace.bullets()] == ["Ada lives in Berlin"]
 

@@ -302,9 +302,9 @@ def test_what_names_no_cluster_is_refused(ace: Commands, on: str) -> None:
 
 
 def test_a_cluster_for_one_playbook_or_an_endless_worker_is_refused(ace: Commands) -> None:
-    assert "add --all" in ace("playbook", "consolidate", "--on", "ray").err
-    assert "add --all" in ace("playbook", "rescreen", "--on", "ray").err
-    assert "add --once" in ace("worker", "--on", "ray").err
+    assert "--on needs --all" in ace("playbook", "consolidate", "--on", "ray").err
+    assert "--on needs --all" in ace("playbook", "rescreen", "--on", "ray").err
+    assert "--on needs --once" in ace("worker", "--on", "ray").err
 
 
 def test_an_address_where_nothing_listens_is_told(ace: Commands) -> None:

@@ -146,7 +146,7 @@ def test_the_history_is_the_callers(backend: Backend) -> None:
         ("nonsense", "JSON"),
         ('{"messages": [{"role": "user"}]}', "content"),
         (payload(" "), "question"),
-        (payload("x", "weird"), "cot, tot, react"),
+        (payload("x", "weird"), "cot, tot or react"),
         (payload("x", learner_id=["a"]), "learner_id"),
     ],
     ids=["empty", "no JSON", "no content", "empty question", "unknown mode", "learner of a wrong type"],

@@ -83,9 +83,9 @@ def test_the_scratch_of_an_answer_may_be_sent_back() -> None:
     [
         (b"", "stdin is empty"),
         (b" \n", "stdin is empty"),
-        (b"{", "no valid JSON"),
+        (b"{", "not valid JSON"),
         (b"\xff\xfe", "UTF-8"),
-        (b"[" * 100_000, "no valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
         (b"[]", "JSON list"),
         (b"{}", "messages"),
         (b'{"messages": []}', "messages"),

@@ -54,7 +54,7 @@ def test_a_named_playbook_gives_its_name_and_description(ace: Commands) -> None:
 def test_a_folder_that_no_skill_may_have_is_refused(filled: Commands, folder: str) -> None:
     done = filled("playbook", "export", "--format", "skill", f"--output=./{folder}")
     assert (done.code, Path(folder).exists()) == (1, False)
-    assert "is no name of a skill" in done.err
+    assert "is not a skill name" in done.err
 
 
 def test_a_hostile_folder_changes_nothing(filled: Commands) -> None:

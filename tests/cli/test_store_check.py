@@ -143,7 +143,7 @@ def test_a_file_that_was_made_meanwhile_stays(filled: Commands, monkeypatch: pyt
     monkeypatch.setattr("ace_graph.cli.store.os.link", late)
     done = filled("store", "backup", "late.db")
     assert done.code == 1
-    assert "was made meanwhile and stays" in done.err
+    assert "was created meanwhile" in done.err
     assert Path("late.db").read_bytes() == b""
 
 
@@ -163,10 +163,10 @@ def test_a_backup_that_failed_leaves_no_file(ace: Commands) -> None:
 @pytest.mark.parametrize(
     ("store", "told"),
     [
-        ("memory://", "ends with this process"),
+        ("memory://", "when this process ends"),
         ("sqlite:///none.db", "there is no file"),
         ("neo4j://127.0.0.1:9", "127.0.0.1:9"),
-        ("mysql://x", "is no kind of store"),
+        ("mysql://x", "is not a kind of store"),
     ],
 )
 def test_a_check_of_no_store_is_one_sentence(ace: Commands, store: str, told: str) -> None:

@@ -173,7 +173,7 @@ def test_a_target_with_other_memories_is_left_alone(five: Commands) -> None:
     before = dumped(five.folder / "other.db")
     done = five(*COPY, OTHER)
     assert done.code == 1
-    assert "learner learner 3 is another memory there, at version 1: forget it there, or name" in done.err
+    assert "learner learner 3 is another memory there, at version 1: forget it there, or choose" in done.err
     assert "nothing was copied" in done.err
     assert dumped(five.folder / "other.db") == before
     five.ok("learner", "forget", "learner 3", "--yes", "--store", OTHER)
@@ -217,10 +217,10 @@ def test_a_damaged_memory_is_named_and_the_others_are_copied(five: Commands) -> 
     ("source", "target", "code", "told"),
     [
         ("sqlite:///none.db", OTHER, 1, "there is no file"),
-        ("sqlite:///ace.db", "memory://", 1, "ends with this process"),
-        ("memory://", OTHER, 1, "ends with this process"),
+        ("sqlite:///ace.db", "memory://", 1, "when this process ends"),
+        ("memory://", OTHER, 1, "when this process ends"),
         ("sqlite:///ace.db", "sqlite:///./ace.db", 2, "the same store"),
-        ("sqlite:///ace.db", "mysql://x", 1, "is no kind of store"),
+        ("sqlite:///ace.db", "mysql://x", 1, "is not a kind of store"),
         ("sqlite:///ace.db", "postgresql://me:hunter2@127.0.0.1:9/ace", 1, "can't be reached"),
         ("neo4j://127.0.0.1:9", OTHER, 1, "127.0.0.1:9"),
     ],

@@ -38,7 +38,8 @@ def test_a_notebook_runs_and_is_rendered_as_one_file(notebook: Path, tmp_path: P
     assert done.returncode == 0, done.stdout + done.stderr
     page = (tmp_path / f"{notebook.stem}.html").read_text(encoding="utf-8")
     assert "data:image/png;base64," in page
-    assert re.findall(r"cdnjs|unpkg|jsdelivr", page) == []
+    assert re.findall(r"cdnjs|unpkg|jsdelivr|```mermaid", page) == []
+    assert page.count("<details>") == len(_folded(notebook))
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
@@ -47,3 +48,22 @@ def test_a_notebook_is_committed_without_outputs(notebook: Path) -> None:
     code = [cell for cell in content["cells"] if cell["cell_type"] == "code"]
     assert code, "a notebook has code cells"
     assert [cell for cell in code if cell["outputs"] or cell["execution_count"] is not None] == []
+
+
+def _cells(notebook: Path) -> list[dict[str, Any]]:  # Any: a notebook is free JSON
+    return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+
+
+def _folded(notebook: Path) -> list[dict[str, Any]]:  # Any: as above
+    return [cell for cell in _cells(notebook) if "folded" in cell["metadata"].get("tags", ())]
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+def test_a_notebook_folds_its_plotting_and_ends_with_what_to_try(notebook: Path) -> None:
+    plots = [
+        cell
+        for cell in _cells(notebook)
+        if cell["cell_type"] == "code" and "subplots(" in "".join(cell["source"])
+    ]
+    assert [cell for cell in plots if len(cell["source"]) > 15 and cell not in _folded(notebook)] == []
+    assert "".join(_cells(notebook)[-1]["source"]).startswith("## Try next")

@@ -22,7 +22,7 @@ from dev.site.reference import reference_page
 from tests.packaging.repository import ROOT
 from tests.plugins.heavy import some_heavy
 
-SHOWN = ("index.html", "start/index.html", "architecture/index.html", "deploy/routes/index.html",
+SHOWN = ("index.html", "start/index.html", "architecture/index.html", "reference/routes/index.html",
          "notebooks/01_quickstart/index.html", "reference/ace_graph/index.html")  # fmt: skip
 SCREENS = [(360, True, SHOWN[:4]), (1280, False, SHOWN[3:])]
 """Widths, whether it is dark, and the pages that are shown so."""

@@ -72,22 +72,22 @@ def test_lines_that_cannot_be_used_are_left_out_and_reported(tmp_path: Path) -> 
     rows = RowFile(file, QA)
     assert [r.id for r in rows] == ["line 1", "line 14"]
     assert [str(p) for p in rows.problems] == [
-        "line 2: it is no JSON",
+        "line 2: it is not JSON",
         "line 3: the target is missing",
         "line 4: the context is missing",
-        "line 5: the context is no text",
+        "line 5: the context is not text",
         "line 6: the target is empty",
-        "line 7: the target is no text or number",
-        "line 8: it is no JSON object",
-        "line 9: it is no UTF-8 text",
+        "line 7: the target is neither text nor number",
+        "line 8: it is not a JSON object",
+        "line 9: it is not UTF-8",
         "line 10: the context holds a lone surrogate",
-        "line 11: it is no JSON",
+        "line 11: it is not JSON",
         "line 12: the target is too long",
         "line 13: it is longer than 10 MB",
     ]
     assert rows.skipped == 12
     told = rows.report() or ""
-    assert "12 of 14 rows can't be used: line 2: it is no JSON; line 3: the target is missing" in told
+    assert "12 of 14 rows can't be used: line 2: it is not JSON; line 3: the target is missing" in told
 
 
 def test_a_byte_order_mark_and_line_ends_do_not_matter(tmp_path: Path) -> None:

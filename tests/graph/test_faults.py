@@ -68,7 +68,7 @@ async def test_an_unsaved_turn_never_brings_a_forgotten_learner_back(
     await store.forget("alice")
     with pytest.raises(LearnerForgotten):
         await commit_unsaved(store, out["learning"]["unsaved"])
-    with pytest.raises(UsageError, match="no unsaved turn"):
+    with pytest.raises(UsageError, match="not an unsaved turn"):
         await commit_unsaved(store, "{}")
     assert (await store.now("alice")).absent
 

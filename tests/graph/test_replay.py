@@ -63,7 +63,7 @@ async def test_a_lesson_that_does_not_help_is_refused_with_the_reason(
         )
     assert await texts(store) == [known]
     assert out["learning"]["replay"] == "refused"
-    why = f"replay: the answer with it is no better: {WRONG}"
+    why = f"replay: the answer with it is not better: {WRONG}"
     assert {"op": "lesson", "id": "", "why": why} in out["learning"]["rejected"]
     assert await measured(store) == (0, 1), "the replay"
     asked, again = (scripted.calls_of(role)[0].messages[0].text for role in ("solver", "retry"))

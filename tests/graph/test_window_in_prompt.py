@@ -177,7 +177,7 @@ def test_a_window_of_all_can_not_adapt() -> None:
         ACEContext(window_size="all", adaptive_window=True)
     with pytest.raises(ValidationError, match="can't adapt"):
         Settings(window_size="all", adaptive_window=True)
-    with pytest.raises(ValidationError, match="below ACE_WINDOW_MIN"):
+    with pytest.raises(ValidationError, match="must be at least ACE_WINDOW_MIN"):
         Settings(window_min=8, window_max=7)
 
 

@@ -84,7 +84,7 @@ async def test_a_shared_playbook_refuses_writes() -> None:
         await playbooks.grant(store, "api", "user:ben", "viewer", owner="ada")
         backend = PlaybookBackend(MemoryFiles(store, "ben", "ada/api"))
         before = (await backend.adownload_files(["/AGENTS.md"]))[0].content
-        assert "to read" in ((await backend.awrite("/AGENTS.md", "- Mine")).error or "")
-        assert "to read" in ((await backend.aedit("/AGENTS.md", "gzip", "zip")).error or "")
-        assert "to read" in ((await backend.adelete("/AGENTS.md")).error or "")
+        assert "only read" in ((await backend.awrite("/AGENTS.md", "- Mine")).error or "")
+        assert "only read" in ((await backend.aedit("/AGENTS.md", "gzip", "zip")).error or "")
+        assert "only read" in ((await backend.adelete("/AGENTS.md")).error or "")
         assert (await backend.adownload_files(["/AGENTS.md"]))[0].content == before

@@ -9,6 +9,7 @@ import pytest
 from ace_graph import open_store, playbooks
 from ace_graph.base import PlaybookForbidden
 from ace_graph.hosts import MemoryFiles
+from ace_graph.memory import BulletSource
 from ace_graph.memory.delta import Add, Update
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.testing.conformance import contents, rewriting, write
@@ -68,6 +69,26 @@ async def test_what_the_screen_or_the_merging_does_is_said() -> None:
         assert "notes.md" not in await files.files()
 
 
+async def test_what_a_person_said_is_not_what_an_agent_makes_of_it() -> None:
+    said = Add(
+        content="I keep notes on https://notes.example and drink tea",
+        section="notes",
+        sources=(BulletSource.LEARNER,),
+        vouched=("link",),
+    )
+    async with SQLiteStore() as store:
+        await write(store, "ada", rewriting(said, Add(content="Use tabs", section="notes")))
+        files = MemoryFiles(store, "ada")
+        await files.write("notes.md", (await text_of(files, "notes.md")).replace("drink tea", "drink cola"))
+        tabs, edited = sorted(
+            (await store.load("ada")).playbook.bullets(), key=lambda each: len(each.content)
+        )
+        assert edited.content.endswith("drink cola")
+        assert (edited.sources, edited.vouched) == ((BulletSource.AGENT,), ())
+        assert edited.status == "quarantined", "nobody vouches for the agent's link"
+        assert tabs.sources == ()
+
+
 @pytest.mark.parametrize(("role", "writes"), [("viewer", False), ("editor", True)])
 async def test_shared_files_are_read_only_unless_the_user_may_write(role: str, writes: bool) -> None:
     async with SQLiteStore() as store:
@@ -81,7 +102,7 @@ async def test_shared_files_are_read_only_unless_the_user_may_write(role: str, w
             assert await text_of(files, name) == "- Use gzip for big bodies\n"
         else:
             for change in (files.write(name, ""), files.edit(name, str.upper), files.remove([name])):
-                with pytest.raises(PlaybookForbidden, match="to read"):
+                with pytest.raises(PlaybookForbidden, match="only read"):
                     await change
             with pytest.raises(PlaybookForbidden):
                 await files.rename({name: "x.md"})

@@ -90,7 +90,7 @@ async def test_a_wrong_command_is_an_error_that_says_what_to_do() -> None:
             (command("create", file_text=7), "Invalid `file_text`"),
             (command("create", "/memories/notes", file_text="x"), "name it notes.md"),
             (command("view", "/memories/none.md"), "does not exist"),
-            (command("create", "/memories/AGENTS.md", file_text="x"), "name another file"),
+            (command("create", "/memories/AGENTS.md", file_text="x"), "choose another file"),
         ):
             with pytest.raises(MemoryToolError, match=why):
                 await tool.call(wrong)

@@ -226,5 +226,5 @@ async def test_memories_are_kept_and_found_in_their_scope() -> None:
         "global": ["Use /v1", "Retry after 429"],
     }
     assert "you may write no playbook of the scope tenant" in refusals[0]
-    assert "needs the name of the agent" in refusals[1]
+    assert "needs an agent" in refusals[1]
     assert "either words or a kind" in refusals[2]

@@ -51,7 +51,7 @@ async def test_many_bullets_are_listed_page_by_page() -> None:
 async def test_a_page_follows_only_what_is_there() -> None:
     async with client(await _store()) as ada:
         told = await ada.refused("playbook_show", playbook="api", cursor="gen-99999")
-        assert "begin again without it" in told
+        assert "start again without it" in told
         assert "leave it out" in await ada.refused("playbook_list", cursor="somewhere")
 
 

@@ -25,11 +25,11 @@ from ace_graph.memory import (
     pooled,
     proven,
     share_withheld,
-    touch,
+    touched,
 )
-from ace_graph.memory.delta import Add, Delta, Judge
+from ace_graph.memory.delta import Add, Delta, Effect, Judge
 from ace_graph.memory.retrieval.retrieve import retrieve
-from ace_graph.memory.snapshot import ContentChange
+from tests.memory.touching import touch
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 COUNTS = st.integers(0, 500)
@@ -172,7 +172,7 @@ def test_a_turn_that_is_forgotten_stays_counted() -> None:
     for n in range(50):
         access = touch(access, (), record(f"t{n}", "success", None if n % 2 else "with"))
     assert access.trial == Trial(with_right=25)
-    assert touch(access, (), change=ContentChange(reset=True)).trial == Trial()
+    assert touched(access, Effect(op_id="op", now=NOW, access_reset=True)).trial == Trial()
 
 
 def test_feedback_that_comes_later_is_counted_by_the_commit() -> None:

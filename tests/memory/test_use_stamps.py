@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from ace_graph.memory import DAYS_KEPT, Access, dump_access, load_access, touch
+from ace_graph.memory import DAYS_KEPT, Access, dump_access, load_access
+from tests.memory.touching import touch
 
 FIRST = date(2026, 3, 1)
 

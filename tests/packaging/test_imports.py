@@ -94,24 +94,6 @@ def test_help_answers_without_loading_langgraph_or_langchain(tmp_path: Path) -> 
     assert _modules_after(run, tmp_path).isdisjoint({*HEAVY, "pydantic", "pydantic_settings"})
 
 
-COMMANDS = (
-    *("playbook add Bars", "playbook list", "playbook show", "playbook history", "playbook diff 0 1"),
-    *("playbook export", "playbook search bar", "playbook stats", "playbook audit", "playbook rescreen"),
-    *("playbook consolidate --dry-run", "trajectory start Fetch", "trajectory list", "share list"),
-    *("learner list", "store check", "store clean --dry-run", "reflect --batch"),
-)
-
-
-def test_commands_that_run_no_model_load_neither_langgraph_nor_langchain(tmp_path: Path) -> None:
-    run = (
-        "from ace_graph.cli.main import app\n"
-        f"for line in {COMMANDS}:\n"
-        f"    app([*line.split(), '--store', 'sqlite:///{tmp_path}/ace.db'], standalone_mode=False)\n"
-        "print()"
-    )
-    assert _modules_after(run, tmp_path).isdisjoint({*HEAVY, "langsmith"})
-
-
 def test_the_chat_prompts_without_having_loaded_the_graph(tmp_path: Path) -> None:
     prompts = "import ace_graph.cli.main, ace_graph.cli.chat, prompt_toolkit.patch_stdout"
     assert _modules_after(prompts, tmp_path).isdisjoint({*HEAVY, "pydantic", "pydantic_settings"})

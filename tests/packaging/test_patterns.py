@@ -41,9 +41,9 @@ MADE_AT_IMPORT = {
 """Put together in a function that runs when its module is imported, and found in the module then."""
 
 MADE_FROM_DATA = {
-    "ace_graph.learning.statements.form_statements:f'{edge}(?:{listed}){edge}'",
+    "ace_graph.learning.statements.explicit:f'{edge}(?:{listed}){edge}'",
     "ace_graph.learning.feedback:f'{edge}(?:{listed}){edge}'",
-    "ace_graph.learning.statements.standing:f'{before}(?:{listed}){after}'",
+    "ace_graph.learning.statements.explicit:f'{before}(?:{listed}){after}'",
     "ace_graph.learning.calculations:f'¿?(?:{before})'",
     "ace_graph.learning.feedback:f'{before}(?:{any_of(denying)}){number}'",
     "ace_graph.learning.feedback:f'(?:{listed}){edge}{marks}'",

@@ -16,7 +16,7 @@ from ace_graph.memory.delta import Add, Update
 from ace_graph.memory.stores import CONVERSATIONS_AND_END, LearnerExport, Store, memory_pieces
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks import Change, Proposal, Trust
-from ace_graph.playbooks.proposals import MAX_OPEN, MAX_OPEN_EACH
+from ace_graph.playbooks.proposing import MAX_OPEN, MAX_OPEN_EACH
 from ace_graph.testing.conformance import NOON, contents, rewriting, write
 
 ADA, BOB, EVE = "ada", "bob", "eve"

@@ -29,7 +29,7 @@ def test_every_file_is_a_template() -> None:
 
 
 def test_an_unknown_template_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="api_client, data_analysis, tutoring"):
+    with pytest.raises(UsageError, match="api_client, data_analysis or tutoring"):
         template("cooking")
 
 

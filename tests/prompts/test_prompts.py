@@ -62,7 +62,7 @@ def test_a_users_folder_replaces_the_files_it_holds(tmp_path: Path) -> None:
     [
         ("base.md", "Hello {{who}}", "who"),
         ("react.md", "no variable", "max_turns"),
-        ("solver.md", "x", "no role has a prompt named solver"),
+        ("solver.md", "x", "unknown prompt solver.md in .*: docs/tuning/prompts.md lists"),
     ],
 )
 def test_a_wrong_file_is_an_error_at_start(tmp_path: Path, name: str, text: str, told: str) -> None:

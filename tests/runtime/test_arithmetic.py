@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.agent.tools import calculate
 from ace_graph.memory import (
     LEARNER,
     PROGRAM,
@@ -17,6 +16,7 @@ from ace_graph.memory import (
     Number,
     Symbol,
     as_program,
+    calculate,
     compute,
     format_number,
     format_tree,

@@ -143,7 +143,7 @@ async def test_a_turn_that_two_servers_did_not_survive_is_given_up_by_the_third(
         assert await x.given_up("bob") == []
         assert "two servers" in ended.reason
         assert not await two.finish(taken), "it has ended"
-        assert (await x.accept(replace(TURN, run_id="r2"))).known == "conversation"
+        assert (await x.accept(replace(TURN, run_id="r2", thread_id="r2"))).known == "conversation"
         clock.move(31 * 24 * 3600)
         await x.forget("alice")
         assert await x.given_up("alice") == []

@@ -69,7 +69,7 @@ async def test_a_scope_gives_no_right() -> None:
         own = await served.client.post(PATH, json={"content": "Pages have 50 rows"}, headers=operator)
         wrong = await served.client.get(PATH, params={"scope": "agent"})
     assert none.json() == {"memories": []}
-    assert (refused.status_code, "you may write no playbook" in refused.json()["error"]) == (409, True)
+    assert (refused.status_code, "you can't write to any playbook" in refused.json()["error"]) == (409, True)
     assert unknown.status_code == 404
     assert [each.status_code for each in asked] == [403] * 4
     assert (own.status_code, wrong.status_code) == (201, 409)

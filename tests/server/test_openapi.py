@@ -291,7 +291,7 @@ def test_a_field_that_is_always_sent_is_required() -> None:
     schemas = _document()["components"]["schemas"]
     absent = {
         "ChangeReply": set[str](),
-        "ChatReply": {"conversationId"},
+        "ChatReply": {"conversationId", "stayed"},
         "LearnedIntoReply": {"proposalId", "why"},
         "Metadata": {"learnedInto", "version"},
         "Scratch": {"ace_delta", "learning_error"},

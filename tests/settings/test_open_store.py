@@ -77,7 +77,7 @@ _WRONG = (
 
 @pytest.mark.parametrize("url", _WRONG)
 def test_another_url_is_an_error_that_shows_the_forms(url: str) -> None:
-    with pytest.raises(StoreUrlError, match=r"sqlite:///ace.db .* memory://, neo4j://host:7687"):
+    with pytest.raises(StoreUrlError, match=r"sqlite:///ace.db"):
         open_store(url)
 
 

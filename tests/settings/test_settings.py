@@ -248,5 +248,7 @@ def test_prices_are_read_per_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("text", ["m", "m=1", "=1/2", "m=1/x", "m=-1/2", "m=1/nan", "m=inf/1", "a=1/1,a=2/2"])
 def test_a_price_that_is_none_says_how_to_write_one(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACE_PRICES", text)
-    with pytest.raises(ConfigurationError, match=r"ACE_PRICES: .*(no price: write model=in/out|two prices)"):
+    with pytest.raises(
+        ConfigurationError, match=r"ACE_PRICES: .*(not a price: write model=in/out|two prices)"
+    ):
         Settings.load()

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.agent.tools import calculate
 from ace_graph.agent.tools.calculator import calculator
-from ace_graph.memory import MAX_CHARS
+from ace_graph.memory import MAX_CHARS, calculate
 from tests.plugins.sizes import HEAVY
 
 

@@ -178,7 +178,7 @@ async def test_a_metric_that_is_no_such_number_is_refused(
     store: Store, metrics: dict[str, JsonValue]
 ) -> None:
     name = await start_trajectory(store, "bot", "Fetch")
-    with pytest.raises(UsageError, match=f"{next(iter(metrics))} is a "):
+    with pytest.raises(UsageError, match=f"{next(iter(metrics))} must be a "):
         await complete_trajectory(store, "bot", name, "success", Completion(metrics=metrics))
     assert (await get_trajectory(store, "bot", name)).status == "in_progress"
 
@@ -186,8 +186,8 @@ async def test_a_metric_that_is_no_such_number_is_refused(
 @pytest.mark.parametrize(
     ("status", "score", "said"),
     [
-        ("banana", None, "use one of success, failure, partial"),
-        ("in_progress", None, "use one of success"),
+        ("banana", None, "use success, failure or partial"),
+        ("in_progress", None, "use success"),
         ("success", 1.2, "score"),
         ("success", -0.1, "score"),
         ("success", float("nan"), "score"),

@@ -175,7 +175,7 @@ def quantised(vectors: Sequence[Sequence[float]]) -> list[bytes]:
     Raises ValueError for what is no number.
     """
     if not all(map(math.isfinite, map(sum, vectors))):
-        raise ValueError("a vector holds what is no number")
+        raise ValueError("a vector contains a value that is not a number")
     rows = np.asarray(vectors, dtype=np.float32)
     greatest = np.abs(rows).max(axis=1, keepdims=True)
     return [row.tobytes() for row in np.rint(rows * (127 / np.maximum(greatest, _TINY))).astype(np.int8)]

@@ -6,6 +6,8 @@ from .call import (
     Usage as Usage,
     call_model as call_model,
     model_error as model_error,
+    redacted as redacted,
+    secrets_of as secrets_of,
     stream_model as stream_model,
     usage_of as usage_of,
 )
@@ -18,7 +20,6 @@ from .factory import (
     open_model as open_model,
 )
 from .local import LocalModel as LocalModel, ModelCall as ModelCall
-from .redaction import redacted as redacted, secrets_of as secrets_of
 from .reply import (
     Schemas as Schemas,
     Structured as Structured,

@@ -22,7 +22,8 @@ from typing import TypeVar, cast
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import tool_call_chunk
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
+from pydantic import BaseModel, SecretStr
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
@@ -31,11 +32,11 @@ from tenacity import (
     wait_exponential_jitter,
 )
 
-from ace_graph.agent.models.redaction import redacted, secrets_of
 from ace_graph.agent.state import UsageJSON
 from ace_graph.base.clock import Sleep
 from ace_graph.base.errors import AceError, ModelError
 from ace_graph.base.tables import word_sets
+from ace_graph.memory.screening.secrets import redact
 
 _TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504, 529})
 PROVIDERS = word_sets("ace_graph.agent.models", "providers.toml")
@@ -366,3 +367,27 @@ def as_chunk(message: BaseMessage) -> AIMessageChunk:
             for index, call in enumerate(calls)
         ],
     )
+
+
+# Keys in what a model's library says: none appears in an error or a log line.
+
+
+_HIDDEN = "[hidden]"
+
+
+def redacted(text: str, secrets: frozenset[str] = frozenset()) -> str:
+    """Return `text` as one line in which `secrets`, and all that looks like a key, are replaced."""
+    for secret in secrets:
+        text = text.replace(secret, _HIDDEN)
+    return " ".join(redact(text).split())
+
+
+def secrets_of(model: object) -> frozenset[str]:
+    """Return every key that `model`, or the model inside a binding, holds in a field of type SecretStr."""
+    found: set[str] = set()
+    while isinstance(model, RunnableBinding):
+        model = cast("RunnableBinding[object, object]", model).bound
+    if isinstance(model, BaseModel):
+        values = (getattr(model, name, None) for name in type(model).model_fields)
+        found.update(value.get_secret_value() for value in values if isinstance(value, SecretStr))
+    return frozenset(secret for secret in found if secret)

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
-from ace_graph.agent.models.redaction import redacted
+from ace_graph.agent.models.call import redacted
 from ace_graph.base.errors import ConfigurationError, ModelNotAllowed, ModelNotConfigured
 from ace_graph.base.settings import Settings
 
@@ -148,7 +148,7 @@ def _parse(text: str, where: str) -> ModelChoice:
         return ModelChoice(GEMINI, provider)
     if not (colon and provider and name):
         raise ConfigurationError(
-            f"{where}: {text!r} names no model; write provider:name, such as openai:gpt-5-mini, or offline"
+            f"{where}: {text!r} is not a model: write provider:name, such as openai:gpt-5-mini, or offline"
         )
     return ModelChoice(provider.strip().lower().replace("-", "_"), name.strip())
 

@@ -20,10 +20,10 @@ from ace_graph.agent.models.call import (
     OnUsage,
     call_model,
     guarded,
+    secrets_of,
     usage_of,
     with_nostream,
 )
-from ace_graph.agent.models.redaction import secrets_of
 from ace_graph.base.off_loop import run_off_loop
 
 CUT = "the reply was cut at the model's token limit"

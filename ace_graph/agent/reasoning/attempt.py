@@ -10,24 +10,25 @@ that were called before, and call again only tools marked as idempotent.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from ace_graph.agent.evidence import gather_evidence, quotes_truth, to_json
 from ace_graph.agent.models import Usage
 from ace_graph.agent.reasoning.prompt import Reason, Solution, SolverPrompt, prompt_for, solution_of
-from ace_graph.agent.reasoning.react import react, tool_calls_of, trace_lines
+from ace_graph.agent.reasoning.react import react
 from ace_graph.agent.reasoning.recall import Injection, ensure_memory, inject
 from ace_graph.agent.reasoning.streaming import ModelReply, ModelSession
 from ace_graph.agent.runtime import Run
-from ace_graph.agent.state import ACEState, Attempt, Mode, Plan
+from ace_graph.agent.state import ACEState, Attempt, Mode, Plan, ToolCallJSON
 from ace_graph.base.off_loop import run_off_loop
-from ace_graph.base.prompts import data_block
+from ace_graph.base.prompts import data_block, preview
 from ace_graph.base.text import truncate
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.foreign import source_of
@@ -156,6 +157,7 @@ def may_retry(evidence: Sequence[Evidence], run: Run) -> bool:
 
 
 MAX_RAW_CHARS = 20_000
+MAX_ARGUMENT_CHARS = 500
 REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
 _ANSWER = "answer-"
 
@@ -168,6 +170,77 @@ def answer_id_of(turn_id: str) -> str:
 def turn_of_answer(message_id: str) -> str | None:
     """Return the turn whose answer this message is; None where it is no turn's."""
     return message_id.removeprefix(_ANSWER) if message_id.startswith(_ANSWER) else None
+
+
+def message_dicts(
+    trace: Sequence[BaseMessage], answer: str, answer_id: str, attempt_id: str
+) -> list[dict[str, object]]:
+    """Return the turn's messages for the conversation: tool calls with their results, then the answer.
+
+    They are plain dicts: LangGraph streams message objects that a node returns, but only the final
+    answer's text may be streamed, and an answer that is held back not at all.
+    """
+    messages = [_trace_message(message, f"trace-{attempt_id}-{n}") for n, message in enumerate(trace)]
+    return [*messages, {"role": "assistant", "content": answer, "id": answer_id}]
+
+
+def _trace_message(message: BaseMessage, message_id: str) -> dict[str, object]:
+    if isinstance(message, ToolMessage):
+        return {
+            "role": "tool",
+            "content": message.text,
+            "id": message_id,
+            "name": message.name,
+            "tool_call_id": message.tool_call_id,
+            "status": message.status,
+        }
+    return {
+        "role": "assistant",
+        "content": "",
+        "id": message_id,
+        "tool_calls": message.tool_calls if isinstance(message, AIMessage) else [],
+        "additional_kwargs": message.additional_kwargs,
+    }
+
+
+def trace_lines(trace: Sequence[BaseMessage]) -> list[str]:
+    """Return the trace as the reflector reads it, a line per message."""
+    return [
+        f"{message.type}: "
+        + (
+            ", ".join(f"{call['name']}({call['args']})" for call in message.tool_calls)
+            if isinstance(message, AIMessage) and message.tool_calls
+            else message.text
+        )
+        for message in trace
+    ]
+
+
+def tool_calls_of(trace: Sequence[BaseMessage]) -> list[ToolCallJSON]:
+    """Return the tool calls in order, each with its error where it failed."""
+    failed = {
+        message.tool_call_id: preview(message.text, MAX_ARGUMENT_CHARS)
+        for message in trace
+        if isinstance(message, ToolMessage) and message.status == "error"
+    }
+    return [
+        {
+            "name": call["name"],
+            "args": _bounded_arguments(call["args"]),
+            "error": failed.get(call["id"] or ""),
+        }
+        for message in trace
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+    ]
+
+
+def _bounded_arguments(args: Mapping[str, object]) -> dict[str, object]:
+    """The arguments as plain JSON, long texts cut: they are checkpointed."""
+    plain: dict[str, object] = json.loads(json.dumps(args, default=str))
+    return {
+        name: value[:MAX_ARGUMENT_CHARS] if isinstance(value, str) else value for name, value in plain.items()
+    }
 
 
 def attempt_of(

@@ -7,7 +7,7 @@ says so. A tool that fails or does not exist becomes a message to the model.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -19,81 +19,11 @@ from langgraph.prebuilt import ToolNode
 from ace_graph.agent.models import ChatRunnable
 from ace_graph.agent.reasoning.prompt import Solution, SolverPrompt, solution_of
 from ace_graph.agent.reasoning.streaming import ModelSession
-from ace_graph.agent.state import Plan, ToolCallJSON
+from ace_graph.agent.state import Plan
 from ace_graph.agent.tools.memory_tools import PLAYBOOK_TOOLS
 from ace_graph.base.prompts import preview
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.window import truncate_tool_results
-
-MAX_ARGUMENT_CHARS = 500
-
-
-def message_dicts(
-    trace: Sequence[BaseMessage], answer: str, answer_id: str, attempt_id: str
-) -> list[dict[str, object]]:
-    """Return the turn's messages for the conversation: tool calls with their results, then the answer.
-
-    They are plain dicts: LangGraph streams message objects that a node returns, but only the final
-    answer's text may be streamed, and an answer that is held back not at all.
-    """
-    messages = [_dict(message, f"trace-{attempt_id}-{n}") for n, message in enumerate(trace)]
-    return [*messages, {"role": "assistant", "content": answer, "id": answer_id}]
-
-
-def _dict(message: BaseMessage, message_id: str) -> dict[str, object]:
-    if isinstance(message, ToolMessage):
-        return {
-            "role": "tool",
-            "content": message.text,
-            "id": message_id,
-            "name": message.name,
-            "tool_call_id": message.tool_call_id,
-            "status": message.status,
-        }
-    return {
-        "role": "assistant",
-        "content": "",
-        "id": message_id,
-        "tool_calls": message.tool_calls if isinstance(message, AIMessage) else [],
-        "additional_kwargs": message.additional_kwargs,
-    }
-
-
-def trace_lines(trace: Sequence[BaseMessage]) -> list[str]:
-    """Return the trace as the reflector reads it, a line per message."""
-    return [
-        f"{message.type}: "
-        + (
-            ", ".join(f"{call['name']}({call['args']})" for call in message.tool_calls)
-            if isinstance(message, AIMessage) and message.tool_calls
-            else message.text
-        )
-        for message in trace
-    ]
-
-
-def tool_calls_of(trace: Sequence[BaseMessage]) -> list[ToolCallJSON]:
-    """Return the tool calls in order, each with its error where it failed."""
-    failed = {
-        message.tool_call_id: preview(message.text, MAX_ARGUMENT_CHARS)
-        for message in trace
-        if isinstance(message, ToolMessage) and message.status == "error"
-    }
-    return [
-        {"name": call["name"], "args": _bounded(call["args"]), "error": failed.get(call["id"] or "")}
-        for message in trace
-        if isinstance(message, AIMessage)
-        for call in message.tool_calls
-    ]
-
-
-def _bounded(args: Mapping[str, object]) -> dict[str, object]:
-    """The arguments as plain JSON, long texts cut: they are checkpointed."""
-    plain: dict[str, object] = json.loads(json.dumps(args, default=str))
-    return {
-        name: value[:MAX_ARGUMENT_CHARS] if isinstance(value, str) else value for name, value in plain.items()
-    }
-
 
 IDEMPOTENT = "idempotent"
 """The key of a tool's metadata that allows a second call in one turn's later attempt."""

@@ -1,4 +1,3 @@
-from .calculator import calculate as calculate
 from .mcp import (
     HttpServer as HttpServer,
     McpTools as McpTools,

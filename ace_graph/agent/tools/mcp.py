@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias, TypeVar, cast
 
 from langchain_core.tools import BaseTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, JsonValue, PrivateAttr, TypeAdapter, ValidationError
 
 from ace_graph.agent.models import redacted
 from ace_graph.base.errors import ConfigurationError, ToolServerError, how_to_install
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.portal import Portal, portal
 from ace_graph.base.text import clean_line
 from ace_graph.memory.window import MAX_TOOL_RESULT_CHARS
@@ -40,8 +41,8 @@ _TRANSPORTS = (None, "stdio", "http", "streamable_http", "streamable-http", "str
 _MAX_FILE_BYTES = 1_000_000
 
 
-class _Server(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+class _Server(Frozen):
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     timeout: Annotated[float, Field(gt=0, le=3600, description="Seconds for a call.")] = 30.0
 
@@ -82,7 +83,7 @@ def parse_servers(config: Mapping[str, object], environ: Mapping[str, str]) -> M
         raise ConfigurationError('MCP servers: write {"mcpServers": {"name": {"command": "..."}}}') from error
     odd = next((name for name in entries if not _NAME.fullmatch(name)), None)
     if odd is not None:
-        raise ConfigurationError(f"MCP server {odd[:40]!r}: a name has letters, digits, - and _, at most 40")
+        raise ConfigurationError(f"MCP server {odd[:40]!r}: use at most 40 letters, digits, - and _")
     wanted = {name: entry for name, entry in entries.items() if entry.get("disabled") is not True}
     return {name: _server(name, entry, environ) for name, entry in wanted.items()}
 
@@ -101,7 +102,7 @@ def read_servers(path: Path, environ: Mapping[str, str]) -> Mapping[str, ServerC
         config = _OBJECT.validate_json(raw.removeprefix(b"\xef\xbb\xbf"))
     except ValidationError as error:
         why = error.errors(include_input=False)[0]["msg"]
-        raise ConfigurationError(f"the MCP servers in {path}: no JSON object: {why}") from error
+        raise ConfigurationError(f"the MCP servers in {path}: not a JSON object: {why}") from error
     return parse_servers(config, environ)
 
 
@@ -389,7 +390,7 @@ class McpTools:
                 if isinstance(tools, ToolServerError):
                     if strict:
                         raise tools
-                    logger.error("[ACE MCP] %s; the run goes on without its tools", tools)
+                    logger.error("[ACE MCP] %s; the run continues without its tools", tools)
                     self._failed[server.name] = self._seconds()
                 else:
                     self._found[server.name] = list(tools.values())[:MAX_TOOLS]

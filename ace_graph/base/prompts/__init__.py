@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 
@@ -90,12 +91,12 @@ class Prompts:
         texts = {name: files(__name__).joinpath(f"{name}.md").read_text("utf-8") for name in PROMPT_VARIABLES}
         if folder is not None:
             if not folder.is_dir():
-                raise PromptError(f"the prompts folder {folder} is not there: check ACE_PROMPTS_DIR")
+                raise PromptError(f"the prompts folder {folder} does not exist: check ACE_PROMPTS_DIR")
             found = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.md"))}
-            unknown = sorted(found.keys() - PROMPT_VARIABLES.keys())
-            if unknown:
-                known = ", ".join(sorted(PROMPT_VARIABLES))
-                raise PromptError(f"no role has a prompt named {', '.join(unknown)}: name the files {known}")
+            for name in sorted(found.keys() - PROMPT_VARIABLES.keys()):
+                near = get_close_matches(name, PROMPT_VARIABLES, 1)
+                advice = f"did you mean {near[0]}.md?" if near else "docs/tuning/prompts.md lists the files"
+                raise PromptError(f"unknown prompt {name}.md in {folder}: {advice}")
             texts.update(found)
         for name, text in texts.items():
             _check(name, text)

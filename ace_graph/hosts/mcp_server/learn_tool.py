@@ -174,9 +174,7 @@ class LearnTool:
         if bool(messages) == (transcript is not None):
             raise UsageError("send either messages, each with its role, or a transcript")
         if learn_into is not None and transcript is not None:
-            raise UsageError(
-                "what a transcript says waits for a review: send messages, or leave learn_into out"
-            )
+            raise UsageError("learn_into needs messages with roles: send messages, or leave learn_into out")
         own = learn_into is None or PlaybookRef.parse(learn_into, learner).is_memory_of(learner)
         if transcript is not None:
             lines = await run_off_loop(len(transcript), read_transcript, transcript)
@@ -189,7 +187,7 @@ class LearnTool:
                 "mcp messages", learner, json.dumps([[each.role, each.content] for each in messages])
             )
         if not lines:
-            raise UsageError("nothing was said: every message is empty")
+            raise UsageError("every message is empty: send one with text")
         said = last_exchange(lines)
         await start_trajectory(
             store,

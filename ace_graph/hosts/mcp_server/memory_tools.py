@@ -144,7 +144,7 @@ class MemoryTools:
         one that the learner may write there; `agent` labels it.
         """
         if said.action != "accept":
-            raise ChangeRefused("it is not remembered: the person was asked and did not agree")
+            raise ChangeRefused("not remembered: the user was asked and did not agree")
         section = "profile" if about_learner else "lessons"
         add = Add(
             ref="new",
@@ -190,7 +190,7 @@ class MemoryTools:
         if words is None:
             found = await memories(store, sender.user, kind, limit, scope=scope, agent=agent)
         elif kind is not None:
-            raise UsageError("name either words or a kind")
+            raise UsageError("give either words or a kind")
         else:
             found = await search_memories(store, sender.user, words, limit, scope=scope, agent=agent)
         return MemoryRows(memories=[MemoryRow.model_validate(each) for each in found])
@@ -226,7 +226,7 @@ class MemoryTools:
             return FeedbackKept(credited=credited, pending=given.pending_id, version=version)
         if recall_id is not None and bullet_ids and trajectory_id is None:
             return await self._judge(call, verdict, recall_id, bullet_ids, text)
-        raise UsageError("name either recall_id with bullet_ids, or trajectory_id")
+        raise UsageError("give either recall_id with bullet_ids, or trajectory_id")
 
     async def _judge(
         self, call: Call, verdict: Verdict, recall_id: str, bullet_ids: tuple[str, ...], text: str

@@ -61,7 +61,7 @@ class PlaybookTools:
             following = _OWN + own[-1].name_key if len(own) == limit else others
             return PlaybookPage(playbooks=rows, next_cursor=following)
         if not cursor.startswith(_SHARED):
-            raise UsageError("cursor is not the next_cursor of a page: leave it out")
+            raise UsageError("invalid cursor: use the next_cursor of a page, or leave it out")
         sender.check("share")
         after = cursor.removeprefix(_SHARED)
         shared = await shared_with(self._memory.store, sender.user, limit=limit, after=after)
@@ -143,7 +143,7 @@ def _page(
 ) -> tuple[Sequence[Row], str | None]:
     """Return the rows after the one that the cursor names, and the name of the last one if more follow."""
     if cursor is not None and cursor not in names:
-        raise UsageError("cursor names nothing that is there now: begin again without it")
+        raise UsageError("the cursor has expired: start again without it")
     start = 0 if cursor is None else names.index(cursor) + 1
     shown = rows[start : start + limit]
     end = start + len(shown)

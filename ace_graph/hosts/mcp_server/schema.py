@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from ace_graph.base.frozen import Frozen
 from ace_graph.memory.audit import AuditKind, Severity
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Day, Moment
 from ace_graph.memory.catalogue import MAX_NAME_CHARS, Scope
@@ -16,11 +17,7 @@ from ace_graph.memory.views import Kind as MemoryKind
 from ace_graph.server.schemas import Text
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class BulletRow(_Reply):
+class BulletRow(Frozen):
     """One bullet: what is remembered, and how it did."""
 
     id: str
@@ -48,7 +45,7 @@ class BulletRow(_Reply):
         )
 
 
-class Recalled(_Reply):
+class Recalled(Frozen):
     """What the memory holds for a question."""
 
     recall_id: str = Field(description="Pass it to feedback once the outcome is known.")
@@ -56,7 +53,7 @@ class Recalled(_Reply):
     bullets: list[BulletRow]
 
 
-class Remembered(_Reply):
+class Remembered(Frozen):
     """What became of a statement."""
 
     id: str
@@ -66,10 +63,10 @@ class Remembered(_Reply):
     playbook: str = Field(description="Which holds it: default is the learner's own memory.")
 
 
-class MemoryRow(_Reply):
+class MemoryRow(Frozen):
     """A memory, and the playbook that holds it: `default` is the own memory, else `owner/name`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True)
+    model_config = ConfigDict(from_attributes=True)
 
     id: str
     kind: MemoryKind
@@ -79,20 +76,20 @@ class MemoryRow(_Reply):
     playbook: str
 
 
-class MemoryRows(_Reply):
+class MemoryRows(Frozen):
     """The memories of a scope, playbook by playbook, the own memory first."""
 
     memories: list[MemoryRow]
 
 
-class Forgotten(_Reply):
+class Forgotten(Frozen):
     """The bullet that is gone, and the version after it."""
 
     id: str
     version: int
 
 
-class FeedbackKept(_Reply):
+class FeedbackKept(Frozen):
     """The bullets that the verdict counts for, and the work of learning again, if any is left."""
 
     credited: list[str]
@@ -100,7 +97,7 @@ class FeedbackKept(_Reply):
     version: int
 
 
-class HeldBack(_Reply):
+class HeldBack(Frozen):
     """One bullet that is in quarantine: no prompt holds it until a person releases it."""
 
     id: str
@@ -108,7 +105,7 @@ class HeldBack(_Reply):
     why: str
 
 
-class LearnReply(_Reply):
+class LearnReply(Frozen):
     """The trajectory of a conversation, and what was learned from it.
 
     `pending` is work that a worker (`ace-graph worker`) still has to do, `stated` what the learner's own
@@ -125,7 +122,7 @@ class LearnReply(_Reply):
     error: str | None = None
 
 
-class PlaybookRow(_Reply):
+class PlaybookRow(Frozen):
     """A playbook that the caller may read."""
 
     name: str = Field(description="What the other tools take as playbook.")
@@ -135,14 +132,14 @@ class PlaybookRow(_Reply):
     updated_at: Moment
 
 
-class PlaybookPage(_Reply):
+class PlaybookPage(Frozen):
     """A page of playbooks; `next_cursor` is null on the last one."""
 
     playbooks: list[PlaybookRow]
     next_cursor: str | None
 
 
-class BulletPage(_Reply):
+class BulletPage(Frozen):
     """A page of bullets; `next_cursor` is null on the last one, `total` counts all pages."""
 
     playbook: str
@@ -152,7 +149,7 @@ class BulletPage(_Reply):
     next_cursor: str | None
 
 
-class VersionRow(_Reply):
+class VersionRow(Frozen):
     """One version of a playbook: who made it, when and why."""
 
     version: int
@@ -172,7 +169,7 @@ class VersionRow(_Reply):
         )
 
 
-class VersionPage(_Reply):
+class VersionPage(Frozen):
     """A page of versions, the newest first; `next_cursor` is null on the last one."""
 
     playbook: str
@@ -180,7 +177,7 @@ class VersionPage(_Reply):
     next_cursor: str | None
 
 
-class FindingRow(_Reply):
+class FindingRow(Frozen):
     """One thing that is rotten in a playbook, and what a person should do about it."""
 
     kind: AuditKind
@@ -192,7 +189,7 @@ class FindingRow(_Reply):
     forget: str | None = Field(description="The bullet that forget has to remove, if one is enough.")
 
 
-class AuditPage(_Reply):
+class AuditPage(Frozen):
     """The worst findings; `counts` are those of all."""
 
     playbook: str

@@ -88,7 +88,11 @@ def form_of(clause: str, language: str, *, shortened: bool = False) -> Form | No
 
 def asks_to_clear(sentence: str) -> bool:
     """Whether a sentence in another language than English asks to forget everything, and no more."""
-    return any(_clear(language).match(sentence) for language in languages("statements") if language != FIRST)
+    return any(
+        _begins(language, "clear").match(sentence)
+        for language in languages("statements")
+        if language != FIRST
+    )
 
 
 def asks_to_take_back(sentence: str) -> bool:
@@ -116,8 +120,7 @@ def verb_second(said: str, language: str) -> str | None:
     spoken = clause.strip(_EDGES).split()
     if spoken and spoken[0].casefold() in _listed(language, "subordinate"):
         spoken = spoken[1:]
-    known = "verb_last" in table(language, "statements")
-    for line in phrases(language, "statements", "verb_last") if spoken and known else ():
+    for line in _lines(language, "verb_last") if spoken else ():
         subjects, verbs = (part.split() for part in line.split(":"))
         if spoken[0].casefold() in subjects:
             # Where the noun of "meine kleine Schwester" ends, by its capital letter
@@ -170,9 +173,8 @@ def request_at_end(clause: str, language: str) -> tuple[FormKind, str] | None:
     """Return a request whose verb stands last, and the words before it; None for none."""
     said = clause.rstrip(_EDGES).removesuffix("ください")
     for kind in REQUESTS:
-        name = f"{kind}_ends"
-        ends = phrases(language, "statements", name) if name in table(language, "statements") else ()
-        ending = max((each for each in ends if said.endswith(each)), key=len, default="")
+        ends = (each for each in _lines(language, f"{kind}_ends") if said.endswith(each))
+        ending = max(ends, key=len, default="")
         if ending:
             return kind, said.removesuffix(ending)
     return None
@@ -236,10 +238,12 @@ def holds_word(text: str, language: str, name: str, file: str = "persons") -> bo
 
 def tells_more(clause: str, language: str) -> bool:
     """Whether a clause behind a value tells more of the learner: "... und mein Test ist am Freitag"."""
-    if language == FIRST or "beside" not in table(language, "statements"):
+    if not _lines(language, "beside"):
         return False
     asked = words(language, "statements", "not_beside")
-    return _beside(language).match(clause) is not None and asked.isdisjoint(_WORD.findall(clause.casefold()))
+    return _begins(language, "beside").match(clause) is not None and asked.isdisjoint(
+        _WORD.findall(clause.casefold())
+    )
 
 
 def states_sensitive(clause: str, language: str, *, shortened: bool = False) -> bool:
@@ -247,7 +251,7 @@ def states_sensitive(clause: str, language: str, *, shortened: bool = False) -> 
 
     `shortened`: as in `form_of`.
     """
-    match = _about(language, shortened=shortened).match(clause)
+    match = _begins(language, "about", shortened=shortened).match(clause)
     if match is None:
         return False
     short = len(clause) <= _ABOUT_CHARS if language in SPACELESS else len(clause.split()) <= _ABOUT_WORDS
@@ -277,18 +281,21 @@ def patterns() -> Iterator[re.Pattern[str]]:
     yield _take_back()
     for language in languages("statements"):
         yield from (pattern for short in (False, True) for _, pattern in _forms(language, shortened=short))
-        yield from (_about(language, shortened=short) for short in (False, True))
+        yield from (_begins(language, "about", shortened=short) for short in (False, True))
         yield from (pattern for _, pattern in _asked(language))
         yield instead(language)
-        yield from () if language == FIRST else (_clear(language), _beside(language))
+        yield from (_begins(language, name) for name in ("clear", "beside"))
+
+
+def _lines(language: str, name: str) -> tuple[str, ...]:
+    return phrases(language, "statements", name) if name in table(language, "statements") else ()
 
 
 @cache
 def _forms(language: str, *, shortened: bool) -> tuple[tuple[FormKind, re.Pattern[str]], ...]:
-    known = table(language, "statements")
     found = list[tuple[FormKind, re.Pattern[str]]]()
     for kind in KINDS:
-        lines = phrases(language, "statements", kind) if kind in known else ()
+        lines = _lines(language, kind)
         if shortened:
             lines = tuple(_NAMED.sub("", line) for line in lines if "{" in line)
         if lines:
@@ -297,15 +304,10 @@ def _forms(language: str, *, shortened: bool) -> tuple[tuple[FormKind, re.Patter
 
 
 @cache
-def _about(language: str, *, shortened: bool) -> re.Pattern[str]:
-    lines = phrases(language, "statements", "about")
+def _begins(language: str, name: str, *, shortened: bool = False) -> re.Pattern[str]:
+    """Return the pattern of the forms that a language has under a name, which matches nothing without any."""
+    lines = _lines(language, name)
     return _pattern(language, [_NAMED.sub("", line) for line in lines] if shortened else lines)
-
-
-@cache
-def _beside(language: str) -> re.Pattern[str]:
-    known = "beside" in table(language, "statements")
-    return _pattern(language, phrases(language, "statements", "beside") if known else ())
 
 
 @cache
@@ -316,20 +318,13 @@ def _asked(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 @cache
 def _take_back() -> re.Pattern[str]:
-    known = (each for each in languages("statements") if "take_back" in table(each, "statements"))
-    return form_pattern(line for each in known for line in phrases(each, "statements", "take_back"))
+    return form_pattern(line for each in languages("statements") for line in _lines(each, "take_back"))
 
 
 @cache
 def instead(language: str) -> re.Pattern[str]:
     """Return the pattern of how a learner begins who corrects what they said: "I meant Mara"."""
-    known = "meant" in table(language, "statements")
-    return form_pattern(phrases(language, "statements", "meant") if known else ())
-
-
-@cache
-def _clear(language: str) -> re.Pattern[str]:
-    return _pattern(language, phrases(language, "statements", "clear"))
+    return form_pattern(_lines(language, "meant"))
 
 
 def _is_nothing(kind: FormKind, value: str, language: str) -> bool:

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from ace_graph.learning.reflector import FinishedTurn
 from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.forms import holds_word, is_sensitive
-from ace_graph.learning.statements.speaker import asks_not_to_keep
+from ace_graph.learning.statements.sentences import asks_not_to_keep
 from ace_graph.learning.statements.statement import TAKEN_BACK, SensitiveFacts, Statement
 from ace_graph.memory.delta.operations import Add, Operation
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.turn import TurnRecord
+
+if TYPE_CHECKING:
+    from ace_graph.learning.reflector import FinishedTurn
 
 _END = re.compile(r"(?<=[.!?])\s+|[\r\n]+|(?<=[。！？])")
 _PERSONS = ("own", "mine", "others")
@@ -52,7 +55,7 @@ def from_trajectory(
     found = list(adds)
     if not found:
         return found
-    message = turn.question if isinstance(turn, FinishedTurn) else turn.task
+    message = turn.task if isinstance(turn, TurnRecord) else turn.question
     origin = _origin(source_text(message, sensitive), turn.turn_id, turn.conversation_id)
     return [add.model_copy(update=origin) for add in found]
 

@@ -10,7 +10,6 @@ import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import LiteralString
 
 from ace_graph.base.clock import Clock, Sleep
 from ace_graph.base.settings import Settings
@@ -63,13 +62,13 @@ async def clean_conversations(
     Raises StoreUnavailable.
     """
     gone = set[str]()
-    queries: list[tuple[LiteralString, object]] = []
+    finders = list[AsyncIterator[Row]]()
     if limits.days is not None:
-        queries.append((SQL["IDLE"], (now - timedelta(days=limits.days)).isoformat()))
+        finders.append(_idle(database, (now - timedelta(days=limits.days)).isoformat()))
     if limits.kept is not None:
-        queries.append((SQL["TOO_MANY"], limits.kept))
-    for query, bound in queries:
-        async for row in _matching(database, query, bound):
+        finders.append(_too_many(database, limits.kept))
+    for found in finders:
+        async for row in found:
             if str(row[2]) in gone or not (dry_run or await _delete(database, row)):
                 continue
             gone.add(str(row[2]))
@@ -80,17 +79,23 @@ async def clean_conversations(
     return len(gone)
 
 
-async def _matching(
-    database: ConversationDatabase, query: LiteralString, bound: object
-) -> AsyncIterator[Row]:
-    after = ""
-    while True:
-        rows = await database.execute(query, (bound, after, _PAGE))
+async def _idle(database: ConversationDatabase, before: str) -> AsyncIterator[Row]:
+    """Yield the conversations that were used last before a time, the longest idle first."""
+    used_at = thread_id = ""
+    while rows := await database.execute(SQL["IDLE"], (before, used_at, thread_id, _PAGE)):
         for row in rows:
             yield row
-        if len(rows) < _PAGE:
-            return
-        after = str(rows[-1][2])
+        thread_id, used_at = map(str, rows[-1][2:])
+
+
+async def _too_many(database: ConversationDatabase, kept: int) -> AsyncIterator[Row]:
+    """Yield what a learner has beyond so many conversations, learner by learner."""
+    after = ""
+    while learners := await database.execute(SQL["LEARNERS_WITH_TOO_MANY"], (after, kept, _PAGE)):
+        for (learner,) in learners:
+            for row in await database.execute(SQL["TOO_MANY"], (learner, kept)):
+                yield row
+        after = str(learners[-1][0])
 
 
 async def _delete(database: ConversationDatabase, row: Row) -> bool:

@@ -102,7 +102,7 @@ class ConversationDatabase(ABC):
 
         It need not be the newest by its id, which holds the time: another server's clock may be ahead.
         """
-        values = (thread_id, thread_id, run_id)
+        values = (thread_id, run_id, thread_id, thread_id, thread_id)
         return [
             (statement, values[: statement.count("?")]) for statement in in_turn(self.own["PRUNE_THREAD"])
         ]

@@ -243,7 +243,7 @@ async def copy_conversations(
 
 def _why_not(here: _Held, there: _Held | None, *, verify_only: bool) -> str | None:
     if there is not None and there.row[2] != here.row[2]:
-        return "is another conversation there: delete it there, or name another target"
+        return "is another conversation there: delete it there, or choose another target"
     if there is not None and str(there.row[4]) > str(here.row[4]):
         return "was used there since it was copied: keep what is there"
     if verify_only:

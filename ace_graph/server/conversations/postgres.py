@@ -115,8 +115,17 @@ class PostgresConversations(ConversationDatabase):
                 async with self._pool.connection() as connection, connection.transaction():
                     return await work(partial(_execute, connection))
             except Error as error:
-                if is_lost(error):  # the others that were idle are lost, too
-                    await self._pool.check()
+                await self._check_others(error)
+                raise
+
+    async def execute(self, statement: LiteralString, values: Sequence[object]) -> list[Row]:
+        """Run one statement, which needs no BEGIN and no COMMIT: a connection commits by itself."""
+        with self.translated():
+            try:
+                async with self._pool.connection() as connection:
+                    return await _execute(connection, statement, values)
+            except Error as error:
+                await self._check_others(error)
                 raise
 
     async def schema_change(self, work: Work[R]) -> R:
@@ -127,6 +136,11 @@ class PostgresConversations(ConversationDatabase):
             return await work(execute)
 
         return await self.transaction(locked)
+
+    async def _check_others(self, error: Error) -> None:
+        """Check the connections that were idle, where one was lost."""
+        if is_lost(error):
+            await self._pool.check()
 
     def _why(self, error: Exception) -> str | None:
         if isinstance(error, PoolTimeout):

@@ -10,15 +10,17 @@ DELETE FROM checkpoint_blobs WHERE thread_id = ?;
 DELETE FROM checkpoints WHERE thread_id = ?
 
 -- PRUNE_THREAD
--- All checkpoints of a thread but the last one of a run, then the values that only those used.
-DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id <>
-    (SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?);
-DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <>
-    (SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?);
-DELETE FROM checkpoint_blobs b WHERE b.thread_id = ? AND NOT EXISTS (
-    SELECT 1 FROM checkpoints c, jsonb_each_text(c.checkpoint->'channel_versions') v
-    WHERE c.thread_id = ? AND c.checkpoint_ns = b.checkpoint_ns AND v.key = b.channel AND v.value = b.version
+-- All checkpoints of a thread but the last one of a run, and the values that it does not use.
+WITH kept AS (
+    SELECT checkpoint_id AS id, checkpoint FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?
+    ORDER BY checkpoint_id DESC LIMIT 1
+), writes AS (
+    DELETE FROM checkpoint_writes w USING kept WHERE w.thread_id = ? AND w.checkpoint_id <> kept.id
+), others AS (
+    DELETE FROM checkpoints c USING kept WHERE c.thread_id = ? AND c.checkpoint_id <> kept.id
 )
+DELETE FROM checkpoint_blobs b USING kept WHERE b.thread_id = ?
+    AND b.version IS DISTINCT FROM kept.checkpoint->'channel_versions'->>b.channel
 
 -- NEWEST
 -- The kind and the bytes of what holds the messages of a thread's newest checkpoint.

@@ -151,15 +151,11 @@ class Conversations:
         now = self._clock.now().isoformat()
 
         async def work(execute: Execute) -> AcceptedTurn:
-            new = await execute(
-                SQL["NEW_CONVERSATION"],
+            ((thread_id, paused),) = await execute(
+                SQL["USE_CONVERSATION"],
                 (turn.learner_id, turn.conversation_id, turn.thread_id, turn.title, now, now),
             )
-            rows = new or await execute(SQL["USE_CONVERSATION"], (now, turn.learner_id, turn.conversation_id))
-            if not rows:
-                sentence = "this conversation is being deleted: try again"
-                raise RequestRefused(409, "busy", sentence, retry_after=1)
-            thread, paused = str(rows[0][0]), bool(rows[0][1])
+            thread, new = str(thread_id), thread_id == turn.thread_id
             asked = if_paused if paused and if_paused is not None else turn.request_json
             ids = (thread, turn.run_id, turn.learner_id, turn.conversation_id)
             begun = await execute(SQL["BEGIN_RUN"], (*ids, asked, self._owner, self._lease_end()))
@@ -199,8 +195,9 @@ class Conversations:
             ended = await execute(SQL["END_RUN"], (turn.thread_id, turn.run_id, self._owner))
             if ended and unsaved is not None:
                 await execute(SQL["NOTE_UNSAVED"], unsaved)
-            kept = await self._is_kept(turn, execute)
-            if kept and ended and answered:
+            if not (ended and ended[0][0]):
+                await self._delete_unless_kept(turn, execute)
+            elif answered:
                 for statement, values in self.database.prunings(turn.thread_id, turn.run_id):
                     await execute(statement, values)
             return bool(ended)
@@ -214,16 +211,14 @@ class Conversations:
             ended = await execute(SQL["END_RUN"], (turn.thread_id, turn.run_id, self._owner))
             if ended and turn.known == "nothing":
                 await execute("DELETE FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-            await self._is_kept(turn, execute)
+            await self._delete_unless_kept(turn, execute)
 
         await self.database.transaction(work)
 
-    async def _is_kept(self, turn: AcceptedTurn, execute: Execute) -> bool:
-        """Whether the turn's conversation is still there; the checkpoints of one that is not are deleted."""
-        kept = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-        if not kept:
+    async def _delete_unless_kept(self, turn: AcceptedTurn, execute: Execute) -> None:
+        """Delete the checkpoints of a conversation that is not there any more."""
+        if not await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,)):
             await self.database.delete_thread(turn.thread_id, execute)
-        return bool(kept)
 
     async def release(self, turn: AcceptedTurn) -> None:
         """End the lease now, so that another server can claim the turn."""

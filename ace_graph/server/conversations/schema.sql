@@ -11,7 +11,7 @@ CREATE TABLE ace_conversations (
     title TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (learner_id, id)
 );
-CREATE INDEX ace_conversations_by_use ON ace_conversations (used_at);
+CREATE INDEX ace_conversations_by_use ON ace_conversations (used_at, thread_id);
 CREATE INDEX ace_conversations_of_learner ON ace_conversations (learner_id, used_at);
 CREATE TABLE ace_runs (
     thread_id TEXT PRIMARY KEY,

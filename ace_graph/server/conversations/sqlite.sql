@@ -11,10 +11,10 @@ DELETE FROM checkpoints WHERE thread_id = ?
 
 -- PRUNE_THREAD
 -- All checkpoints of a thread but the last one of a run.
-DELETE FROM writes WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) FROM checkpoints
-    WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?);
-DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) FROM checkpoints
-    WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)
+DELETE FROM writes WHERE checkpoint_id <> (SELECT MAX(checkpoint_id) FROM checkpoints
+    WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?) AND thread_id = ?;
+DELETE FROM checkpoints WHERE checkpoint_id <> (SELECT MAX(checkpoint_id) FROM checkpoints
+    WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?) AND thread_id = ?
 
 -- NEWEST
 -- The kind and the bytes of what holds the messages of a thread's newest checkpoint.

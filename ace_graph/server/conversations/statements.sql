@@ -11,13 +11,10 @@ WHERE learner_id = ? AND (used_at < ? OR (used_at = ? AND id > ?)) ORDER BY used
 -- ONE_CONVERSATION
 SELECT id, thread_id, created_at, used_at, title FROM ace_conversations WHERE learner_id = ? AND id = ?
 
--- NEW_CONVERSATION
-INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (learner_id, id) DO NOTHING
-RETURNING thread_id, (SELECT count(*) FROM ace_paused p WHERE p.learner_id = ace_conversations.learner_id)
-
 -- USE_CONVERSATION
-UPDATE ace_conversations SET used_at = ? WHERE learner_id = ? AND id = ?
+-- A new conversation has the thread that was given, any other one keeps its own.
+INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (learner_id, id) DO UPDATE SET used_at = excluded.used_at
 RETURNING thread_id, (SELECT count(*) FROM ace_paused p WHERE p.learner_id = ace_conversations.learner_id)
 
 -- RENAME
@@ -49,16 +46,16 @@ DELETE FROM ace_webhooks WHERE learner_id = ?
 INSERT INTO ace_paused (learner_id) VALUES (?) ON CONFLICT (learner_id) DO NOTHING
 
 -- IDLE
-SELECT learner_id, id, thread_id, used_at FROM ace_conversations WHERE used_at < ? AND thread_id > ?
-ORDER BY thread_id LIMIT ?
+SELECT learner_id, id, thread_id, used_at FROM ace_conversations
+WHERE used_at < ? AND (used_at, thread_id) > (?, ?) ORDER BY used_at, thread_id LIMIT ?
+
+-- LEARNERS_WITH_TOO_MANY
+SELECT learner_id FROM ace_conversations WHERE learner_id > ?
+GROUP BY learner_id HAVING count(*) > ? ORDER BY learner_id LIMIT ?
 
 -- TOO_MANY
-SELECT learner_id, id, thread_id, used_at FROM (
-    SELECT learner_id, id, thread_id, used_at, row_number() OVER (
-        PARTITION BY learner_id ORDER BY used_at DESC, created_at DESC, id DESC
-    ) AS place FROM ace_conversations
-) AS ranked
-WHERE place > ? AND thread_id > ? ORDER BY thread_id LIMIT ?
+SELECT learner_id, id, thread_id, used_at FROM ace_conversations WHERE learner_id = ?
+ORDER BY used_at DESC, created_at DESC, id DESC LIMIT 1000000 OFFSET ?
 
 -- BEGIN_CLEANING
 INSERT INTO ace_duties (name, began_at) VALUES ('cleaning', ?) ON CONFLICT (name) DO UPDATE
@@ -72,7 +69,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (thread_id) DO NOTHING RETURNING run
 UPDATE ace_runs SET lease_until = ? WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id
 
 -- END_RUN
-DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id
+-- And whether the conversation is still there.
+DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ?
+RETURNING (SELECT count(*) FROM ace_conversations c WHERE c.thread_id = ace_runs.thread_id)
 
 -- RELEASE_RUN
 UPDATE ace_runs SET lease_until = 0, tries = tries - 1 WHERE thread_id = ? AND run_id = ? AND owner = ?

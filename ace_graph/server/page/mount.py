@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import APIRouter, FastAPI, Form, Query, Request, Response
 from fastapi import Path as InPath
@@ -19,7 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse
+from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ace_graph.base.clock import Clock, SystemClock
@@ -34,10 +34,12 @@ from ace_graph.server.page.render import LANGUAGES, THEMES, Renderer, check_asse
 from ace_graph.server.page.session import (
     COOKIE,
     OPERATED,
+    REFUSED,
     Flash,
     LoginNeeded,
     PageContext,
     PageRoute,
+    Refused,
     VisitorDep,
     carried_fields,
     drop_cookie,
@@ -296,20 +298,57 @@ def _with_page_for_unexpected(app: ASGIApp) -> ASGIApp:
 
 
 async def _error_page(request: Request, error: Exception) -> Response:
-    """The page for an error; a form that was the page's own is shown again, with what was typed."""
+    """The page for an error; a form that was the page's own is shown again, with what was typed.
+
+    That is the view that it was on, where it still has the form, else a page with nothing but the fields.
+    """
     own = request.method == "POST" and sent_by_page(request) and is_known(request)
-    return _sentence_page(request, error, carried_fields(await _form(request)) if own else [])
+    typed = carried_fields(await _form(request)) if own else []
+    status, sentence = _status_and_sentence(error)
+    if typed and status not in _NOT_FOR_A_FIELD and "text/html" in request.headers.get("accept", ""):
+        refused = Refused(request.url.path, status, sentence, dict(typed))
+        if (view := await _view_of_form(request, refused)) is not None:
+            return view
+    return _sentence_page(request, error, typed)
+
+
+_NOT_FOR_A_FIELD = frozenset({401, 403, 404})
+_OF_THE_ROUTE = frozenset({"path_params", "endpoint", "route", "router", "app"})
+
+
+async def _view_of_form(request: Request, refused: Refused) -> Response | None:
+    """Return the view that the form was on with the form as it was sent; None where it is not there."""
+    place = urlsplit(request.headers.get("referer", ""))
+    if local_path(place.path, prefix_of(request)) != place.path:
+        return None
+    scope = {name: value for name, value in request.scope.items() if name not in _OF_THE_ROUTE}
+    scope |= {"method": "GET", "path": unquote(place.path), "raw_path": place.path.encode()}
+    scope |= {"query_string": place.query.encode(), REFUSED: refused}
+    sent = list[Message]()
+
+    async def nothing() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def keep(message: Message) -> None:
+        sent.append(message)
+
+    await request.app(scope, nothing, keep)
+    if sent[0]["status"] != 200 or not refused.shown:
+        return None
+    return HTMLResponse(b"".join(message.get("body", b"") for message in sent), refused.status)
+
+
+def _status_and_sentence(error: Exception) -> tuple[int, str]:
+    if isinstance(error, RequestValidationError | ValidationError):
+        return 422, validation_message(error.errors())
+    if isinstance(error, HTTPException):
+        return error.status_code, "there is no such page" if error.status_code == 404 else str(error.detail)
+    refused = error if isinstance(error, RequestRefused) else http_error_for(error)
+    return refused.status, str(refused)
 
 
 def _sentence_page(request: Request, error: Exception, typed: Sequence[tuple[str, str]]) -> Response:
-    if isinstance(error, RequestValidationError | ValidationError):
-        status, sentence = 422, validation_message(error.errors())
-    elif isinstance(error, HTTPException):
-        status = error.status_code
-        sentence = "there is no such page" if status == 404 else str(error.detail)
-    else:
-        refused = error if isinstance(error, RequestRefused) else http_error_for(error)
-        status, sentence = refused.status, str(refused)
+    status, sentence = _status_and_sentence(error)
     context: PageContext = request.app.state.page
     values = {"status": status, "sentence": sentence, "typed": typed, "learner": None}
     return context.renderer.page(request, "error.html", values, status)

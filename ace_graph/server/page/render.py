@@ -26,6 +26,7 @@ from starlette.responses import HTMLResponse
 
 from ace_graph.base.errors import ConfigurationError
 from ace_graph.learning.statements.statement import ATTRIBUTION
+from ace_graph.server.page.formulas import with_formulas
 
 STATIC_FILES = {
     "page.css": "text/css; charset=utf-8",
@@ -92,6 +93,7 @@ LANGUAGES = ("en", *CATALOGUES)
 THEMES = ("auto", "light", "dark")
 
 
+_GERMAN_MARKS = str.maketrans(",.", ".,")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -128,6 +130,11 @@ class Look:
         if self.language == "de":
             return f"{day:%d.%m.%Y}"
         return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+    def number(self, value: float, places: int = 0) -> str:
+        """Return a number as people write it, with so many places."""
+        text = f"{value:,.{places}f}"
+        return text.translate(_GERMAN_MARKS) if self.language == "de" else text
 
     def clock(self, moment: datetime) -> str:
         """Return the time of day, with the zone's name where it is the server's."""
@@ -223,7 +230,7 @@ MAX_MARKED_CHARS = 20_000
 
 
 def marked(text: str) -> Markup:
-    """Return an answer's Markdown as HTML. What looks like HTML in it is text, and it loads nothing."""
+    """Return an answer's Markdown as HTML, formulas as MathML. HTML in it is text, and it loads nothing."""
     if len(text) > MAX_MARKED_CHARS:
         return Markup('<p class="text">{}</p>').format(text)
     return Markup(_markdown().render(_with_drawings(text)))  # noqa: S704  the renderer escapes all HTML
@@ -243,7 +250,7 @@ def _with_drawings(text: str) -> str:
 
 @cache
 def _markdown() -> MarkdownIt:
-    return (
+    return with_formulas(
         MarkdownIt("commonmark", {"html": False, "breaks": True})
         .enable("table")
         .disable(["image", "html_block", "html_inline"])

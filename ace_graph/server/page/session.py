@@ -83,6 +83,7 @@ class Visitor:
             "development": page.authenticator.development,
             "operator": identity.operator,
             "may_operate": identity.may_operate,
+            "refused": self.request.scope.get(REFUSED) or Refused("", 0, "", {}),
         }
         return page.renderer.page(self.request, template, {**known, **values}, status)
 
@@ -302,12 +303,36 @@ _Changed = Literal["added", "edited", "held", "pinned", "unpinned", "off", "on",
 Done = Literal[_Changed, "merged", "undone", "back", "voted", "accepted"]
 """A change of a playbook that was made."""
 _Made = Literal[
-    "created", "shared", "unshared", "left", "proposed", "paused", "resumed", "forgotten", "unsure"
+    "created", "shared", "unshared", "left", "proposed", "paused", "resumed", "forgotten", "unsure", "stayed"
 ]
 _Word = Literal[
     Done, _Made, "judged", "deleted", "refused", "queued", "dreamed", "stale", "nothing", "few", "some", ""
 ]
 _WORDS = frozenset[str](word for part in get_args(_Word) for word in (get_args(part) or (part,)))
+
+
+REFUSED = "ace_refused"
+"""The key of a scope under which a view finds the form of its own that was refused."""
+
+
+@dataclass
+class Refused:
+    """A form that was refused: where it was sent, why, and what was typed. A view shows both in the form."""
+
+    action: str
+    status: int
+    sentence: str
+    typed: Mapping[str, str]
+    shown: bool = False
+
+    def at(self, action: str) -> bool:
+        """Whether it is the form that is sent to this address, which shows it then."""
+        self.shown = self.shown or self.action == action
+        return self.action == action
+
+    def kept(self, action: str, name: str, other: str = "") -> str:
+        """Return what was typed into a field of that form, else the other text."""
+        return self.typed.get(name, other) if self.action == action else other
 
 
 class PageForm(BaseModel):

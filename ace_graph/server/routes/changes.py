@@ -21,8 +21,8 @@ from ace_graph.base.tables import word_sets
 from ace_graph.learning.pending import AUTHOR
 from ace_graph.memory.consolidation import RUN
 from ace_graph.playbooks.handle import PlaybookHandle
-from ace_graph.playbooks.proposals import Proposals
-from ace_graph.playbooks.watch import EVERY_SECONDS, versions_after
+from ace_graph.playbooks.proposing import Proposals
+from ace_graph.playbooks.watching import EVERY_SECONDS, versions_after
 from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.middleware import does
 from ace_graph.server.routes.edit import Place, checked_place, declare_playbook_id

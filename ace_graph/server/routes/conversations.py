@@ -108,7 +108,7 @@ async def chat_stream_again(
     """
     turn = services.turns.find(stream_id, learner) or await services.turns.given_up(stream_id, learner)
     if turn is None:
-        raise RequestRefused(404, "not_found", "no such turn is under way or has just ended")
+        raise RequestRefused(404, "not_found", "there is no such stream, or it ended too long ago")
     return sse_response(turn, event_number(last_event_id) or 0)
 
 

@@ -118,7 +118,7 @@ class Edit:
             wanted = {etag.strip() for etag in self.if_match.split(",")}
             matches = not wanted.isdisjoint({"*", f'"{base.version.etag}"'})
             if not matches and await self.made_before() is None:
-                raise PlaybookChanged("the playbook has another version by now")
+                raise PlaybookChanged("the playbook has changed meanwhile: read it again")
         return base
 
     async def expected_etag(self) -> str | None:

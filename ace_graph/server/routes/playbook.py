@@ -309,13 +309,13 @@ class Patch(RequestBody):
     """The fields to change, at least one, and none to null."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
-    must_say: ClassVar[str]
+    needs: ClassVar[str]
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         given = self.model_fields_set
         if not given or any(getattr(self, name) is None for name in given):
-            raise ValueError(f"must say {self.must_say}")
+            raise ValueError(f"needs {self.needs}")
         return self
 
 
@@ -331,7 +331,7 @@ _DAY_SCHEMA = WithJsonSchema(
 class BulletPatch(Patch):
     """The fields to change, at least one."""
 
-    must_say = "a new content, pinned, ttlDays, validFrom or validUntil"
+    needs = "a new content, pinned, ttlDays, validFrom or validUntil"
 
     content: Annotated[
         Text | None,
@@ -533,7 +533,7 @@ async def restore(bullet_id: BulletId, edit: OwnEdit) -> ChangeReply:
         history = await edit.playbook.store.history(edit.playbook.key)
         here = base.playbook.get_bullet(bullet_id) is not None
         if not here and all(left.bullet.id != bullet_id for left in archived(history, base.playbook)):
-            raise RequestRefused(404, "not_found", "your history holds no such bullet")
+            raise RequestRefused(404, "not_found", "there is no such bullet in your history")
         change = edit.change("restored over HTTP", base)
         return await edit.playbook.restore_bullet(base, bullet_id, change, refused)
 
@@ -622,7 +622,7 @@ class ContentBody(RequestBody):
 class AboutPatch(Patch):
     """The fields to change, at least one."""
 
-    must_say = "a description, a scope or a rule for lessons"
+    needs = "a description, a scope or a rule for lessons"
 
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] | Absent = None
     scope: Scope | Absent = None
@@ -646,7 +646,7 @@ class UpdateBody(ContentBody):
     def _says_its_content(self) -> Self:
         """An empty body would empty the playbook."""
         if self.model_fields_set.isdisjoint({"bullets", "strategies"}):
-            raise ValueError("must say bullets or strategies")
+            raise ValueError("needs bullets or strategies")
         return self
 
 
@@ -1533,7 +1533,7 @@ async def consolidation_run(
     playbook.check_owner()
     found = await run_state(services.store, learner, run_id, playbook.ref.name, now=services.clock.now())
     if found is None:
-        raise RequestRefused(404, "not_found", "there is no such run of a consolidation")
+        raise RequestRefused(404, "not_found", "there is no such consolidation run")
     return ConsolidationRunReply.of(found)
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from ace_graph.base.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded
 from ace_graph.memory.sharing import Grant, Granted, Proposal, ProposalState, Relation, SubjectKind
-from ace_graph.playbooks.proposals import MAX_BULLETS, Proposals, own_proposals
+from ace_graph.playbooks.proposing import MAX_BULLETS, Proposals, own_proposals
 from ace_graph.playbooks.sharing import Sharing
 from ace_graph.server.errors import DescribedRoute, error_responses
 from ace_graph.server.keyed import KeyedRoute

@@ -47,7 +47,7 @@ from ace_graph.base.portal import Portal, portal
 from ace_graph.memory.stores.backend import Backend, Job, Namespace, Rows
 from ace_graph.memory.stores.base import Timeouts, other_schema
 from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
-from ace_graph.memory.stores.neo4j.queries import CREATE, UPDATE
+from ace_graph.memory.stores.neo4j.queries import statement
 from ace_graph.memory.stores.neo4j.rows import MovedError, Neo4jRows, Neo4jSession, fresh_parameters, unstage
 from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.stores.snapshot_and_log import StateHead
@@ -164,20 +164,14 @@ def _server_error(error: Neo4jError, place: str, user: str | None, database: str
 
 
 def _login_error(code: str, place: str, who: str) -> StoreAuthError:
-    if code == f"{_SECURITY}CredentialsExpired":
-        return StoreAuthError(
-            f"Neo4j at {place} wants {who} to change the first password: do that, then set NEO4J_PASSWORD."
-        )
-    if code == f"{_SECURITY}AuthenticationRateLimit":
-        return StoreAuthError(
-            f"Neo4j at {place} refuses {who} for some seconds after too many wrong passwords: "
-            "check NEO4J_USERNAME and NEO4J_PASSWORD."
-        )
-    if code == f"{_SECURITY}Forbidden":
-        return StoreAuthError(
-            f"Neo4j at {place} does not allow this to {who}: it must read, write and make constraints."
-        )
-    return StoreAuthError(f"Neo4j at {place} refused {who}: check NEO4J_USERNAME and NEO4J_PASSWORD.")
+    check = "check NEO4J_USERNAME and NEO4J_PASSWORD"
+    why = {
+        "CredentialsExpired": f"wants {who} to change the first password: do that, then set NEO4J_PASSWORD",
+        "AuthenticationRateLimit": f"refuses {who} for some seconds after too many wrong passwords: {check}",
+        "Forbidden": f"does not allow this to {who}: it must read, write and make constraints",
+    }
+    said = why.get(code.removeprefix(_SECURITY), f"refused {who}: {check}")
+    return StoreAuthError(f"Neo4j at {place} {said}.")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -300,7 +294,8 @@ class Neo4jConnection(Backend):
         parameters = fresh_parameters(request, planned)
 
         async def write(rows: Rows) -> bool:
-            found = await fetch(cast("Neo4jRows", rows).run, CREATE if create else UPDATE, **parameters)
+            query = statement(f"queries.{'CREATE' if create else 'UPDATE'}")
+            found = await fetch(cast("Neo4jRows", rows).run, query, **parameters)
             return bool(found) and found[0]["fresh"] is True
 
         return await self.run(namespace, write, writes=True)
@@ -350,6 +345,11 @@ class Neo4jConnection(Backend):
         )
 
     async def _retried(self, link: Neo4jLink, attempt: Callable[[], Awaitable[T]]) -> T:
+        async def answered() -> T:
+            result = await attempt()
+            link.answered = True
+            return result
+
         def is_transient(error: BaseException) -> bool:
             never_reached = isinstance(error, ServiceUnavailable) and not link.answered
             moved = isinstance(error, MovedError)
@@ -361,12 +361,7 @@ class Neo4jConnection(Backend):
             stop=stop_after_delay(self.timeouts.connect),
             reraise=True,
         )
-        async for trial in attempts:
-            with trial:
-                result = await attempt()
-                link.answered = True
-                return result
-        raise AssertionError("tenacity ends with a result or an error")
+        return await attempts(answered)
 
     async def _make_schema(self, link: Neo4jLink) -> None:
         """Make constraints and indexes. Another process or call may do the same at the same time."""
@@ -376,14 +371,14 @@ class Neo4jConnection(Backend):
             (held,) = await self._retried(link, lambda: self._schema_rows(link, HELD))
         if not is_made(held):
             async with asyncio.timeout(self.timeouts.schema), link.making_schema:
-                for statement in STATEMENTS:
-                    await self._retried(link, partial(self._change_schema, link, statement))
+                for change in STATEMENTS:
+                    await self._retried(link, partial(self._change_schema, link, change))
                 await self._retried(link, lambda: self._schema_rows(link, RECORD, name=SCHEMA))
         link.schema_made = True
 
-    async def _change_schema(self, link: Neo4jLink, statement: str) -> None:
+    async def _change_schema(self, link: Neo4jLink, change: str) -> None:
         try:
-            await self._schema_rows(link, statement)
+            await self._schema_rows(link, change)
         except ClientError as error:
             if error.code not in _ALREADY_EXISTS:
                 raise

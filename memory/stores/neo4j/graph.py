@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ace_graph.base.errors import CommitContention
 from ace_graph.base.off_loop import Steps, in_slices
@@ -32,19 +32,6 @@ if TYPE_CHECKING:
     from ace_graph.memory.stores.neo4j.connection import Neo4jConnection
     from ace_graph.memory.stores.neo4j.rows import Neo4jRows
 
-DUE: Final = statement("graph.DUE")
-LAG: Final = statement("graph.LAG")
-BEGIN: Final = statement("graph.BEGIN")
-DRAWN: Final = statement("graph.DRAWN")
-PUT: Final = statement("graph.PUT")
-STRENGTHS: Final = statement("graph.STRENGTHS")
-FINISH: Final = statement("graph.FINISH")
-GRANTS: Final = statement("graph.GRANTS")
-LINKED: Final = statement("graph.LINKED")
-PERSON: Final = statement("graph.PERSON")
-PEOPLE: Final = statement("graph.PEOPLE")
-RELEASE: Final = statement("graph.RELEASE")
-EMPTY_TEAMS: Final = statement("graph.EMPTY_TEAMS")
 
 _ATTEMPTS = 5
 _ROWS = 200
@@ -78,15 +65,7 @@ class BulletNode(NamedTuple):
     def row(self, key: str) -> Properties:
         """Return the row of PUT."""
         own = {"user_id": key, "id": self.id, "fingerprint": self.fingerprint, "strength": self.strength}
-        return {
-            "id": self.id,
-            "live": self.live,
-            "properties": self.properties | own,
-            "topics": list(self.topics),
-            "turns": list(self.turns),
-            "replaces": list(self.replaces),
-            "merged_from": list(self.merged_from),
-        }
+        return {**self._asdict(), "properties": self.properties | own}
 
 
 def graph_of(snapshot: Snapshot, rates: DecayRates, hides: Hides) -> Steps[tuple[BulletNode, ...]]:
@@ -305,7 +284,7 @@ async def draw(
     """
     place = _Place(connection, namespace)
     for _ in range(_ATTEMPTS):
-        begun = await place.read(BEGIN, uid=key)
+        begun = await place.read(statement("graph.BEGIN"), uid=key)
         if not begun:
             return 0
         drawing = Drawing(place, key, **cast("Properties", begun[0]))
@@ -316,22 +295,26 @@ async def draw(
             gone = await _draw_bullets(drawing, nodes, afresh=afresh)
             if namespace == "playbooks":
                 await _draw_people(drawing, afresh=afresh)
-            await drawing.write(FINISH, gone=gone)
+            await drawing.write(statement("graph.FINISH"), gone=gone)
         except _MemoryChangedError:
             continue
         return sum(node.live for node in nodes)
-    raise CommitContention(f"{key} is written all the time: draw its graph again later")
+    raise CommitContention(f"{key} keeps changing: draw its graph again later")
 
 
 async def _draw_bullets(drawing: Drawing, nodes: Sequence[BulletNode], *, afresh: bool) -> list[str]:
     """Write what differs; return the ids of bullets that are no longer part of the picture."""
-    key, rows = drawing.key, await drawing.place.read(DRAWN, uid=drawing.key)
+    key, rows = drawing.key, await drawing.place.read(statement("graph.DRAWN"), uid=drawing.key)
     found = {str(row["id"]): cast("tuple[str, float]", (row["fingerprint"], row["strength"])) for row in rows}
     todo = changes_of(nodes, dict.fromkeys(found, (None, None)) if afresh else found)
     for part in _batches(todo.put):
-        await drawing.write(PUT, rows=[node.row(key) for node in part], owner=drawing.owner)
+        await drawing.write(
+            statement("graph.PUT"), rows=[node.row(key) for node in part], owner=drawing.owner
+        )
     for part in _batches(todo.strengths):
-        await drawing.write(STRENGTHS, rows=[{"id": node.id, "strength": node.strength} for node in part])
+        await drawing.write(
+            statement("graph.STRENGTHS"), rows=[{"id": node.id, "strength": node.strength} for node in part]
+        )
     return list(todo.gone)
 
 
@@ -341,7 +324,7 @@ def _batches(nodes: Sequence[BulletNode]) -> Iterator[Sequence[BulletNode]]:
 
 async def _draw_people(drawing: Drawing, *, afresh: bool) -> None:
     """Connect a playbook with its owner and with those it is shared with, in one transaction."""
-    grants = await drawing.place.read(GRANTS, uid=drawing.key)
+    grants = await drawing.place.read(statement("graph.GRANTS"), uid=drawing.key)
     people = people_of(drawing.owner, grants)
     if people.fingerprint == drawing.people and not afresh:
         return
@@ -357,7 +340,7 @@ async def _draw_people(drawing: Drawing, *, afresh: bool) -> None:
             }
             await drawing.write_in(
                 transaction,
-                PEOPLE,
+                statement("graph.PEOPLE"),
                 owners=[nodes[people.owner]] if people.owner else [],
                 users=[{**grant, "node": nodes[name]} for name, grant in people.users.items()],
                 teams=list(people.teams),
@@ -371,7 +354,7 @@ async def _draw_people(drawing: Drawing, *, afresh: bool) -> None:
 
 
 async def _person(run: Runner, name: str) -> object:
-    rows = await fetch(run, PERSON, user=name)
+    rows = await fetch(run, statement("graph.PERSON"), user=name)
     if not rows:
         raise _MemoryChangedError  # that learner was forgotten while this waited
     return rows[0]["node"]
@@ -379,12 +362,14 @@ async def _person(run: Runner, name: str) -> object:
 
 async def linked_people(run: Runner, playbook_id: str) -> dict[str, object]:
     """Return the users that a playbook is drawn with, and their nodes."""
-    return {str(row["user"]): row["node"] for row in await fetch(run, LINKED, uid=playbook_id)}
+    return {
+        str(row["user"]): row["node"] for row in await fetch(run, statement("graph.LINKED"), uid=playbook_id)
+    }
 
 
 async def release(run: Runner, people: Mapping[str, object]) -> None:
     """Delete nodes that were made for the graph of a playbook, where nothing else needs them."""
     learners = run.of("learners")
     for name in sorted(people):
-        await fetch(learners, RELEASE, user=name, node=people[name])
-    await fetch(learners, EMPTY_TEAMS)
+        await fetch(learners, statement("graph.RELEASE"), user=name, node=people[name])
+    await fetch(learners, statement("graph.EMPTY_TEAMS"))

@@ -29,11 +29,11 @@ CALL (m) {
     RETURN d.effect_bytes
   } AS newer, COLLECT {
     MATCH (t:AceTouch) WHERE same AND t.user_id = m.user_id AND t.clock > $known.clock
-    RETURN [t.parent, t.mark, t.touches_json] ORDER BY t.clock
+    RETURN [t.clock, t.parent, t.mark, t.touches_json] ORDER BY t.clock
   } AS recent
   WITH m, recent, coalesce(same AND m.history_base <= $known.n AND $known.n <= m.version
     AND reduce(total = 0, each IN newer | total + each) <= m.base_bytes + m.effects_bytes, false) AS follows,
-    coalesce(same AND CASE WHEN size(recent) = 0 THEN m.access_mark ELSE recent[0][0] END = $known.mark,
+    coalesce(same AND CASE WHEN size(recent) = 0 THEN m.access_mark ELSE recent[0][1] END = $known.mark,
       false) AS used
   RETURN {
     follows: follows,
@@ -44,7 +44,7 @@ CALL (m) {
     used: used,
     touches: CASE WHEN used THEN recent ELSE COLLECT {
       MATCH (t:AceTouch) WHERE t.user_id = m.user_id AND t.clock >= 0
-      RETURN [t.parent, t.mark, t.touches_json] ORDER BY t.clock
+      RETURN [t.clock, t.parent, t.mark, t.touches_json] ORDER BY t.clock
     } END
   } AS parts
 }

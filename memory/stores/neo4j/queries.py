@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Annotated, Any, LiteralString, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf
+from pydantic import BeforeValidator, InstanceOf
 
+from ace_graph.base.frozen import Frozen
 from ace_graph.base.tables import named_texts
 from ace_graph.memory.catalogue import AttachedPlaybook, PlaybookRef, WantedPlaybook
 from ace_graph.memory.delta.effect import Report
@@ -53,18 +54,6 @@ def _path(file: str, name: str) -> str:
 
 CHANGED = statement("graph.CHANGED")
 LOAD = statement("queries.LOAD")
-LOAD_ATTACHED = statement("queries.LOAD_ATTACHED")
-UPDATE = statement("queries.UPDATE")
-CREATE = statement("queries.CREATE")
-LOCK = statement("queries.LOCK")
-WRITE = statement("queries.WRITE")
-BEGIN_OWNED = statement("queries.BEGIN_OWNED")
-BEGIN_NAMED = statement("queries.BEGIN_NAMED")
-DELETE_LEARNER = statement("queries.DELETE_LEARNER")
-LAST_TURNS = statement("queries.LAST_TURNS")
-STAGED = statement("queries.STAGED")
-UNSTAGE = statement("queries.UNSTAGE")
-DESCRIBE = statement("queries.DESCRIBE")
 
 
 # Converts between the properties of nodes and the values of the memory.
@@ -74,7 +63,7 @@ T = TypeVar("T")
 Properties = dict[str, Any]
 """The properties of a node as the driver takes them: Any, because Neo4j's types have no common base."""
 _NOT_PROPERTIES = {
-    *("task", "answer", "answer_hash", "evidence", "injected", "cited"),
+    *("task", "answer", "answer_hash", "evidence"),
     # Neo4j stores no nested values
     *("steps", "reflections", "feedback", "metrics", "playbooks", "learned_into"),
 }
@@ -84,10 +73,8 @@ def _parts_of(row: object, kind: Callable[..., T]) -> T | None:
     return None if row is None else kind(*cast("list[Any]", row))  # Any: what a node holds, as it was written
 
 
-class Parts(BaseModel):
+class Parts(Frozen):
     """The parts of a state that were read. Without a base, or stamps, the rest follows what is known."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     follows: bool = False
     base: Annotated[StoredBase | None, BeforeValidator(lambda row: _parts_of(row, StoredBase))] = None
@@ -97,14 +84,12 @@ class Parts(BaseModel):
     touches: tuple[StoredTouches, ...] = ()
 
 
-class Reply(BaseModel):
+class Reply(Frozen):
     """A row with a state in it; `head` is None where there is none.
 
     `seq` counts how often the lock was taken; None: it was not held while this was read. `repeated` is the
     report of an operation that was applied before.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     head: Annotated[
         InstanceOf[StateHead] | None, BeforeValidator(lambda row: head_of(row) if row[0] else None)
@@ -140,10 +125,8 @@ class Reply(BaseModel):
         return None if self.repeated is None else load_report(self.repeated)
 
 
-class AttachedRow(BaseModel):
+class AttachedRow(Frozen):
     """A playbook that was wanted, and its place among them. The content is missing where it is known."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     playbook_id: str
     name: str
@@ -163,29 +146,22 @@ class AttachedRow(BaseModel):
 
         Raises IncompleteState where another transaction wrote it while it was read; see `Reply.snapshot`.
         """
-        content = None
+        content, label = None, Label(self.major or 0, self.minor or 0)
+        version = Version(self.epoch, self.version, self.etag, label)
         if self.parts is not None:
-            base = self.parts.base or (None if self.content_base else EMPTY_BASE)
-            content = content_of(base, self.parts.effects, self._version())
-        version, owner = self._version(), self.owner or None
+            if self.parts.base is None and self.content_base:
+                raise missing_content(self.content_base)
+            content = content_of(self.parts.base or EMPTY_BASE, self.parts.effects, version)
+        owner = self.owner or None
         return AttachedPlaybook(self.playbook_id, self.name, version, content, owner, self.grants)
-
-    def _version(self) -> Version:
-        label = Label(self.major or 0, self.minor or 0)
-        return Version(self.epoch, self.version, self.etag, label)
 
 
 def known_parameter(known: Snapshot) -> Properties:
     """Return the parameter `$known`: what a reader has already."""
     version, access = known.version, known.access
     clock = access.access_clock if access.mark else -1
-    return {
-        "epoch": version.epoch,
-        "n": version.n,
-        "etag": version.etag,
-        "clock": clock,
-        "mark": access.mark,
-    }
+    of_content = {"epoch": version.epoch, "n": version.n, "etag": version.etag}
+    return {**of_content, "clock": clock, "mark": access.mark}
 
 
 def wanted_rows(wanted: Sequence[WantedPlaybook]) -> list[Properties]:
@@ -211,5 +187,4 @@ def owner_name(ref: PlaybookRef) -> str:
 def turn_properties(record: TurnRecord) -> Properties:
     """Return the record as JSON, and as properties what is searched for or useful in Neo4j Browser."""
     searched = record.model_dump(exclude=_NOT_PROPERTIES)
-    lists = {"injected": list(record.injected), "cited": list(record.cited)}
-    return searched | lists | {"has_steps": bool(record.steps), "record_json": dump_record(record)}
+    return searched | {"has_steps": bool(record.steps), "record_json": dump_record(record)}

@@ -32,7 +32,7 @@ from ace_graph.memory.stores.catalogue import read_grants
 from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
 from ace_graph.memory.stores.neo4j import graph
 from ace_graph.memory.stores.neo4j import queries as cypher
-from ace_graph.memory.stores.neo4j.queries import AttachedRow, Properties, Reply, known_parameter
+from ace_graph.memory.stores.neo4j.queries import AttachedRow, Properties, Reply, known_parameter, statement
 from ace_graph.memory.stores.neo4j.runner import Runner, fetch
 from ace_graph.memory.stores.records import columns, moment, new_item
 from ace_graph.memory.stores.snapshot_and_log import LEAST_TAIL, LEAST_TOUCHES, StateHead
@@ -291,7 +291,7 @@ class Neo4jRows(Rows):
 
     async def _begin(self, state: Properties) -> int:
         """Store a first state under a lock that is made for it; 0 where there is one."""
-        query = cypher.BEGIN_OWNED if self.namespace == "learners" else cypher.BEGIN_NAMED
+        query = statement(f"queries.BEGIN_{'OWNED' if self.namespace == 'learners' else 'NAMED'}")
         seq, key = state.pop("seq"), state["user_id"]
         (row,) = await fetch(self.run, query, uid=key, state={"id": str(uuid4()), **state})
         if row["begun"] and seq > 1:
@@ -309,7 +309,7 @@ class Neo4jRows(Rows):
         """Delete a state, its lock, and what is drawn of it; a User node where only this made it."""
         run = self.run
         people = await graph.linked_people(run, key) if self.namespace == "playbooks" else {}
-        rows = await fetch(run, cypher.DELETE_LEARNER, uid=key)
+        rows = await fetch(run, statement("queries.DELETE_LEARNER"), uid=key)
         await graph.release(run, people)
         return sum(row["found"] is True for row in rows)
 
@@ -336,7 +336,7 @@ class Neo4jRows(Rows):
             self._on.staged = key
             for batch in _batches({**node, "part": made.label} for node in nodes):
                 await fetch(aside, "UNWIND $rows AS row CREATE (n:AceStaged) SET n = row", rows=batch)
-        query = f"{cypher.STAGED} SET n:{made.label} CREATE (m)-[:{made.relation}]->(n)"
+        query = f"{statement('queries.STAGED')} SET n:{made.label} CREATE (m)-[:{made.relation}]->(n)"
         await fetch(self.run, query, uid=key, part=made.label)
         return len(nodes)
 
@@ -351,7 +351,9 @@ class Neo4jRows(Rows):
         if not wanted:
             rows = await fetch(self.run, cypher.LOAD, **given)
             return Loaded(await self._snapshot(key, known, rows[0] if rows else None))
-        (row,) = await fetch(self.run, cypher.LOAD_ATTACHED, **given, wanted=cypher.wanted_rows(wanted))
+        (row,) = await fetch(
+            self.run, statement("queries.LOAD_ATTACHED"), **given, wanted=cypher.wanted_rows(wanted)
+        )
         attached: list[AttachedPlaybook | None] = [None] * len(wanted)
         for playbook in map(AttachedRow.model_validate, cast("list[Properties]", row.pop("attached"))):
             subjects = wanted[playbook.place].subjects
@@ -392,7 +394,7 @@ class Neo4jRows(Rows):
 
         async def read(known: Snapshot) -> Reply | None:
             parameters = {"key": commit_key(key, op_id), "known": known_parameter(known)}
-            rows = await fetch(self.run, cypher.LOCK, uid=key, **parameters)
+            rows = await fetch(self.run, statement("queries.LOCK"), uid=key, **parameters)
             reply = Reply.model_validate(rows[0]) if rows else None
             return reply if reply is not None and reply.seq is not None else None
 
@@ -415,17 +417,17 @@ class Neo4jRows(Rows):
         if locked.head.version.epoch is None:
             return False
         parameters = plan_parameters(key, serialized)
-        await fetch(self.run, cypher.WRITE, uid=key, seq=locked.seq + 1, **parameters)
+        await fetch(self.run, statement("queries.WRITE"), uid=key, seq=locked.seq + 1, **parameters)
         return True
 
     async def last_turns_at_once(self, keys: Sequence[str]) -> Mapping[str, str | None]:
         """Return when the newest turn of each of these learners ended, or else began."""
-        rows = await fetch(self.run, cypher.LAST_TURNS, keys=list(keys))
+        rows = await fetch(self.run, statement("queries.LAST_TURNS"), keys=list(keys))
         return {str(row["key"]): moment(row["at"]).isoformat() for row in rows}
 
     async def describe(self, name: str) -> str:
         """Return the server's version and edition, and the schema."""
-        (row,) = await fetch(self.run, cypher.DESCRIBE)
+        (row,) = await fetch(self.run, statement("queries.DESCRIBE"))
         return f"{name} {row['version']} {row['edition']}, schema {row['schema']}"
 
 
@@ -448,7 +450,9 @@ def selection(
     """Return the statement that selects rows, made of names of ours, and its parameters."""
     match, values = _match(table, where)
     columns = ", ".join(f"n.{_property(table, name)} AS {name}" for name in names)
-    ends = [f" ORDER BY {_order(table, order, distinct=distinct)}"] if order else []
+    if order and not distinct:
+        order = ", ".join(f"n.{_property(table, part)}" for part in order.split(", "))
+    ends = [f" ORDER BY {order}"] if order else []
     if skip:
         ends.append(" SKIP $skip")
         values["skip"] = skip
@@ -459,12 +463,6 @@ def selection(
         return f"{match} RETURN DISTINCT {columns}{''.join(ends)}", values
     # Nodes are sorted, not their texts
     return f"{match} WITH n{''.join(ends)} RETURN {columns}", values
-
-
-def _order(table: str, order: str, *, distinct: bool) -> str:
-    if distinct:
-        return order
-    return ", ".join(f"n.{_property(table, part)}" for part in order.split(", "))
 
 
 def _property(table: str, column: str) -> str:
@@ -569,7 +567,7 @@ def _batches(rows: Iterable[Properties]) -> Iterator[list[Properties]]:
 
 async def unstage(run: Runner, key: str) -> None:
     """Delete what was staged and is no part of a memory."""
-    while (await fetch(run, cypher.UNSTAGE, uid=key))[0]["gone"] != 0:
+    while (await fetch(run, statement("queries.UNSTAGE"), uid=key))[0]["gone"] != 0:
         pass
 
 

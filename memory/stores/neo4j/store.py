@@ -17,15 +17,10 @@ from ace_graph.memory.bullet import Hides
 from ace_graph.memory.commit import NewToken
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import (
-    TIMEOUT,
-    GraphLag,
-    Timeouts,
-    checked_learner_id,
-    random_token,
-)
+from ace_graph.memory.stores.base import TIMEOUT, GraphLag, Timeouts, checked_learner_id, random_token
 from ace_graph.memory.stores.neo4j import graph
 from ace_graph.memory.stores.neo4j.connection import Login, Neo4jConnection
+from ace_graph.memory.stores.neo4j.queries import statement
 from ace_graph.memory.stores.neo4j.rows import Neo4jRows
 from ace_graph.memory.stores.neo4j.runner import Row, fetch
 from ace_graph.memory.stores.records import moment
@@ -39,11 +34,13 @@ class _Drawn(KeyedStore):
 
     async def undrawn(self, limit: int = 100) -> tuple[str, ...]:
         """Return keys whose graph is behind; see `DrawsGraph.undrawn`."""
-        return tuple(str(row["key"]) for row in await self._fetch(graph.DUE, limit=max(0, limit)))
+        return tuple(
+            str(row["key"]) for row in await self._fetch(statement("graph.DUE"), limit=max(0, limit))
+        )
 
     async def graph_lag(self) -> GraphLag:
         """Return how far the graph is behind; see `DrawsGraph.graph_lag`."""
-        (row,) = await self._fetch(graph.LAG)
+        (row,) = await self._fetch(statement("graph.LAG"))
         since = row["since"]
         return GraphLag(int(str(row["undrawn"])), None if since is None else moment(since))
 

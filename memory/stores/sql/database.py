@@ -7,17 +7,20 @@ a driver spells otherwise. Statements name the tables of learners; in the namesp
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from ace_graph.memory.catalogue import Loaded, WantedPlaybook
-from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.backend import KEYS, Namespace, Row, Rows, Where
 from ace_graph.memory.stores.sql.state import load_attached, of_playbooks
+
+if TYPE_CHECKING:
+    import re
+
+    from ace_graph.memory.catalogue import Loaded, WantedPlaybook
+    from ace_graph.memory.snapshot import Snapshot
 
 Values = Sequence[object] | Mapping[str, object]
 

@@ -40,10 +40,10 @@ from ace_graph.base.portal import Portal, portal
 from ace_graph.memory.commit import NewToken, begun_at
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.backend import Backend, Job, Locked, Namespace, Row, Rows
+from ace_graph.memory.stores.backend import Backend, Job, Locked, Namespace, Row, Rows, Where
 from ace_graph.memory.stores.base import TIMEOUT, Timeouts, random_token
 from ace_graph.memory.stores.commit_queue import CommitRequest, SerializedPlan
-from ace_graph.memory.stores.sql.database import Tables, Values
+from ace_graph.memory.stores.sql.database import Tables, Values, table_name
 from ace_graph.memory.stores.sql.postgres_commit import write_at_once
 from ace_graph.memory.stores.sql.schema import TABLES, make_schema
 from ace_graph.memory.stores.states import HEAD_COLUMNS, head_of, read_report
@@ -82,7 +82,7 @@ def checked_address(url: str, setting: str = "ACE_STORE") -> Address:
         raise StoreUrlError(f"an address of PostgreSQL begins with postgresql://: {setting} {_FORM}")
     ports = str(known.get("port") or "").split(",")
     if not all(port.isdecimal() or not port for port in ports):
-        raise StoreUrlError(f"the port in the address of PostgreSQL is no number: {setting} {_FORM}")
+        raise StoreUrlError(f"the port in the address of PostgreSQL is not a number: {setting} {_FORM}")
     user = str(known.get("user") or "")
     return Address(url, unquote(place), user, str(known.get("dbname") or user), setting)
 
@@ -108,7 +108,7 @@ def translated(error: Exception, address: Address) -> StoreError:
             "fewer turns at once"
         )
     if isinstance(error, psycopg.Error) and error.sqlstate is not None:
-        return _refused(error, error.sqlstate, address)
+        return _refused(error.sqlstate, address)
     if isinstance(error, psycopg.OperationalError):
         return _no_connection(error, address)
     if isinstance(error, TimeoutError):
@@ -160,17 +160,11 @@ def _read_only(address: Address) -> StoreUnavailable:
 
 def _reason(said: str) -> str:
     """What the driver said, in a few words."""
-    for reason in (
-        "Connection refused",
-        "the database system is starting up",
-        "could not translate host name",
-    ):
-        if reason.lower() in said.lower():
-            return f" ({reason[:1].lower()}{reason[1:]})"
-    return ""
+    known = ("connection refused", "the database system is starting up", "could not translate host name")
+    return next((f" ({reason})" for reason in known if reason in said.lower()), "")
 
 
-def _refused(error: psycopg.Error, state: str, address: Address) -> StoreError:
+def _refused(state: str, address: Address) -> StoreError:
     place = f"PostgreSQL at {address.place}"
     if state in ("42501", "3F000"):  # no right, or no schema that may be used
         return StoreAuthError(
@@ -197,6 +191,12 @@ Pool = AsyncConnectionPool[AsyncConnection[Row]]
 CONNECTIONS = 16
 _IDLE_SECONDS = 60.0
 _SCHEMA_LOCK = 0x6163655F6D656D  # "ace_mem" in ASCII; any constant would do
+COUNTED_ROWS = 100_000
+"""Of a table with more, the number of rows is estimated: counting reads them all."""
+_ESTIMATE = (
+    "SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint FROM pg_class WHERE relkind = 'r' AND "
+    "(oid = '{0}'::regclass OR oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = '{0}'::regclass))"
+)
 _NAMES = ", ".join(f"'{name}'" for name in TABLES)
 
 
@@ -204,10 +204,7 @@ class PostgresTables(Tables):
     """A connection of the pool."""
 
     locks_rows = True
-    spelling = (
-        (re.compile(r"\?"), "%s"),
-        (re.compile(r"(?<![:\w]):([a-z]\w*)"), r"%(\1)s"),
-    )
+    spelling = ((re.compile(r"\?"), "%s"), (re.compile(r"(?<![:\w]):([a-z]\w*)"), r"%(\1)s"))
     version = "split_part(current_setting('server_version'), ' ', 1)"
     bytes_of_tables = (
         "(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "  # noqa: S608  ours
@@ -256,6 +253,14 @@ class PostgresTables(Tables):
     async def change(self, statement: str, values: Values = ()) -> int:
         """Run a statement and return how many rows it changed."""
         return (await self.connection.execute(self.spelled(statement).encode(), values)).rowcount
+
+    async def count(self, table: str, *where: Where) -> int:
+        """Return how many rows match; of a whole table with very many an estimate, of its last ANALYZE."""
+        if not where:
+            ((estimate,),) = await self.fetch(_ESTIMATE.format(table_name(table)))
+            if estimate > COUNTED_ROWS:
+                return int(estimate)
+        return await super().count(table, *where)
 
     async def change_each(self, statement: str, values: Iterable[Sequence[object]]) -> int:
         """Run a statement for each of the values, in one round trip; return how many rows they changed."""
@@ -508,21 +513,21 @@ class PostgresDatabase(Backend):
         return translated(error, self.address)
 
     async def _retried(self, link: PortalPool, attempt: Callable[[], Awaitable[T]]) -> T:
+        async def attempt_or_check() -> T:
+            try:
+                return await attempt()
+            except psycopg.Error as error:
+                if is_lost(error):  # the others that were idle are lost, too
+                    await link.pool.check()
+                raise
+
         attempts = AsyncRetrying(
             retry=retry_if_exception(is_retryable),
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             stop=stop_after_delay(self.timeouts.connect),
             reraise=True,
         )
-        async for trial in attempts:
-            with trial:
-                try:
-                    return await attempt()
-                except psycopg.Error as error:
-                    if is_lost(error):  # the others that were idle are lost, too
-                        await link.pool.check()
-                    raise
-        raise AssertionError("tenacity ends with a result or an error")
+        return await attempts(attempt_or_check)
 
 
 async def _within(link: PortalPool, seconds: float, work: Coroutine[Any, Any, T]) -> T:  # Any: asyncio
@@ -540,12 +545,8 @@ async def _within(link: PortalPool, seconds: float, work: Coroutine[Any, Any, T]
         if not task.done():
             task.cancel()
             link.abandoned.add(task)
-            task.add_done_callback(lambda ended: _forget(link, ended))
-
-
-def _forget(link: PortalPool, task: asyncio.Future[Any]) -> None:  # Any: as above
-    link.abandoned.discard(task)
-    _seen(task)
+            task.add_done_callback(link.abandoned.discard)
+            task.add_done_callback(_seen)
 
 
 def _seen(task: asyncio.Future[Any]) -> None:  # Any: as above

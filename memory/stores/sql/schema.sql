@@ -134,7 +134,7 @@ CREATE INDEX ace_turns_with_steps ON ace_turns (user_id, completed_at) WHERE has
 CREATE INDEX ace_turns_by_start ON ace_turns (user_id, started_at);
 CREATE INDEX ace_pending_by_learner ON ace_pending (user_id, state, priority DESC, seq);
 CREATE INDEX ace_pending_by_turn ON ace_pending (user_id, turn_id);
-CREATE INDEX ace_pending_in_order ON ace_pending (state, priority DESC, created_at, user_id, seq);
+CREATE INDEX ace_pending_in_order ON ace_pending (state, priority DESC, created_at, user_id, seq, free_at);
 
 CREATE TABLE ace_memory_duties (name TEXT PRIMARY KEY, began_at DOUBLE PRECISION NOT NULL);
 

@@ -21,20 +21,22 @@ import weakref
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ace_graph.base.errors import CorruptPayload, OtherSchema, StoreError, StoreUnavailable
 from ace_graph.base.portal import portal
-from ace_graph.memory.commit import NewToken
-from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import load_report
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores import sql
 from ace_graph.memory.stores.backend import Backend, Job, Locked, Namespace, Row, Rows, result_of
 from ace_graph.memory.stores.base import TIMEOUT, random_token
 from ace_graph.memory.stores.sql.database import Tables, Values
-from ace_graph.memory.stores.sql.schema import make_schema
 from ace_graph.memory.stores.states import HEAD_COLUMNS, head_of
 from ace_graph.memory.stores.store import Store
+
+if TYPE_CHECKING:
+    from ace_graph.memory.commit import NewToken
+    from ace_graph.memory.policy import Policy
+    from ace_graph.memory.snapshot import Snapshot
 
 T = TypeVar("T")
 
@@ -223,7 +225,7 @@ class SQLiteThread:
                 if path is not None:
                     _use_wal(connection, deadline)
                     _set_busy_timeout(connection, deadline)
-                result_of(make_schema(SQLiteTables(connection, "learners")))
+                result_of(sql.make_schema(SQLiteTables(connection, "learners")))
             except OtherSchema as error:
                 connection.close()
                 raise OtherSchema(f"{path}: {error}; {_OTHER_FILE}") from error

@@ -7,14 +7,13 @@ statement here, because all of a state must come from one snapshot of the databa
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 
 from ace_graph.base.errors import IncompleteState
 from ace_graph.base.tables import named_texts
 from ace_graph.memory.catalogue import AttachedPlaybook, Loaded, WantedPlaybook
-from ace_graph.memory.sharing import Grant
 from ace_graph.memory.snapshot import Label, Snapshot, Version
 from ace_graph.memory.stores.backend import Row
 from ace_graph.memory.stores.records import grant_of
@@ -40,24 +39,21 @@ def of_playbooks(statement: str) -> str:
 
 
 _TEXTS = named_texts("ace_graph.memory.stores.sql", "state.sql")
-_STATES = _TEXTS["STATES"]
-_PARTS = _TEXTS["PARTS"]
-_OWN = _TEXTS["OWN"]
-_LOAD = f"WITH {_OWN}, {_STATES.format(name='own')} {_PARTS.format(name='own')}"
-
-_ASKED = _TEXTS["ASKED"]
-_NAMED = _TEXTS["NAMED"]
-_ENTRIES = _TEXTS["ENTRIES"]
-_GRANTED = _TEXTS["GRANTED"]
 
 
+@cache
 def _statement(places: int) -> str:
     """Return the statement that reads a learner's state and so many named playbooks."""
-    named = _NAMED.format(asked=", ".join(map(_ASKED.format, range(places))))
+    states, parts = _TEXTS["STATES"], _TEXTS["PARTS"]
+    own, own_parts = f"{_TEXTS['OWN']}, {states.format(name='own')}", parts.format(name="own")
+    if not places:
+        return f"WITH {own} {own_parts}"
+    named = _TEXTS["NAMED"].format(asked=", ".join(map(_TEXTS["ASKED"].format, range(places))))
+    granted = map(_TEXTS["GRANTED"].format, range(places))
     return (
-        f"WITH {_OWN}, {_STATES.format(name='own')}, {named}, {of_playbooks(_STATES.format(name='named'))} "
-        f"{_PARTS.format(name='own')} UNION ALL {of_playbooks(_PARTS.format(name='named'))} "
-        f"UNION ALL {' UNION ALL '.join((_ENTRIES, *map(_GRANTED.format, range(places))))}"
+        f"WITH {own}, {named}, {of_playbooks(states.format(name='named'))} "
+        f"{own_parts} UNION ALL {of_playbooks(parts.format(name='named'))} "
+        f"UNION ALL {' UNION ALL '.join((_TEXTS['ENTRIES'], *granted))}"
     )
 
 
@@ -68,51 +64,23 @@ async def load_attached(fetch: Fetch, key: str, known: Snapshot, wanted: Sequenc
     NewerFormat.
     """
     parts = await _read_parts(fetch, key, known, wanted)
-    attached = tuple(_attached(parts.get(place), asked) for place, asked in enumerate(wanted))
+    attached = tuple(_attached(parts[place], asked) for place, asked in enumerate(wanted))
     try:
-        return Loaded(_snapshot(parts.get(-1), known), attached)
+        return Loaded(_snapshot(parts[-1], known), attached)
     except IncompleteState:  # what is known may be of another history: a backup was restored
         if known.absent:
             raise
     again = await _read_parts(fetch, key, Snapshot(), ())
-    return Loaded(_snapshot(again.get(-1), Snapshot(known.playbook)), attached)
+    return Loaded(_snapshot(again[-1], Snapshot(known.playbook)), attached)
 
 
-@dataclass
-class _Parts:
-    """The rows of one state, as they were read."""
-
-    head: Row | None = None
-    base: StoredBase | None = None
-    stamps: StoredStamps | None = None
-    effects: list[StoredEffect] = field(default_factory=list[StoredEffect])
-    touches: list[tuple[int, StoredTouches]] = field(default_factory=list[tuple[int, StoredTouches]])
-    entry: Row | None = None
-    grants: list[Grant] = field(default_factory=list[Grant])
-
-    def add(self, kind: str, n: int, checksum: int, texts: Row) -> None:
-        """Add a row."""
-        one, two, three, *_ = texts
-        match kind:
-            case "head":
-                self.head = (n, checksum, *texts)
-            case "base":
-                self.base = StoredBase(n, one, checksum, two)
-            case "stamps":
-                self.stamps = StoredStamps(one, checksum, two)
-            case "effect":
-                self.effects.append(StoredEffect(n, one, two, three))
-            case "touch":
-                self.touches.append((n, StoredTouches(one, two, three)))
-            case "entry":
-                self.entry = (n, *texts)
-            case _:
-                self.grants.append(grant_of(texts))
+_Parts = defaultdict[str, list[Row]]
+"""The rows of one state, as they were read, by what they hold: a number, a checksum, and five texts."""
 
 
 async def _read_parts(
     fetch: Fetch, key: str, known: Snapshot, wanted: Sequence[WantedPlaybook]
-) -> Mapping[int, _Parts]:
+) -> defaultdict[int, _Parts]:
     """Return the parts of each state by its place in what is wanted, the learner's own at -1."""
     version, access = known.version, known.access
     values: dict[str, object] = {
@@ -126,22 +94,23 @@ async def _read_parts(
         values[f"owner_{place}"], values[f"name_{place}"] = asked.ref.owner or "", asked.ref.key
         values[f"epoch_{place}"], values[f"etag_{place}"] = asked.known.epoch, asked.known.etag
         values[f"subjects_{place}"] = list(asked.subjects)
-    statement = _statement(len(wanted)) if wanted else _LOAD
-    parts: dict[int, _Parts] = {}
-    for place, kind, n, checksum, *texts in await fetch(statement, values):
-        parts.setdefault(place, _Parts()).add(kind, n, checksum, tuple(texts))
+    parts = defaultdict[int, _Parts](lambda: defaultdict(list))
+    for place, kind, *row in await fetch(_statement(len(wanted)), values):
+        parts[place][kind].append(tuple(row))
     return parts
 
 
-def _snapshot(parts: _Parts | None, known: Snapshot) -> Snapshot:
-    if parts is None or parts.head is None:
+def _snapshot(parts: _Parts, known: Snapshot) -> Snapshot:
+    if not parts["head"]:
         return Snapshot()
-    n, base_n, epoch, etag, access_json, mark, label = parts.head
+    ((n, base_n, epoch, etag, access_json, mark, label),) = parts["head"]
     version = _version(epoch, n, etag, label)
-    effects = tuple(sorted(parts.effects, key=lambda effect: effect.n))
-    touches = tuple(touched for _, touched in sorted(parts.touches, key=lambda moved: moved[0]))
+    effects = tuple(sorted(StoredEffect(at, *texts[:3]) for at, _, *texts in parts["effect"]))
+    touches = tuple(sorted(StoredTouches(clock, *texts[:3]) for clock, _, *texts in parts["touch"]))
+    bases = [StoredBase(at, of, checksum, text) for at, checksum, of, text, *_ in parts["base"]]
+    held = [StoredStamps(of, checksum, text) for _, checksum, of, text, *_ in parts["stamps"]]
+    base, stamps = next(iter(bases), None), next(iter(held), None)
     same = known.version.epoch == epoch
-    base, stamps = parts.base, parts.stamps
     if base is None and not (same and (effects[0].n - 1 if effects else n) == known.version.n):
         if base_n:
             raise missing_content(base_n)
@@ -156,10 +125,11 @@ def _version(epoch: str, n: int, etag: str, label: str) -> Version:
     return Version(epoch, n, etag, Label(major, minor))
 
 
-def _attached(parts: _Parts | None, wanted: WantedPlaybook) -> AttachedPlaybook | None:
-    if parts is None or parts.entry is None:
+def _attached(parts: _Parts, wanted: WantedPlaybook) -> AttachedPlaybook | None:
+    if not parts["entry"]:
         return None
-    n, playbook_id, name, epoch, etag, label = parts.entry
+    ((n, _, playbook_id, name, epoch, etag, label),) = parts["entry"]
     version = _version(epoch, n, etag, label)
-    content = None if parts.head is None else _snapshot(parts, Snapshot()).playbook
-    return AttachedPlaybook(playbook_id, name, version, content, wanted.ref.owner, tuple(parts.grants))
+    content = _snapshot(parts, Snapshot()).playbook if parts["head"] else None
+    grants = tuple(grant_of(tuple(texts)) for _, _, *texts in parts["grant"])
+    return AttachedPlaybook(playbook_id, name, version, content, wanted.ref.owner, grants)

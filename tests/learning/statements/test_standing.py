@@ -2,175 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ace_graph.learning.statements import read_statements
 from ace_graph.memory import Playbook
 from ace_graph.memory.delta import Add
 
-KEPT = [
-    (
-        "From now on, always show the units. What is 3 km in miles?",
-        "From now on, always show the units",
-        None,
-    ),
-    (
-        "Whenever I ask about dependencies, list the version numbers. How do I set up FastAPI?",
-        "Whenever I ask about dependencies, list the version numbers",
-        "Whenever I ask about dependencies",
-    ),
-    (
-        "Please always answer in bullet points when I ask for a comparison. Rust or Go?",
-        "Please always answer in bullet points when I ask for a comparison",
-        "when I ask for a comparison",
-    ),
-    ("Going forward, use metric units. How far is the moon?", "Going forward, use metric units", None),
-    (
-        "As a rule, keep the answers under 100 words. What is entropy?",
-        "As a rule, keep the answers under 100 words",
-        None,
-    ),
-    (
-        "I'd rather see code before the explanation. How do I sort a dict?",
-        "I'd rather see code before the explanation",
-        None,
-    ),
-    ("I'd prefer short answers. What's a monad?", "I'd prefer short answers", None),
-    (
-        "When I ask about cooking, give me quantities in grams. How do I bake bread?",
-        "When I ask about cooking, give me quantities in grams",
-        "When I ask about cooking",
-    ),
-    (
-        "If I ask for code, always include type hints. Write a function that adds two numbers.",
-        "If I ask for code, always include type hints",
-        "If I ask for code",
-    ),
-    (
-        "Always cite a source when I ask about history. Who won the battle of Hastings?",
-        "Always cite a source when I ask about history",
-        "when I ask about history",
-    ),
-    (
-        "In future, please don't use emojis. What's the capital of Peru?",
-        "In future, please don't use emojis",
-        None,
-    ),
-    (
-        'Never use the word "simply" in your answers. Explain recursion.',
-        'Never use the word "simply" in your answers',
-        None,
-    ),
-    (
-        "Every time I mention a date, format it as ISO. When was the moon landing?",
-        "Every time I mention a date, format it as ISO",
-        "Every time I mention a date",
-    ),
-    (
-        "For coding questions, always give complete examples. How do I read a file?",
-        "For coding questions, always give complete examples",
-        "For coding questions",
-    ),
-    (
-        "Can you always add a summary at the end? What is photosynthesis?",
-        "Can you always add a summary at the end",
-        None,
-    ),
-    (
-        "Make sure to mention security risks whenever I ask about APIs. How do I call a REST API?",
-        "Make sure to mention security risks whenever I ask about APIs",
-        "whenever I ask about APIs",
-    ),
-    (
-        "I like it when you explain with analogies. What is a pointer?",
-        "I like it when you explain with analogies",
-        None,
-    ),
-    (
-        "Remember to always include the time zone when you tell times. When does the NYSE open?",
-        "Remember to always include the time zone when you tell times",
-        None,
-    ),
-    (
-        "Please use British spelling from now on. Write a line about colour.",
-        "Please use British spelling from now on",
-        None,
-    ),
-    (
-        "Henceforth call functions by their full module path. How do I join paths?",
-        "Henceforth call functions by their full module path",
-        None,
-    ),
-    (
-        "I prefer tables over lists when comparing things. Compare Rust and Go.",
-        "I prefer tables over lists when comparing things",
-        "when comparing things",
-    ),
-    ("From here on out, explain each step. Solve 2x+3=7.", "From here on out, explain each step", None),
-    (
-        "My preference is to use functional style. How do I filter a list?",
-        "My preference is to use functional style",
-        None,
-    ),
-    (
-        "I always want the pros and cons when I ask for a recommendation. Which laptop should I buy?",
-        "I always want the pros and cons when I ask for a recommendation",
-        "when I ask for a recommendation",
-    ),
-    (
-        "It would be great if you always included a diagram in ASCII. How does TCP work?",
-        "It would be great if you always included a diagram in ASCII",
-        None,
-    ),
-    (
-        "Whenever we talk about budgets, assume a 10% reserve. Plan a party for 20 people.",
-        "Whenever we talk about budgets, assume a 10% reserve",
-        "Whenever we talk about budgets",
-    ),
-    (
-        "Ab jetzt antworte bitte immer mit Beispielen. Was ist ein Vektor?",
-        "Ab jetzt antworte bitte immer mit Beispielen",
-        None,
-    ),
-    (
-        "Wenn ich nach Rezepten frage, gib die Mengen in Gramm an. Wie backe ich Brot?",
-        "Wenn ich nach Rezepten frage, gib die Mengen in Gramm an",
-        "Wenn ich nach Rezepten frage",
-    ),
-    (
-        "À partir de maintenant, réponds toujours avec des exemples. Qu'est-ce qu'un vecteur ?",
-        "À partir de maintenant, réponds toujours avec des exemples",
-        None,
-    ),
-    (
-        "Quand je pose une question sur les recettes, donne les quantités en grammes. Comment ?",
-        "Quand je pose une question sur les recettes, donne les quantités en grammes",
-        "Quand je pose une question sur les recettes",
-    ),
-    (
-        "A partir de ahora responde siempre con ejemplos. ¿Qué es un vector?",
-        "A partir de ahora responde siempre con ejemplos",
-        None,
-    ),
-    (
-        "D'ora in poi rispondi sempre con esempi. Che cos'è un vettore?",
-        "D'ora in poi rispondi sempre con esempi",
-        None,
-    ),
-    (
-        "De agora em diante responda sempre com exemplos. O que é um vetor?",
-        "De agora em diante responda sempre com exemplos",
-        None,
-    ),
-    ("Отныне всегда отвечай с примерами. Что такое вектор?", "Отныне всегда отвечай с примерами", None),
-    ("从现在起，请总是举例回答。什么是向量？", "从现在起，请总是举例回答", None),
-    (
-        "これからはいつも例を挙げて答えてください。ベクトルとは何ですか？",
-        "これからはいつも例を挙げて答えてください",
-        None,
-    ),
-]
-"""A message with a question, the instruction that is kept of it, and its condition."""
 NOT_FOUND = [
     "Don't give me the answer right away, give hints first. What is 12*13?",
     "Stop apologizing. What's the integral of x?",
@@ -217,13 +56,27 @@ def _kept(message: str) -> list[Add]:
     return [each for each in found if isinstance(each, Add) and each.section == "preferences"]
 
 
+def rows() -> list[tuple[str, str, str | None]]:
+    """Return messages with a question, the instruction that is kept of each, and its condition."""
+    text = Path(__file__).with_name("standing.tsv").read_text("utf-8")
+    found = list[tuple[str, str, str | None]]()
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            marked, rest = line.split("\t")
+            words = marked.replace("[", "").replace("]", "")
+            condition = marked.partition("[")[2].partition("]")[0]
+            found.append((words + rest, words, condition or None))
+    return found
+
+
 def test_an_instruction_beside_a_question_is_kept_without_it() -> None:
     wrong = {}
-    for message, words, condition in KEPT:
+    for message, words, condition in rows():
         found = [(each.content.removeprefix("Learner says: "), each.context) for each in _kept(message)]
         if found != [(words, condition)]:
             wrong[message] = found
     assert wrong == {}
+    assert len(rows()) > 30
 
 
 @pytest.mark.parametrize("message", NOT_FOUND + NONE)

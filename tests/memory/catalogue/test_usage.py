@@ -15,9 +15,9 @@ from ace_graph.memory import (
     dump_access,
     load_access,
     playbook_of,
-    touch,
 )
 from ace_graph.testing.conformance import NOON
+from tests.memory.touching import touch
 
 VERDICTS = st.sampled_from(("success", "failure", "partial", "unknown"))
 NAMES = {"gen-00001": "default", "base:1f8e": "base", "ada/api_client:gen-00001": "ada/api_client"}

@@ -93,7 +93,7 @@ def test_broken_sections_are_refused_and_nothing_is_written(text: str, why: str)
 
 
 def test_a_file_without_a_section_is_none() -> None:
-    with pytest.raises(FormatError, match="has no section of ours"):
+    with pytest.raises(FormatError, match="has no section for ace-graph"):
         read_bullets("# Rules\n- Be kind\n", "agents")
 
 

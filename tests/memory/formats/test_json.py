@@ -127,7 +127,9 @@ def test_a_newer_file_asks_for_an_upgrade() -> None:
 
 
 def test_an_unknown_format_names_those_there_are() -> None:
-    with pytest.raises(FormatError, match=", ".join(each.name for each in FORMATS)):
+    with pytest.raises(
+        FormatError, match=f"use {', '.join(each.name for each in FORMATS[:-1])} or {FORMATS[-1].name}"
+    ):
         read_bullets("- x", "yaml")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ace_graph.base import FormatError
 from ace_graph.memory import Bullet, Playbook
-from ace_graph.memory.formats import AceFormat, format_named, read_bullets
+from ace_graph.memory.formats import format_named, read_bullets
 
 ACE = """## STRATEGIES & INSIGHTS
 [sai-00001] helpful=5 harmful=0 :: Ask for the unit first
@@ -123,5 +123,5 @@ def test_an_id_without_a_number_gets_one_where_counters_are_missing() -> None:
 
 def test_a_new_format_counts_unless_it_is_told_not_to() -> None:
     playbook = Playbook.of([Bullet(id="sai-00001", section="s", content="Draw it", helpful=5)])
-    assert AceFormat().write(playbook) == "## s\n[sai-00001] helpful=5 harmful=0 :: Draw it\n"
-    assert AceFormat(counters=False).write(playbook) == "## s\n[sai-00001] Draw it\n"
+    assert format_named("ace").write(playbook) == "## s\n[sai-00001] helpful=5 harmful=0 :: Draw it\n"
+    assert format_named("ace-plain").write(playbook) == "## s\n[sai-00001] Draw it\n"

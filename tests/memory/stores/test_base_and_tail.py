@@ -76,7 +76,7 @@ class Held:
     bases: dict[int, StoredBase] = field(default_factory=lambda: {0: EMPTY_BASE})
     effects: list[StoredEffect] = field(default_factory=list[StoredEffect])
     stamps: StoredStamps = NO_STAMPS
-    touches: list[tuple[int, StoredTouches]] = field(default_factory=list[tuple[int, StoredTouches]])
+    touches: list[StoredTouches] = field(default_factory=list[StoredTouches])
     folds: int = 0
 
     def write(self, made: SerializedPlan) -> None:
@@ -88,8 +88,8 @@ class Held:
         if folds.access:
             self.stamps, self.touches = made.stamps, []
         elif made.touches_json is not None:
-            row = StoredTouches(made.plan.parent_mark, after.access.mark, made.touches_json)
-            self.touches.append((after.access.access_clock, row))
+            clock, mark = after.access.access_clock, after.access.mark
+            self.touches.append(StoredTouches(clock, made.plan.parent_mark, mark, made.touches_json))
         if made.plan.content_changed:
             old, new = made.plan.parent, after.version
             self.effects.append(StoredEffect(new.n, old.etag, new.etag, made.effect_json))
@@ -111,10 +111,10 @@ class Held:
         start = effects_from(known.version, head)
         base = None if start is not None else self.bases[head.base_n]
         effects = [each for each in self.effects if each.n > (head.base_n if start is None else start)]
-        touches = [row for clock, row in self.touches if clock > known.access.access_clock]
+        touches = [row for row in self.touches if row.clock > known.access.access_clock]
         stamps = None
         if not follow(known, head, touches):
-            touches, stamps = [row for _, row in self.touches], self.stamps
+            touches, stamps = self.touches, self.stamps
         return StoredState(
             head.version, self.access_json, head.access_mark, base, tuple(effects), stamps, tuple(touches)
         )

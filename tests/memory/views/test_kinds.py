@@ -58,7 +58,7 @@ def test_a_bullet_of_the_fields_of_a_kind_is_of_that_kind(kind: str) -> None:
 
 def test_an_unknown_kind_is_refused_by_a_named_error_that_names_the_nine() -> None:
     assert len(KINDS) == 9
-    with pytest.raises(UnknownKind, match="'banana' is no kind of memory: use one of") as refused:
+    with pytest.raises(UnknownKind, match="unknown kind 'banana': use fact") as refused:
         checked_kind("banana")
     assert all(kind in str(refused.value) for kind in KINDS)
 

@@ -158,7 +158,7 @@ def test_a_conversation_is_renamed_and_deleted(visit: Visit, site: Site) -> None
 
 
 @pytest.mark.parametrize("options", some_heavy(({}, WITHOUT), bool), ids=["scripts", "no scripts"])
-def test_a_question_is_asked_again_and_changed_and_the_chat_found_and_downloaded(
+def test_a_question_is_asked_again_and_the_chat_found_and_downloaded(
     visit: Visit, options: dict[str, bool]
 ) -> None:
     wim = visit(f"wim-{len(options)}", **options)
@@ -167,11 +167,10 @@ def test_a_question_is_asked_again_and_changed_and_the_chat_found_and_downloaded
         wim.page.fill("#message", question)
         wim.page.click("#send")
         wim.page.locator(".receipt").wait_for()
+    first = wim.page.locator(".receipt [name=turn]").get_attribute("value") or ""
     wim.page.click("#retry")
-    wim.page.locator(".receipt").nth(1).wait_for()
-    assert wim.page.locator(".line.user .text").all_inner_texts() == ["What is 1/2 + 1/3?"] * 2
-    wim.page.click("#again")
-    assert wim.page.input_value("#message") == "What is 1/2 + 1/3?"
+    wim.page.locator(f".receipt [name=turn]:not([value='{first}'])").wait_for(state="attached")
+    assert wim.page.locator(".line.user .text").all_inner_texts() == ["What is 1/2 + 1/3?"]
     wim.page.fill("#find", "of 8")
     wim.page.press("#find", "Enter")
     expect(wim.page.locator(".conversations li")).to_have_count(1)
@@ -182,9 +181,100 @@ def test_a_question_is_asked_again_and_changed_and_the_chat_found_and_downloaded
     assert Path(download.value.path()).read_text(encoding="utf-8").startswith("Q: What is 3/4 of 8?")
 
 
+@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+def test_a_changed_question_takes_the_place_of_the_last_one(
+    visit: Visit, site: Site, options: dict[str, bool]
+) -> None:
+    learner = f"xia-{len(options)}"
+    xia = visit(learner, **options)
+    xia.open("/chat")
+    for number, question in enumerate(("What is 3/4 of 8?", "Remember that my name is Mia.")):
+        xia.page.fill("#message", question)
+        xia.page.click("#send")
+        xia.page.locator(".receipt").nth(number).wait_for()
+    assert "Mia" in str(site.contents(learner))
+    xia.page.click("#again")
+    assert xia.page.input_value("#message") == "Remember that my name is Mia."
+    assert "takes the place of your last one" in xia.page.locator("#changing").inner_text()
+    xia.page.fill("#message", "Remember that my name is Kim.")
+    xia.page.click("#send")
+    xia.page.locator("#again").wait_for()
+    said = xia.page.locator(".line.user .text")
+    assert said.all_inner_texts() == ["What is 3/4 of 8?", "Remember that my name is Kim."]
+    known = str(site.contents(learner))
+    assert ("Kim" in known, "Mia" in known) == (True, False)
+
+
+@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+def test_what_is_built_on_since_stays_and_the_page_says_so(
+    visit: Visit, site: Site, options: dict[str, bool]
+) -> None:
+    learner = f"yan-{len(options)}"
+    yan = visit(learner, **options)
+    yan.open("/chat")
+    yan.page.fill("#message", "Remember that my name is Mia.")
+    yan.page.click("#send")
+    yan.page.locator(".chip").wait_for()
+    known = site.api.get("/api/playbook", headers=bearer(learner)).json()["bullets"][0]["id"]
+    changed = {"content": "Called Mia by friends"}
+    site.api.patch(f"/api/playbook/{known}", json=changed, headers=bearer(learner)).raise_for_status()
+    yan.page.click("#again")
+    yan.page.fill("#message", "What is 1/2 + 1/3?")
+    yan.page.click("#send")
+    assert "was changed since and stays" in yan.said()
+
+
 def test_markdown_is_shown_and_html_is_text() -> None:
     shown = marked("**bold** `x` <b>no</b> ![p](https://evil.example/p.png) [l](javascript:alert(1))")
     assert "<strong>bold</strong> <code>x</code> &lt;b&gt;no&lt;/b&gt;" in shown
     assert [part for part in ("<img", "<b>", 'href="javascript') if part in shown] == []
     assert "<pre><code>1/2 [###...]\n</code></pre>" in marked("1. Add\n1/2 [###...]\nDone")
     assert "<strong>" not in marked("**long** " * 10_000)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("$\\frac{1}{2}$", "<mfrac><mrow><mn>1</mn></mrow><mrow><mn>2</mn></mrow></mfrac>"),
+        ("so **\\(x^2\\)**", "<msup><mi>x</mi><mn>2</mn></msup></mrow></math></strong>"),
+        ("$$\na_1\n$$", '<math display="block"><mrow><msub><mi>a</mi><mn>1</mn></msub>'),
+        ("\\[\\begin{aligned}a&=b\\\\c&=d\\end{aligned}\\]", "<mtr><mtd "),
+        ("$5$ apples", "<mn>5</mn>"),
+        ("$\\text{<b onclick=x>}$", "<mtext>&lt;b\xa0onclick=x&gt;</mtext>"),
+        ("$\\color{red}{x}$", "<mstyle><mrow><mi>x</mi></mrow></mstyle>"),
+    ],
+)
+def test_a_formula_is_mathml(written: str, shown: str) -> None:
+    assert shown in marked(written)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("$5 and $6", "from $5-$6", "US$5 or AU$6", "$20 per month (or 30$)", "$ x $", "5$"),
+        *("$\\href{javascript:alert(1)}{x}$", "$\\style{a:b}{x}$", "$\\class{a}{x}$", "$\\frac{$"),
+        *("\\(\\frac{\\)", "$\\def\\x{\\x\\x}\\x$", f"${'x' * 600}$", f"${'{' * 400}$"),
+    ],
+)
+def test_what_is_no_formula_or_a_hostile_one_stays_text(written: str) -> None:
+    assert marked(written) == f"<p>{written}</p>\n"
+
+
+def test_code_has_no_formulas_and_an_answer_not_too_many() -> None:
+    assert marked("`$x$`\n\n```\n$x$\n```") == "<p><code>$x$</code></p>\n<pre><code>$x$\n</code></pre>\n"
+    assert marked("$x+y+z+1234$ " * 1_000).count("<math") == 400
+
+
+def test_a_formula_is_drawn_under_the_strict_policy(visit: Visit, site: Site) -> None:
+    xan = visit("xan")
+    xan.open("/chat/temporary")
+    said = {"roles": "assistant", "texts": "So $\\frac{1}{2}$.", "message": " "}
+    fields = "".join(f"<input name={name} value='{value}'>" for name, value in said.items())
+    xan.page.evaluate(
+        "html => { const form = document.createElement('form'); form.method = 'post'; form.innerHTML = html;"
+        " form.action = '/page/chat/temporary'; document.body.append(form); form.submit(); }",
+        fields,
+    )
+    xan.page.locator("mfrac").wait_for()
+    above, below = (one.bounding_box() or {} for one in xan.page.locator("mfrac mn").all())
+    assert above["y"] + above["height"] <= below["y"] + 1, "one stands above two"

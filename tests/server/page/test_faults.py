@@ -50,7 +50,7 @@ def test_a_server_that_is_killed_in_an_answer_loses_nothing(
             while not gemini.requests:
                 page.wait_for_timeout(10)
             running.kill()
-            page.locator("#status.warning", has_text="The connection was lost").wait_for()
+            page.locator("#problem", has_text="The connection was lost").wait_for()
             assert QUESTION in page.locator(".line.user").inner_text()
         gemini.answer("<final>5/6</final>")
         gemini.answer('{"reasoning": "right", "bullet_tags": [], "lessons": []}')
@@ -81,7 +81,7 @@ def test_a_temporary_chat_whose_server_is_killed_gives_the_message_back(
             while not gemini.requests:
                 page.wait_for_timeout(10)
             running.kill()
-            page.locator("#status.warning", has_text="Send it again").wait_for()
+            page.locator("#problem", has_text="Send it again").wait_for()
     assert page.input_value("#message") == QUESTION
     assert page.locator(".line").count() == 0
 

@@ -26,7 +26,9 @@ def test_learning_pauses_and_goes_on(visit: Visit, site: Site, options: dict[str
         assert "Learning is paused." in pia.page.locator(".whoanswers").inner_text()
         pia.page.fill("#message", question)
         pia.page.click("#send")
-        pia.page.locator(".line.marked").wait_for()
+        receipt = pia.page.locator(".line.marked .learned")
+        receipt.wait_for()
+        assert receipt.inner_text() == "Learning is paused: nothing was remembered."
         assert len(site.contents(learner)) == known
     pia.open("/privacy")
     pia.page.click("#pause")

@@ -48,10 +48,12 @@ const keep = (form, role, text) => {
   }
 };
 
+// Says above the field why there is no answer.
 const say = (text) => {
-  const status = document.getElementById("status");
-  status.className = "status warning";
-  status.textContent = text;
+  const why = document.createElement("p");
+  Object.assign(why, { id: "problem", className: "notice bad", role: "alert", textContent: text });
+  document.getElementById("refused").replaceChildren(...(text ? [why] : []));
+  document.getElementById("message").setAttribute("aria-describedby", "problem");
 };
 
 const stream = async (form, submitted) => {
@@ -66,16 +68,21 @@ const stream = async (form, submitted) => {
   const theirs = line("assistant", form.dataset.agent, "");
   const said = theirs.querySelector(".text");
   const doing = theirs.querySelector(".working");
+  const replaced = submitted.get("replaces") ? [...document.querySelectorAll(".line")].slice(-4, -2) : [];
+  for (const old of replaced) old.hidden = true;
   let quiet;
   const takeBack = () => {
     mine.remove();
     theirs.remove();
+    for (const old of replaced) old.hidden = false;
     field.value = typed;
+    field.focus({ preventScroll: true });
   };
   let following = true;
   const leave = () => (following = false);
   const follow = (item) => following && item && show(item);
   for (const name of ["wheel", "touchmove"]) window.addEventListener(name, leave, { passive: true });
+  say("");
   doing.textContent = form.dataset.recalling;
   follow(theirs);
   theirs.setAttribute("aria-busy", "true");
@@ -91,7 +98,7 @@ const stream = async (form, submitted) => {
       return;
     }
     field.value = "";
-    let failed = false;
+    let [failed, query] = [false, ""];
     for await (const { name, data } of events(response)) {
       if (name === "start") conversation = data.conversationId;
       if (name === "bullets") doing.textContent = form.dataset.thinking;
@@ -101,7 +108,10 @@ const stream = async (form, submitted) => {
         clearTimeout(quiet);
         quiet = setTimeout(() => (doing.textContent = form.dataset.checking), 600);
       }
-      if (name === "result") said.textContent = data.answer;
+      if (name === "result") {
+        said.textContent = data.answer;
+        if (data.stayed?.length) query = "?said=stayed";
+      }
       follow(theirs);
       if (name === "error") {
         say(data.error);
@@ -109,11 +119,13 @@ const stream = async (form, submitted) => {
       }
       if (name === "done") break;
     }
-    if (form.dataset.show) {
-      await window.htmx.ajax("GET", `${form.dataset.show}${conversation}`, { target: "#main", select: "#main", swap: "outerHTML" });
-      history.replaceState(null, "", `${form.dataset.show}${conversation}`);
-    } else if (failed) {
+    if (failed) {
       takeBack();
+      return;
+    }
+    if (form.dataset.show) {
+      await window.htmx.ajax("GET", `${form.dataset.show}${conversation}${query}`, { target: "#main", select: "#main", swap: "outerHTML" });
+      history.replaceState(null, "", `${form.dataset.show}${conversation}`);
     } else {
       keep(form, "user", typed);
       keep(form, "assistant", said.textContent);
@@ -157,7 +169,9 @@ document.addEventListener("click", (event) => {
   if (button && form && !form.querySelector("#send").disabled) {
     event.preventDefault();
     form.elements.message.value = button.dataset.ask;
+    if (button.dataset.replaces) form.elements.replaces.value = button.dataset.replaces;
     form.requestSubmit();
+    if (button.dataset.replaces) form.elements.replaces.value = "";
   }
   const copy = event.target.closest("[data-copy]");
   if (copy) navigator.clipboard?.writeText(copy.closest(".line").querySelector(".text").innerText);

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from ace_graph.agent.context import MAX_PLAYBOOKS, ACEContext
 from ace_graph.agent.models import name_of_model
+from ace_graph.agent.reasoning.attempt import turn_of_answer
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.learning.trajectory_feedback import give_feedback
 from ace_graph.memory.bullet import Bullet
@@ -71,10 +72,11 @@ class ShownReceipt:
 
 @dataclass(frozen=True)
 class ChatLine:
-    """What the learner or the agent said, an answer as HTML, and its receipt where there is one."""
+    """What the learner or the agent said, an answer as HTML, its turn, and its receipt where there is one."""
 
     role: Literal["user", "assistant"]
     text: str
+    turn_id: str | None = None
     html: Markup | None = None
     receipt: ShownReceipt | None = None
 
@@ -89,10 +91,14 @@ class ConversationQuery(Flash):
 
 
 class MessageForm(PageForm):
-    """A message. Of a temporary chat all earlier messages come with it, as nothing else keeps them."""
+    """A message. Of a temporary chat all earlier messages come with it, as nothing else keeps them.
+
+    `replaces` is the turn of the last answer where its question is changed or asked once more.
+    """
 
     message: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS)] = ""
     conversation: Annotated[str, Field(max_length=128)] = ""
+    replaces: Annotated[str, Field(max_length=128)] = ""
     playbooks: Annotated[list[str], Field(max_length=MAX_PLAYBOOKS)] = Field([])
     roles: Annotated[list[Literal["user", "assistant"]], Field(max_length=MAX_SHOWN_HISTORY)] = Field([])
     texts: Annotated[list[Text], Field(max_length=MAX_SHOWN_HISTORY)] = Field([])
@@ -107,6 +113,7 @@ class MessageForm(PageForm):
             {
                 "message": self.message,
                 "conversationId": None if temporary else self.conversation or None,
+                "replaces": None if temporary else self.replaces or None,
                 "conversationHistory": history if temporary else [],
                 "memory": "off" if temporary else "on",
                 "playbooks": [] if temporary else self.playbooks,
@@ -156,7 +163,8 @@ async def send(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Res
     if not form.message.strip():
         return visitor.lead_to(f"/chat/{form.conversation}" if form.conversation else "/chat")
     reply = await (await _begin_turn(visitor, form)).outcome()
-    return visitor.lead_to(f"/chat/{reply.conversation_id}#latest")
+    said = {"said": "stayed"} if reply.stayed else {}
+    return visitor.lead_to(f"/chat/{reply.conversation_id}#latest", **said)
 
 
 @routes.post("/stream", dependencies=[does("converse")])
@@ -174,7 +182,10 @@ async def show(
     found = await api.read_conversation(visitor.services, visitor.learner, conversation_id, asked)
     known = await _shown_receipts(visitor, found)
     messages = found.page.messages
-    lines = [await _line(message.role, message.content, known.get(message.id)) for message in messages]
+    lines = [
+        await _line(message.role, message.content, turn_of_answer(message.id), known.get(message.id))
+        for message in messages
+    ]
     return await _page(visitor, query, found.entry, lines, found.page.next)
 
 
@@ -231,10 +242,13 @@ async def _begin_turn(visitor: Visitor, form: MessageForm, *, temporary: bool = 
 
 
 async def _line(
-    role: Literal["user", "assistant"], text: str, receipt: ShownReceipt | None = None
+    role: Literal["user", "assistant"],
+    text: str,
+    turn_id: str | None = None,
+    receipt: ShownReceipt | None = None,
 ) -> ChatLine:
     html = None if role == "user" else await run_off_loop(len(text), marked, text)
-    return ChatLine(role, text, html, receipt)
+    return ChatLine(role, text, turn_id, html, receipt)
 
 
 async def _page(

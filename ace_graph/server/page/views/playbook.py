@@ -336,7 +336,7 @@ async def edit_text(opened: OpenedDep, bullet_id: BulletName, form: Annotated[Ed
             )
         except PlaybookChanged:
             continue
-    raise PlaybookChanged("others change this playbook all the time: send your change again")
+    raise PlaybookChanged("other writers keep changing this playbook: send your change again")
 
 
 @routes.post(f"{_BULLET}/{{action}}", dependencies=[does("change")])

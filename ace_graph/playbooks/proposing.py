@@ -101,7 +101,7 @@ class Proposals:
         if replaces is not None:
             present = (await self._playbook.load()).playbook.get_bullet(replaces)
             if present is None or len(bullets) != 1:
-                raise ChangeRefused(f"{replaces}: one bullet takes the place of one that the playbook has")
+                raise ChangeRefused(f"{replaces}: a correction replaces one bullet by one of yours")
             targets = {replaces: present.content_hash}
             new = _proposed_adds(bullets)[0].model_copy(update={"ref": _NEW})
             operations = (new, Supersede(bullet_id=replaces, by=_NEW))
@@ -268,13 +268,9 @@ class Proposals:
             if (open_one.delta.operations, open_one.targets) == (proposal.delta.operations, proposal.targets):
                 return open_one
         if proposal.by and len(own) >= MAX_OPEN_EACH:
-            raise ChangeRefused(
-                f"{MAX_OPEN_EACH} proposals of yours wait for a decision already: wait for it"
-            )
+            raise ChangeRefused(f"{MAX_OPEN_EACH} of your proposals are open: wait until some are decided")
         if len(waiting) >= MAX_OPEN:
-            raise ChangeRefused(
-                f"{MAX_OPEN} proposals wait for a decision already: ask who may write to decide"
-            )
+            raise ChangeRefused(f"{MAX_OPEN} proposals are open: ask an editor to decide some")
         await self._checked.put_proposal(proposal)
         audit_sharing("propose", proposal.by, playbook=self._key, proposal=proposal.proposal_id)
         return proposal
@@ -348,7 +344,7 @@ class Proposals:
                 first = done.report.rejected[0]
                 raise ChangeRefused(f"{first.id}: {first.why}")
             return done
-        raise PlaybookChanged("the playbook changes all the time: accept the proposal again")
+        raise PlaybookChanged("other writers keep changing the playbook: accept the proposal again")
 
 
 async def propose(
@@ -510,7 +506,7 @@ def _proposable(memory: Playbook, bullet_ids: Sequence[str]) -> list[Bullet]:
             raise ChangeRefused(f"{name}: unknown id: playbook show lists the ids")
         if not leaves_owner(bullet):
             raise ChangeRefused(
-                f"{name}: this stays with you, as the profile, episodes and quarantined texts do"
+                f"{name} can't be proposed: the profile, episodes and quarantined texts are private"
             )
         found.append(bullet)
     return found
