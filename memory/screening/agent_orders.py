@@ -74,13 +74,8 @@ def find_disguised_instruction(text: str) -> str | None:
             return _APART
         if len(letters) >= _MIN_APART and len(set(letters)) >= _MIN_DISTINCT and not _ascends(letters):
             return _APART
-    return _APART if _hides_an_instruction(text) else None
-
-
-def _hides_an_instruction(text: str) -> bool:
-    whole = joined(text)
-    found = _plainest().search(whole)
-    return found is not None and not _stands_in_words(text, found.group())
+    found = _plainest().search(joined(text))
+    return _APART if found is not None and not _stands_in_words(text, found.group()) else None
 
 
 def _stands_in_words(text: str, found: str) -> bool:
@@ -96,7 +91,8 @@ def _stands_in_words(text: str, found: str) -> bool:
         for word, end in zip(words, ends, strict=True)
         if start < end and end - len(word) < start + len(found)
     ]
-    return all(word in _all_words() for word in span)
+    known = _words("verbs") | _words("whose") | _words("rules")
+    return known.issuperset(span)
 
 
 def _ascends(letters: str) -> bool:
@@ -133,8 +129,3 @@ def _words(name: str) -> frozenset[str]:
         data = raw_table(language, "agent_orders")
         found.update(folded(cast("Mapping[str, str]", data.get("joined_words", {})).get(name, "")).split())
     return frozenset(found)
-
-
-@cache
-def _all_words() -> frozenset[str]:
-    return _words("verbs") | _words("whose") | _words("rules")

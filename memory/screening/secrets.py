@@ -36,12 +36,11 @@ _COUNTRIES = (
 """How long account numbers are, by country."""
 
 
-def _lengths() -> dict[str, int]:
-    entries = (entry.split(":") for entry in _COUNTRIES.split())
-    return {country: int(length) for length, names in entries for country in names.split(",")}
-
-
-_LENGTHS = _lengths()
+_LENGTHS = {
+    country: int(length)
+    for length, _, names in (entry.partition(":") for entry in _COUNTRIES.split())
+    for country in names.split(",")
+}
 
 
 def has_card(text: str) -> bool:

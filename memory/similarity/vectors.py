@@ -38,7 +38,8 @@ class Embedder(Protocol):
 
 def unit_vectors(vectors: Vectors) -> Vectors:
     """Return the vectors with a length of 1; one of zeros stays as it is."""
-    return {text: _unit(vector) for text, vector in vectors.items()}
+    lengths = {text: math.hypot(*vector) or 1.0 for text, vector in vectors.items()}
+    return {text: tuple(x / lengths[text] for x in vector) for text, vector in vectors.items()}
 
 
 def are_near(a: Bullet, b: Bullet, units: Vectors) -> bool:
@@ -60,8 +61,3 @@ async def vectors_of(texts: Iterable[str], embeddings: Embedder | None) -> Vecto
     except Exception as error:  # whatever a service raises
         logger.warning("[ACE Memory] embeddings failed, only words are compared: %s", type(error).__name__)
         return {}
-
-
-def _unit(vector: Sequence[float]) -> tuple[float, ...]:
-    length = math.sqrt(sum(x * x for x in vector))
-    return tuple(x / length for x in vector) if length else tuple(vector)

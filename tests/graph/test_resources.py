@@ -24,7 +24,7 @@ ALICE = ACEContext(learner_id="alice", reflect_when="never")
 def test_a_setting_bounds_the_memories_that_a_process_keeps() -> None:
     settings = Settings().model_copy(update={"held_mb": 1})
     cache = build_resources(settings=settings, model=ScriptedModel([]), store=CountingStore()).cache
-    bullets = [Bullet(id=f"gen-{n:05}", section="s", content=f"text {n}") for n in range(100)]
+    bullets = [Bullet(id=f"gen-{n:05}", section="s", content=f"text {n}") for n in range(200)]
     for name in ("ada", "bob"):
         cache.put(name, Snapshot(Playbook.of(bullets), version=Version("epoch", 1, "etag")))
     assert cache.get("ada") is None

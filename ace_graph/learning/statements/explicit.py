@@ -432,9 +432,11 @@ def read_statements(
         if len(found) >= MAX_STATEMENTS:
             break
     told = [each.words for each in found if each.kind == "keep"]
+    by_forms = _FormReader(own, source, sensitive)
+    read = (said for each in own_sentences(text) for said in by_forms.read(each) if not unwanted)
     others = [
         each
-        for each in islice(form_statements(text, own, source, sensitive), max(0, MAX_STATEMENTS - len(found)))
+        for each in islice(read, max(0, MAX_STATEMENTS - len(found)))
         if not any(each.words in words for words in told)
     ]
     found += map(_taken_back, others) if taken_back else others
@@ -454,14 +456,15 @@ def _standing(part: Sentence, source: str) -> Statement | None:
     found = standing_instruction(part)
     if found is None or NEGATED.search(part.masked) is not None:
         return None
-    language = spoken_language(found.words)
+    words, condition = found
+    language = spoken_language(words)
     begin = skip(FILLER, part.masked) if language == FIRST else 0
     rule = rule_of(part.masked, begin) if language == FIRST and not part.asks else None
     known = (rule is not None and not rule[0].fact) or slot_of(part.text[begin:], language) is not None
-    if (known and found.condition is None) or is_sensitive(found.words, language):
+    if (known and condition is None) or is_sensitive(words, language):
         return None
-    kept = keep(found.words, "preferences", "episodic", None, source)
-    return Statement("keep", found.words, kept.model_copy(update={"context": found.condition}))
+    kept = keep(words, "preferences", "episodic", None, source)
+    return Statement("keep", words, kept.model_copy(update={"context": condition}))
 
 
 def _wish(statement: Statement) -> Add | None:
@@ -672,15 +675,11 @@ _LEADS = 4
 """So many politenesses and marks may stand before an instruction."""
 
 
-class StandingInstruction(NamedTuple):
-    """The words of an instruction that holds for later answers, and when it does; None: always."""
+def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
+    """Return the words of an instruction that holds for later answers, and when it does (None: always).
 
-    words: str
-    condition: str | None
-
-
-def standing_instruction(sentence: Sentence) -> StandingInstruction | None:
-    """Return the standing instruction that a sentence is, None where it is none for sure."""
+    None for a sentence that is no such instruction for sure.
+    """
     masked = sentence.masked.lower()
     if sentence.cut or len(masked) != len(sentence.text):
         return None
@@ -696,10 +695,8 @@ def standing_instruction(sentence: Sentence) -> StandingInstruction | None:
         return None
     if not _instructs(main, language, polite=polite):
         return None
-    told = None if condition is None else sentence.text[condition.start : condition.end].strip(_EDGES)
-    return StandingInstruction(
-        sentence.text.strip(_EDGES), None if told is None else told[:MAX_CONTEXT_CHARS]
-    )
+    told = "" if condition is None else sentence.text[condition.start : condition.end].strip(_EDGES)
+    return sentence.text.strip(_EDGES), told[:MAX_CONTEXT_CHARS] if condition is not None else None
 
 
 def _condition(masked: str, language: str) -> Stretch | None:
@@ -834,17 +831,6 @@ _SHORT_CHARS = 20
 _MARKS = " .,;:!?。！？，；：…"
 
 
-def form_statements(text: str, own: Own, source: str, sensitive: SensitiveFacts) -> Iterator[Statement]:
-    """Yield the statements and requests of a message, in order."""
-    if asks_not_to_keep(text):
-        return
-    reader = _FormReader(own, source, sensitive)
-    for sentence in own_sentences(text):
-        language = spoken_language(sentence.masked)
-        if language != FIRST and not sentence.cut and not asks_to_take_back(sentence.masked):
-            yield from reader.read(sentence, language)
-
-
 class _FormClause(NamedTuple):
     sentence: Sentence
     place: Stretch
@@ -876,8 +862,11 @@ class _FormReader:
     source: str
     sensitive: SensitiveFacts
 
-    def read(self, sentence: Sentence, language: str) -> Iterator[Statement]:
-        """Yield what the clauses of one sentence say."""
+    def read(self, sentence: Sentence) -> Iterator[Statement]:
+        """Yield what the clauses of one sentence say; of one in English nothing."""
+        language = spoken_language(sentence.masked)
+        if language == FIRST or sentence.cut or asks_to_take_back(sentence.masked):
+            return
         places = clauses_of(sentence.masked, language)
         said = [_FormClause(sentence, each, language).without_lead() for each in places]
         joined = len(said) > 1 and any(slot_stated(each.masked, language) is not None for each in said)

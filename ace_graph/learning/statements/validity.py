@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 from types import MappingProxyType
@@ -60,11 +59,8 @@ class _Period(NamedTuple):
     sort: Literal["day", "weekday", "relative", "period"]
 
 
-@dataclass(frozen=True)
-class _Words:
-    """The phrases of one language: by their first word, the longest first."""
-
-    phrases: Mapping[str, Sequence[tuple[tuple[str, ...], Mapping[str, int]]]]
+_Phrases = Mapping[str, Sequence[tuple[tuple[str, ...], Mapping[str, int]]]]
+"""The phrases of one language and their meanings: by their first word, the longest first."""
 
 
 def validity_of(text: str, today: date, language: str | None = None) -> Validity:
@@ -329,7 +325,7 @@ def _unit_around(today: date, unit: str, count: int, *, exact: bool = False) -> 
 
 def _items(text: str, language: str) -> Iterator[_Item]:
     """Yield what the text says, phrase by phrase; words that no table has mean nothing."""
-    known = _words(language).phrases
+    known = _phrases(language)
     pattern = _SPACELESS_WORD if language in SPACELESS else _WORD
     found = pattern.findall(_ORDINAL.sub("", text.casefold()))
     place = 0
@@ -360,7 +356,7 @@ _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 @cache
-def _words(language: str) -> _Words:
+def _phrases(language: str) -> _Phrases:
     meanings: dict[tuple[str, ...], dict[str, int]] = {}
     pattern = _SPACELESS_WORD if language in SPACELESS else _WORD
     for name, text in table(language, "dates").items():
@@ -376,4 +372,4 @@ def _words(language: str) -> _Words:
         by_first.setdefault(parts[0], []).append((parts, MappingProxyType(named)))
     for found in by_first.values():
         found.sort(key=lambda one: len(one[0]), reverse=True)
-    return _Words(MappingProxyType(by_first))
+    return MappingProxyType(by_first)
