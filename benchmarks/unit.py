@@ -25,6 +25,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import HumanMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 
+from ace_graph.agent.embeddings.static_vectors import find_static_vectors
 from benchmarks.available_stores import Place, seeded
 from benchmarks.corpus import lessons, questions
 from benchmarks.goals import Goal
@@ -108,7 +109,8 @@ async def measure_unit(plan: Plan, findings: Findings) -> None:
     note = (
         "Processor time, SQLite, 1,000 bullets where no other number is named; turns of all alternate in one "
         f"process, {plan.unit_turns} each; tenth percentiles, medians of {plan.unit_runs} runs. `Mean` "
-        "has the turns in it that reflect on ten others, and what else ran. The stub model answers at once."
+        "has the turns in it that reflect on ten others, and what else ran. The stub model answers at once. "
+        "`By meaning`: with the extra `embeddings`."
     )
     findings.tables.append(
         Table("A turn in B", ("turn", "B", "mean", "ms", "p50 / p95 on the clock"), rows, note)
@@ -145,8 +147,13 @@ async def _run(plan: Plan) -> dict[str, Times]:
             ),
             _LARGE: _turns(large, asked),
         }
+        learners = [unchanged, large, stating, adding, writer, reader]
+        if find_static_vectors() is not None:
+            near = place.open()
+            learners.append(with_graph(near, await seeded(near, 1_000), by_meaning=True))
+            jobs["content unchanged, by meaning"] = _turns(learners[-1], asked)
         times = await timed_async(plan.unit_turns, list(jobs.values()))
-        for learner in (unchanged, large, stating, adding, writer, reader):
+        for learner in learners:
             await learner.store.close()
     return dict(zip(jobs, times, strict=True))
 

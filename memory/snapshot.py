@@ -12,7 +12,7 @@ history; the earlier values of their stamps are in `earlier`. `days` maps clock 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from types import MappingProxyType
@@ -155,7 +155,7 @@ def touched(
         trial=_recounted(access.trial, changed),
         earlier=grown.earlier,
         days=grown.days,
-        usage=recounted_usage(access.usage, changed, _use_of(record)),
+        usage=recounted_usage(access.usage, changed, _use_of(turns, record)),
         analyzed=access.analyzed + len(set(effect.analyzed) - analyzed),
         asked=grown.asked,
     )
@@ -201,11 +201,11 @@ def _recounted(trial: Trial, changed: Iterable[TurnChange]) -> Trial:
     return Trial(*(max(0, a - b) for a, b in zip(added, gone, strict=True)))
 
 
-def _use_of(record: TurnRecord | None) -> tuple[RecentTurn, datetime] | None:
+def _use_of(turns: Sequence[RecentTurn], record: TurnRecord | None) -> tuple[RecentTurn, datetime] | None:
     """The newest turn, and when it ended."""
     if record is None or record.status == "in_progress":
         return None
-    return record.recent(), record.completed_at or record.started_at
+    return turns[-1], record.completed_at or record.started_at
 
 
 def _with_turn(

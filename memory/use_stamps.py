@@ -161,8 +161,9 @@ def after_touches(held: Stamps, touches: Iterable[Touches]) -> Stamps:
         if each.content_changed:
             earlier.replace({})
         elif each.moved:
-            before = {key: stamps.now.get(key, 0) for key in each.moved}
-            earlier.replace({**before, **earlier.writable()})
+            known = earlier.writable()
+            for key in each.moved:
+                known.setdefault(key, stamps.now.get(key, 0))
         if each.moved:
             restore(stamps.writable(), each.moved)
         if each.day is not None:

@@ -314,19 +314,26 @@ def _hidden(handler: BaseCallbackHandler) -> BaseCallbackHandler:
 def _quiet(
     config: RunnableConfig | None, manager: type[CallbackManager] | type[AsyncCallbackManager]
 ) -> RunnableConfig:
-    """Return `config` with the present callbacks and those that the environment asks for, without text."""
-    held = ensure_config(config)
-    made = manager.configure(held.get("callbacks"))
+    """Return `config` with the present callbacks and those that the environment asks for, without text.
+
+    Where no tracer is among them it is as it was: LangChain copies a manager in a config at every step.
+    """
+    made = manager.configure(ensure_config(config).get("callbacks"))
+    if _are_quiet(made):
+        return config or RunnableConfig()
     made.handlers = [*map(_hidden, made.handlers)]
     made.inheritable_handlers = [*map(_hidden, made.inheritable_handlers)]
     return {**(config or {}), "callbacks": made}
 
 
 def _inside_quiet() -> bool:
-    """Whether the run that is executing has its callbacks, and each tracer among them sees no text."""
-    held = (var_child_runnable_config.get() or RunnableConfig()).get("callbacks")
-    return isinstance(held, BaseCallbackManager) and all(
-        _hidden(each) is each for each in (*held.handlers, *held.inheritable_handlers)
+    return _are_quiet((var_child_runnable_config.get() or RunnableConfig()).get("callbacks"))
+
+
+def _are_quiet(callbacks: object) -> bool:
+    """Whether these are the callbacks of a run, and each tracer among them sees no text."""
+    return isinstance(callbacks, BaseCallbackManager) and all(
+        _hidden(each) is each for each in (*callbacks.handlers, *callbacks.inheritable_handlers)
     )
 
 

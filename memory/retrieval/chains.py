@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -66,17 +67,24 @@ class Link(NamedTuple):
     sure: bool
 
 
-class _Word(NamedTuple):
+@dataclass(frozen=True)
+class _Text:
+    """The first words of a text, and at which places each of them stands."""
+
     text: str
-    terms: tuple[str, ...]
-
-
-class _Text(NamedTuple):
-    """The first words of a text, at which places each stands, and that of the first that is no stop word."""
-
-    words: tuple[_Word, ...]
+    words: tuple[str, ...]
     places: Mapping[str, Sequence[int]]
-    first: int
+
+    @cached_property
+    def terms(self) -> tuple[tuple[str, ...], ...]:
+        """The terms of each word; a stop word has none."""
+        language = language_of(self.text)
+        return tuple(terms(word, language) for word in self.words)
+
+    @cached_property
+    def first(self) -> int:
+        """The place of the first word that is no stop word."""
+        return next((place for place, own in enumerate(self.terms) if own), 0)
 
 
 class _Run(NamedTuple):
@@ -223,12 +231,13 @@ class Chain:
         if not is_fact(line):
             return
         text = _read(line.content)
-        strange = [bool(word.terms) and self._asked.isdisjoint(word.terms) for word in text.words]
-        unasked = [word for place, word in enumerate(text.words) if strange[place]]
-        begins = {word.text for word in unasked}
+        strange = [bool(own) and self._asked.isdisjoint(own) for own in text.terms]
+        begins = {word for place, word in enumerate(text.words) if strange[place]}
         covering: set[str] | None = None
         runs: dict[str, tuple[Bullet, _Run] | None] = {}
-        for term in {term for word in unasked for term in word.terms}:
+        for term in {
+            term for own, unasked in zip(text.terms, strange, strict=True) if unasked for term in own
+        }:
             holders = self._index.postings.get(term, {})
             if not 2 <= len(holders) <= self._most:
                 continue
@@ -274,11 +283,9 @@ def _shared_run(line: _Text, strange: Sequence[bool], begins: Set[str], other: _
             continue  # inside a run that began before
         length = step = last = reached = 0
         while (
-            place + step < len(words)
-            and at + step < len(others)
-            and words[place + step].text == others[at + step].text
+            place + step < len(words) and at + step < len(others) and words[place + step] == others[at + step]
         ):
-            length += bool(words[place + step].terms)
+            length += bool(line.terms[place + step])
             if strange[place + step]:
                 last, reached = step, length
             step += 1
@@ -296,11 +303,9 @@ def _shared_run(line: _Text, strange: Sequence[bool], begins: Set[str], other: _
 
 @lru_cache(_CACHED_TEXTS)
 def _read(text: str) -> _Text:
-    language = language_of(text)
     found = (match.group() for match in islice(_WORD.finditer(text), _MOST_WORDS))
-    folded = (_POSSESSIVE.sub("", word.casefold()) for word in found)
-    words = tuple(_Word(word, terms(word, language)) for word in folded)
+    words = tuple(_POSSESSIVE.sub("", word.casefold()) for word in found)
     places: dict[str, list[int]] = {}
     for place, word in enumerate(words):
-        places.setdefault(word.text, []).append(place)
-    return _Text(words, places, next((place for place, word in enumerate(words) if word.terms), 0))
+        places.setdefault(word, []).append(place)
+    return _Text(text, words, places)

@@ -16,7 +16,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from langchain_core.language_models import LanguageModelInput
@@ -149,7 +149,15 @@ def add_usage(usage: Mapping[str, UsageJSON], role: str, more: Usage) -> dict[st
     if not more.calls:
         return dict(usage)
     total = more if role not in usage else Usage(**usage[role]) + more
-    return {**usage, role: cast("UsageJSON", asdict(total))}
+    return {
+        **usage,
+        role: {
+            "calls": total.calls,
+            "input_tokens": total.input_tokens,
+            "output_tokens": total.output_tokens,
+            "seconds": total.seconds,
+        },
+    }
 
 
 def total_usage(usage: Mapping[str, UsageJSON]) -> Usage:
