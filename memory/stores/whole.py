@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from ace_graph.memory.serialization import dump_access, dump_effect, dump_playbook, dump_record
@@ -26,7 +27,6 @@ from ace_graph.memory.stores.snapshot_and_log import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from datetime import datetime
 
     from ace_graph.memory.catalogue import PlaybookEntry
     from ace_graph.memory.commit import HistoryEntry, PendingItem
