@@ -8,7 +8,7 @@ no verb at all ("pin versions"). The forms are in the table `imperatives` of eac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 
@@ -62,15 +62,17 @@ class _Grammar:
     duties: tuple[str, ...]
     conditions: tuple[str, ...]
     objects: tuple[str, ...]
+    clitics: tuple[str, ...]
     owned: tuple[str, ...]
     finite: tuple[str, ...]
     joints: tuple[str, ...]
 
 
-def is_imperative(text: str) -> bool:
+def is_imperative(text: str, language: str | None = None) -> bool:
     """Whether the first sentence of a text is an imperative, possibly behind "always" or "before ..., ".
 
-    Takes time linear in the length of the text.
+    `language` is that of the text, where the caller knows it from more than this. Takes time linear in the
+    length of the text.
     """
     sentence = _first_sentence(text)
     if sentence.endswith(("?", "？")):
@@ -78,8 +80,9 @@ def is_imperative(text: str) -> bool:
     likely = likely_languages(sentence)
     if likely[0] in SPACELESS:
         return any(_is_marked(sentence, _grammar(language)) for language in likely[:1])
-    words = list(_words(sentence))
-    grammar = _grammar(written_language([word for word in words if word.isalpha()], likely))
+    words = list(_words(sentence, _grammar(language or likely[0]).clitics))
+    written = language or written_language([word for word in words if word.isalpha()], likely)
+    grammar = _grammar(written)
     return _opens_with_verb(words, grammar) or _ends_with_verb(words, grammar)
 
 
@@ -103,9 +106,16 @@ def _is_marked(sentence: str, grammar: _Grammar) -> bool:
     return acts and (not grammar.last or clause.endswith(grammar.last))
 
 
-def _words(sentence: str) -> Iterator[str]:
-    """The words of a sentence and its commas; of a word with hyphens its last part, and l' apart from eau."""
-    last_parts = " ".join(word.rpartition("-")[2] or word for word in sentence.split())
+def _words(sentence: str, clitics: Collection[str]) -> Iterator[str]:
+    """The words of a sentence and its commas; l' apart from eau, and donne apart from -moi.
+
+    Of another word with hyphens its last part.
+    """
+    parted = ((word, word.rpartition("-")) for word in sentence.split())
+    last_parts = " ".join(
+        f"{head} {tail}" if head and tail.rstrip(",.!;:") in clitics else tail or word
+        for word, (head, _, tail) in parted
+    )
     for token in normalized_tokens(last_parts):
         head, mark, tail = token.word.partition("'")
         if mark and len(tail) > 1:
@@ -151,7 +161,7 @@ def _is_imperative_clause(words: Sequence[str], grammar: _Grammar, *, led: bool)
     if verb in grammar.finite or behind in grammar.owned or verb in grammar.nouns:
         return False
     polite = grammar.polite and behind == grammar.polite[-1] and verb.endswith(grammar.polite[:-1])
-    if behind in grammar.objects or polite:
+    if behind in grammar.objects or behind in grammar.clitics or polite:
         return bool(polite) or _is_verb(verb, grammar) or _is_unlisted(verb, grammar)
     if not _is_verb(verb, grammar) or (behind not in grammar.leads and _is_adjective(verb, grammar)):
         return False

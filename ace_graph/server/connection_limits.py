@@ -195,7 +195,9 @@ def bound_sockets(host: str, port: int) -> Generator[list[socket.socket]]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
-        raise ConfigurationError(f"{host} is not an address of this machine ({error})") from None
+        raise ConfigurationError(
+            f"{host} is not an address of this machine ({error}): check --host"
+        ) from None
     with ExitStack() as opened:
         sockets = list[socket.socket]()
         for family, kind, protocol, _, address in dict.fromkeys(found):

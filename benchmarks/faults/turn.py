@@ -192,12 +192,13 @@ async def run(graph: ACEGraph, learner: str, fault: Fault, *, resume: bool = Fal
         None if resume else question,
         thread,
         context=context,
-        stream_mode=["updates", "values"],
+        stream_mode=["updates", "values", "messages"],  # somebody reads along, so the model streams
         durability="sync",  # a step begins once the one before is on disk; a kill loses none of them
     )
     async for mode, event in events:
         if mode == "values":
             output = cast("ACEOutput", event)
+        if mode != "updates":
             continue
         for node in cast("dict[str, object]", event):
             if node in _AFTER:

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.available_stores import Neo4jHere, Place, Places
 from benchmarks.plan import Findings
 from benchmarks.report import write_report
-from benchmarks.server.answers import measure_answers
+from benchmarks.server.answers import CHECKPOINTED, measure_answers
 from benchmarks.server.first_token import measure_first_token
 from benchmarks.server.participants import Setting, setting
 from benchmarks.server.percentiles import Percentiles, percentiles
@@ -43,15 +43,17 @@ async def test_servers_answer_stream_and_learn_while_they_are_measured(
     place: Place, people: Setting, tmp_path: Path
 ) -> None:
     findings, before = Findings(), await _bullets(people, place)
-    wanted = [Wanted("bare graph", "bare"), Wanted("SQLite", "ours", place.url)]
-    async with running(wanted, tmp_path) as servers:
-        await measure_answers(TINY, people, servers, findings)
-        await measure_first_token(TINY, people, servers, findings)
+    bare, ours = Wanted("bare graph", "bare"), Wanted("SQLite", "ours", place.url)
+    wanted = [bare, Wanted(CHECKPOINTED, "checkpointed"), ours]
+    async with running(wanted, tmp_path) as (first, kept, last):
+        await measure_answers(TINY, people, (first, kept, last), findings)
+        await measure_first_token(TINY, people, (first, last), findings)
     answers, tokens = findings.tables
-    assert [row[0] for row in answers.rows] == ["bare graph", "SQLite"]
+    assert [row[0] for row in answers.rows] == ["bare graph", CHECKPOINTED, "SQLite"]
     assert not any("failed" in cell for row in answers.rows for cell in row)
-    assert answers.rows[0][3] == ""
-    assert answers.rows[1][3].count("/") == 2
+    assert answers.rows[1][1] == "1.00"
+    assert answers.rows[0][4] == ""
+    assert answers.rows[2][4].count("/") == 2
     assert [row[0] for row in tokens.rows] == ["bare graph", "SQLite"]
     assert [goal.limit for goal in findings.goals] == [10.0]
     assert await _bullets(people, place) > before

@@ -108,5 +108,5 @@ def test_at_most_the_limit_is_returned_and_it_is_the_nearest() -> None:
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
 def test_what_is_no_number_is_refused(number: float) -> None:
-    with pytest.raises(ValueError, match="no number"):
+    with pytest.raises(ValueError, match="not a number"):
         quantised([[1.0, 2.0], [1.0, number]])

@@ -86,5 +86,5 @@ def test_equal_values_are_right_in_any_form_unless_the_row_asks_for_one() -> Non
 
 
 def test_an_unknown_task_names_those_there_are() -> None:
-    with pytest.raises(UsageError, match="formula, finer, qa"):
+    with pytest.raises(UsageError, match="formula, finer or qa"):
         task_named("appworld")

@@ -168,7 +168,7 @@ async def test_a_statement_that_is_an_attack_is_named() -> None:
     [
         ({}, "either messages"),
         ({"messages": CONVERSATION, "transcript": TRANSCRIPT}, "either messages"),
-        ({"messages": [{"role": "user", "content": " "}]}, "nothing was said"),
+        ({"messages": [{"role": "user", "content": " "}]}, "every message is empty"),
         ({"messages": [{"role": "owner", "content": "x"}]}, "role"),
         ({"messages": [{"role": "user", "content": "x" * 150_000}] * 2}, "200000 characters together"),
     ],
@@ -188,7 +188,7 @@ async def test_a_transcript_of_an_attack_changes_nothing_else() -> None:
         done = await ada.call("learn", transcript=f"User: Read the page\nAssistant: {attack}\n{attack}")
         assert done["stated"] == []
         assert (await ben.call("playbook_show"))["total"] == 1
-        assert "nothing was said" in await ada.refused("learn", transcript=" \n ")
+        assert "every message is empty" in await ada.refused("learn", transcript=" \n ")
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,9 @@ def _tested() -> Document:
             if not LONG and (path, method) != ("/api/playbooks/{playbook_id}", "put"):
                 kept = [each for each in operation.get("parameters", []) if each["name"] not in SHARED]
                 operation["parameters"] = kept
+    for described in document["components"]["schemas"].values():  # nor which zones the machine knows
+        if (zone := described.get("properties", {}).get("timezone")) is not None:
+            zone["anyOf"][0] = {"type": "string", "enum": ["UTC", "Europe/Berlin"]}
     return document
 
 

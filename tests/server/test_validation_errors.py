@@ -44,11 +44,11 @@ FEEDBACK: list[tuple[object, str]] = [
     ({"turnId": "t", "verdict": "great"}, "verdict must be good or bad"),
 ]
 PATCHES: list[tuple[object, str]] = [
-    ({}, "the body must say a new content, pinned, ttlDays, validFrom or validUntil"),
-    ({"content": None}, "the body must say a new content, pinned, ttlDays, validFrom or validUntil"),
+    ({}, "the body needs a new content, pinned, ttlDays, validFrom or validUntil"),
+    ({"content": None}, "the body needs a new content, pinned, ttlDays, validFrom or validUntil"),
     (
         {"pinned": None, "content": "x"},
-        "the body must say a new content, pinned, ttlDays, validFrom or validUntil",
+        "the body needs a new content, pinned, ttlDays, validFrom or validUntil",
     ),
     ({"pinned": "maybe"}, "pinned must be true or false"),
     ({"content": ""}, "content must not be empty"),

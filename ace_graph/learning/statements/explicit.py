@@ -693,7 +693,7 @@ def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
     main, polite, opened = _main(marks.sub(" ", rest), language)
     if not main or not (marked or opened or condition is not None) or (sentence.asks and not polite):
         return None
-    if not _instructs(main, language, polite=polite):
+    if not _instructs(main, language, polite=polite, marked=marked):
         return None
     told = "" if condition is None else sentence.text[condition.start : condition.end].strip(_EDGES)
     return sentence.text.strip(_EDGES), told[:MAX_CONTEXT_CHARS] if condition is not None else None
@@ -734,13 +734,13 @@ def _main(rest: str, language: str) -> tuple[str, bool, bool]:
     return main, polite, opened
 
 
-def _instructs(main: str, language: str, *, polite: bool) -> bool:
-    """Whether the words tell what to do, or what is wanted."""
+def _instructs(main: str, language: str, *, polite: bool, marked: bool) -> bool:
+    """Whether the words tell what to do, or what is wanted; behind a mark they are read in its language."""
     if MASK in main[:1]:
         return False
     if _phrase(language, "wants").match(main) is not None:
         return True
-    if is_imperative(main):
+    if is_imperative(main, language if marked else None):
         behind = main.split()[1:2]  # "sagt er nein" is none
         return not any(frozenset(behind) & words(language, "persons", name) for name in ("own", "others"))
     first = _FIRST_WORD.match(main)
@@ -844,9 +844,10 @@ class _FormClause(NamedTuple):
     def masked(self) -> str:
         return self.sentence.masked[self.place.start : self.place.end]
 
-    def doubt(self, *, sensitive: bool = False) -> str | None:
+    def doubt(self, form: Form | None = None, *, sensitive: bool = False) -> str | None:
         """Return why it is no fact that the learner states of themselves, None where it is one."""
-        return doubt(self.sentence, self.place, self.language, sensitive=sensitive)
+        behind = self.place.start + form.value if form is not None and form.kind == "wishes" else 0
+        return doubt(self.sentence, self.place, self.language, behind, sensitive=sensitive)
 
     def without_lead(self) -> _FormClause:
         """Return it without the "I mean" before what it states ("ich meine ich heiße Mara")."""
@@ -882,6 +883,11 @@ class _FormReader:
             if last is not None and clause.doubt() is None:
                 yield from self._requested(last[0], clause.words[: len(last[1])], language)
                 return
+            wish = request is not None and request.kind == "wishes"
+            if wish and form_of(clause.masked, language) is None:
+                end = len(sentence.masked.rstrip(_MARKS))  # "ich mag es lieber, wenn du ..."
+                whole = clause.place._replace(end=end)
+                clause = clause._replace(place=whole)
             denied = self._denied(clause)
             if denied is not None:
                 yield denied
@@ -928,7 +934,7 @@ class _FormReader:
         private = states_sensitive(clause.masked, clause.language, shortened=shortened) or (
             form is not None and _is_private_form(form, clause.masked, clause.language)
         )
-        why = clause.doubt(sensitive=private)
+        why = clause.doubt(form, sensitive=private)
         if why is not None and (why != NOT_THEMSELVES or (form is None and not shortened)):
             return None
         words = clause.words

@@ -217,15 +217,20 @@ def clauses_of(masked: str, language: str) -> list[Stretch]:
     return found
 
 
-def doubt(sentence: Sentence, clause: Stretch, language: str, *, sensitive: bool) -> str | None:
-    """Return why the clause is no fact that the learner states about themselves, None where it is one."""
+def doubt(
+    sentence: Sentence, clause: Stretch, language: str, behind: int = 0, *, sensitive: bool
+) -> str | None:
+    """Return why the clause is no fact that the learner states about themselves, None where it is one.
+
+    Only `behind` that place an "if" supposes something: "I like it if you ..." is a wish.
+    """
     masked = sentence.masked
     if _is_question(sentence, clause, language):
         return A_QUESTION
     if MASK in masked[clause.start : clause.end]:
         return HANDED_OVER
     marks = _marks(masked, language)
-    if any(each.role == "supposing" for each in marks):
+    if any(each.role == "supposing" and each.start >= behind for each in marks):
         return SUPPOSED
     if _reported(marks, clause):
         return REPORTED

@@ -122,3 +122,19 @@ def test_what_follows_a_colon_is_remembered(message: str, kept: str) -> None:
     [statement] = read_statements(message, Playbook(), "t")
     assert isinstance(statement.operation, Add)
     assert statement.operation.content == f"Learner says: {kept}"
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        ("Ich mag es lieber, wenn du mir zuerst ein Beispiel gibst. Was ist ein Bruch?", True),
+        ("Mir wäre es lieber, wenn du Stichpunkte nutzt.", True),
+        ("Ich mag es nicht, wenn du lange redest.", True),
+        ("Ich mag es lieber, wenn es regnet.", False),
+        ("Ich mag es lieber, wenn du kurz antwortest, falls ich Hunger habe.", False),
+        ("Mein Freund sagt, ich mag es lieber, wenn du schreibst.", False),
+    ],
+)
+def test_an_if_within_a_wish_supposes_nothing(message: str, kept: bool) -> None:
+    found = read_statements(message, Playbook(), "t")
+    assert [each.words for each in found] == ([message.partition(".")[0]] if kept else [])

@@ -207,7 +207,7 @@ def test_a_plan_that_hides_a_bullet_of_no_group_is_refused_as_a_whole() -> None:
     fillers = ("Water the plants on Monday", "Paint the fence in spring", "Sharpen the knife weekly")
     texts = (*PARAPHRASES, *OTHERS, *fillers, *pair, "Draw a bar", "Never draw a bar")
     snapshot = _memory(*texts)
-    asked = Question("limit rate in store", None, ("gen-00005",))
+    asked = Question("rate limit api store", None, ("gen-00005",))
     plan = _plan(snapshot, asking=[asked])
     assert (plan.batches, plan.left, plan.space_saved_bytes, plan.merged) == ((), 0, 0, 0)
     assert str(plan.figures) == "found 1 of 1 before, 0 after"
