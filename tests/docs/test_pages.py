@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dev.words import counted
 from tests.docs.blocks import read_blocks
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -37,6 +38,12 @@ def test_a_page_says_first_who_it_is_for(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - LONG.keys()))
 def test_a_page_is_short(name: str) -> None:
     assert len(PAGES[name].split()) <= WORDS, f"move a part into docs/{name.removesuffix('.md')}/"
+
+
+def test_all_pages_together_are_short() -> None:
+    words = {group: count for group, (_, count, _) in counted().items()}
+    assert words["readers' pages"] <= 30_000, "say it once, and link"
+    assert words["decisions"] <= 8_000
 
 
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - WITHOUT_EXAMPLE.keys()))
