@@ -49,7 +49,7 @@ def test_views_are_whole_whatever_is_in_them(visit: Visit, site: Site, learner: 
             visitor.open(view)
             wide = visitor.page.evaluate("document.documentElement.scrollWidth")
             shifted = visitor.page.evaluate("window.shifted")
-            if shifted > 0.05:  # a machine in need of time paints a part of the page first: not the view's fault
+            if shifted > 0.05:  # a loaded machine may paint a part of a page first
                 visitor.open(view)
                 shifted = visitor.page.evaluate("window.shifted")
             nav = visitor.page.locator(".top nav a").all()
