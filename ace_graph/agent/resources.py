@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -20,6 +19,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool, tool
 
 from ace_graph.agent.context import ACEContext, LearningMode
+from ace_graph.agent.daily_tokens import DailyTokens
 from ace_graph.agent.embeddings.meaning import Meaning, stored_rows
 from ace_graph.agent.embeddings.static_vectors import INSTALL, find_static_vectors
 from ace_graph.agent.models import choose_model, make_model
@@ -28,7 +28,7 @@ from ace_graph.agent.tools.calculator import calculator
 from ace_graph.agent.tools.memory_tools import memory_tools, playbook_tools
 from ace_graph.agent.tools.web_search import web_search
 from ace_graph.base.clock import utc_now
-from ace_graph.base.errors import ConfigurationError, DailyTokensUsed, FormatError, NewerFormat
+from ace_graph.base.errors import ConfigurationError, FormatError, NewerFormat
 from ace_graph.base.prompts import Prompts
 from ace_graph.base.settings import Settings
 from ace_graph.base.tables import PACKAGES, preload
@@ -37,7 +37,6 @@ from ace_graph.memory.foreign import read_only_bullets
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import estimate_tokens
 from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.stores import open_store
 
 if TYPE_CHECKING:
@@ -287,58 +286,3 @@ def _read(path: Path) -> Playbook:
     for refusal in reading.refused:
         logger.warning("[ACE Memory] %s: a bullet of the base playbook is left out: %s", path, refusal.why)
     return as_playbook(reading)
-
-
-# How many tokens a learner may cost in a day: ACE_DAILY_TOKENS, answers and learning together, days in UTC.
-#
-# What counts is what the records of the day's turns say, whichever process made them, and what this process
-# knows beside: temporary chats, turns without learning, and turns that were deleted or forgotten since. A
-# turn that began is finished, so a learner may end a day a turn above the limit.
-
-
-MAX_TURNS = 10_000
-MAX_LEARNERS = 20_000
-
-
-class DailyTokens:
-    """Counts tokens by learner and turn for the present day. With the limit 0 nothing is read."""
-
-    def __init__(self, store: Store, limit: int, clock: Callable[[], datetime]) -> None:
-        self._store = store
-        self._limit = limit
-        self._clock = clock
-        self._day = date.min
-        self._known: OrderedDict[str, dict[str, int]] = OrderedDict()
-
-    async def check(self, learner_id: str) -> None:
-        """Raise DailyTokensUsed where the learner has none left today; and what the store raises."""
-        if not self._limit:
-            return
-        now = self._clock().astimezone(UTC)
-        midnight = datetime.combine(now.date(), time(), UTC)
-        turns = self._turns_of(learner_id)
-        today = TrajectoryFilter(since=midnight)
-        for record in await self._store.find_turns(learner_id, today, limit=MAX_TURNS):
-            self._note(turns, record.turn_id, record.input_tokens + record.output_tokens)
-        if sum(turns.values()) >= self._limit:
-            raise DailyTokensUsed(self._limit, now, midnight + timedelta(days=1))
-
-    def spent(self, learner_id: str, turn_id: str, tokens: int) -> None:
-        """Note what a turn of this process cost; its record may say more later, when it was learned from."""
-        if self._limit:
-            self._note(self._turns_of(learner_id), turn_id, tokens)
-
-    def _turns_of(self, learner_id: str) -> dict[str, int]:
-        today = self._clock().astimezone(UTC).date()
-        if today != self._day:
-            self._day = today
-            self._known.clear()
-        turns = self._known.setdefault(learner_id, {})
-        self._known.move_to_end(learner_id)
-        while len(self._known) > MAX_LEARNERS:
-            self._known.popitem(last=False)
-        return turns
-
-    @staticmethod
-    def _note(turns: dict[str, int], turn_id: str, tokens: int) -> None:
-        turns[turn_id] = max(tokens, turns.get(turn_id, 0))

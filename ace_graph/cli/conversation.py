@@ -18,10 +18,10 @@ from uuid import uuid4
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from ace_graph.agent.context import ACEContext
+from ace_graph.agent.daily_tokens import DailyTokens
 from ace_graph.agent.models import ModelChoice, choose_model, open_model
 from ace_graph.agent.models.call import total_usage
 from ace_graph.agent.models.factory import offline_fallback
-from ace_graph.agent.resources import DailyTokens
 from ace_graph.agent.state import MODES, ACEInput, ACEOutput
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import ChangeRefused, InvalidMode, UsageError, unknown

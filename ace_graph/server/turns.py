@@ -19,8 +19,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
 from ace_graph.agent.context import ServedContext
+from ace_graph.agent.daily_tokens import DailyTokens
 from ace_graph.agent.models.call import total_usage
-from ace_graph.agent.resources import DailyTokens
 from ace_graph.agent.state import ACEInput, ACEOutput
 from ace_graph.base.clock import Clock
 from ace_graph.base.errors import (
