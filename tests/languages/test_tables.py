@@ -28,7 +28,8 @@ numbers denials about yes question no_value asked likes"""
 _FEEDBACK = """lead no thanks that very but because wrong should_be value tails again right not_this doubt
 wish wished sum_before sum_after"""
 _IMPERATIVES = """endings finite_endings sure last plural separable participles before_nouns adjective
-polite prefixes starts ends inside irregular nouns leads addressed duties conditions clitics objects owned joints"""
+polite prefixes starts ends inside irregular nouns leads addressed duties conditions objects owned joints
+clitics"""
 _DATES = """weekdays months today yesterday tomorrow last next this day week month year numbers events
 recurring begun fill"""
 _RELATIONS = "self pronouns adverbs not_now frames nouns forms"
