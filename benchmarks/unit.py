@@ -45,7 +45,7 @@ _GOALS = {_TURN: 3.2, "remembers a statement": 5.0}
 _LARGE = f"{_TURN}, 10,000 bullets"
 _MOST_OVER = 1.2
 """What a turn at 10,000 bullets may cost over one at 1,000."""
-_PHASES: Mapping[str, tuple[str, ...]] = {
+PHASES: Mapping[str, tuple[str, ...]] = {
     "read the message": (
         "ace_graph.nodes.router.choose_mode",
         "ace_graph.nodes.planner.plan_turn",
@@ -65,7 +65,7 @@ _PHASES: Mapping[str, tuple[str, ...]] = {
         "ace_graph.nodes.ace_learning.make_record",
         "ace_graph.nodes.ace_learning.committed",
     ),
-    "commit": ("ace_graph.nodes.ace_learning.commit_turn",),
+    "commit": ("ace_graph.memory.stores.store.Store.commit",),
 }
 _REST = "LangGraph"
 
@@ -195,7 +195,7 @@ async def _profile(plan: Plan, bare: float) -> Table:
             number(spent[name] / plan.unit_turns * 1000),
             number(spent[name] / plan.unit_turns * 1000 / bare),
         )
-        for name in (*_PHASES, _REST)
+        for name in (*PHASES, _REST)
     ]
     note = (
         "Mean processor time of all threads, without that of a phase inside of it; LangGraph is the rest: "
@@ -232,7 +232,7 @@ class _Clock:
 def _timed_phases(clock: _Clock) -> Generator[None]:
     """Charge the calls inside to their phases."""
     with ExitStack() as stack:
-        for name, functions in _PHASES.items():
+        for name, functions in PHASES.items():
             for function in functions:
                 stack.enter_context(patch(function, _timed(resolve_name(function), clock, name)))
         yield
