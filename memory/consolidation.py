@@ -219,15 +219,21 @@ def questions_of(turns: Iterable[TurnRecord], playbook: Playbook) -> tuple[Quest
 def measure(
     questions: Sequence[Question], before: Snapshot, after: Snapshot, policy: Policy, now: datetime
 ) -> Figures:
-    """Return what the questions find in two states of one memory."""
+    """Return what the questions find in two states of one memory; a successor counts for what it replaces."""
     pairs = found_before = found_after = 0
     for question in questions:
         old, new = (_found(question, state, policy, now) for state in (before, after))
         for name in question.bullet_ids:
             pairs += 1
-            found_before += before.playbook.aliases.get(name, name) in old
-            found_after += after.playbook.aliases.get(name, name) in new
+            found_before += _present(name, before.playbook) in old
+            found_after += _present(name, after.playbook) in new
     return Figures(pairs, found_before, found_after)
+
+
+def _present(name: str, playbook: Playbook) -> str:
+    """The bullet that a merged or superseded one has become."""
+    name = playbook.aliases.get(name, name)
+    return playbook.tombstones.get(name, name)
 
 
 def _found(question: Question, state: Snapshot, policy: Policy, now: datetime) -> set[str]:

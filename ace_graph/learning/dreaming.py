@@ -158,14 +158,21 @@ async def _additions(
 async def _said(store: Store, owner: str, base: Playbook) -> tuple[DreamItem, ...]:
     """An addition for each statement in imported transcripts: of a slot the newest, unless a newer is known.
 
-    What is sensitive is left out: nobody was asked about it.
+    What a transcript said is as old as the transcript. What is sensitive is left out: nobody was asked.
     """
-    items, read = dict[str, DreamItem](), 0
-    known = {bullet.slot: bullet.created_at for bullet in base.bullets() if bullet.slot is not None}
+    turns = list[TurnRecord]()
     async for turn in every_turn(store, owner, TrajectoryFilter()):
-        if turn.mode != MODE or len(items) == MAX_EACH or read == MAX_TRANSCRIPTS:
-            continue
-        read += 1
+        turns += [turn] if turn.mode == MODE else []
+        if len(turns) == MAX_TRANSCRIPTS:
+            break
+    at = {turn.turn_id: turn.started_at for turn in turns}
+    known = {
+        bullet.slot: max((at[name] for name in bullet.examples if name in at), default=bullet.created_at)
+        for bullet in base.bullets()
+        if bullet.slot is not None
+    }
+    items = dict[str, DreamItem]()
+    for turn in sorted(turns, key=lambda each: each.started_at, reverse=True):
         said = await off_loop(read_statements, turn.task, base, turn.turn_id, "drop")
         for each in reversed(said):
             add = dated(each, turn.started_at.date()).operation
@@ -178,7 +185,7 @@ async def _said(store: Store, owner: str, base: Playbook) -> tuple[DreamItem, ..
                 items[key] = DreamItem(operation=add, why=why, runs=(turn.turn_id,)).named()
             elif before.text == add.content:
                 items[key] = before.model_copy(update={"runs": (turn.turn_id, *before.runs)})
-    return tuple(items.values())
+    return tuple(items.values())[:MAX_EACH]
 
 
 async def dream(

@@ -308,3 +308,16 @@ async def test_an_older_transcript_does_not_replace_what_is_known_since(tmp_path
         await graph.ainvoke(ask("I live in Rome."), context=ACEContext(learner_id="ada"))
         await import_transcript(store, path, learner_by((), "ada"), learns=False)
         assert (await dream(store, "ada", embeddings=None)).open == ()
+
+
+async def test_a_later_export_replaces_what_an_earlier_one_said(tmp_path: Path) -> None:
+    async with SQLiteStore() as store:
+        for day, place in (("2025-02-01", "Berlin"), ("2025-05-01", "Rome"), ("2025-03-01", "Oslo")):
+            path = tmp_path / f"{place}.jsonl"
+            said = {"role": "user", "content": f"I live in {place}.", "timestamp": f"{day}T09:00:00Z"}
+            path.write_text(lines([{"messages": [said, {"role": "assistant", "content": "Good."}]}]))
+            await import_transcript(store, path, learner_by((), "ada"), learns=False)
+            if (await dream(store, "ada", embeddings=None)).open:
+                await accept_dream(store, "ada")
+        (held,) = (await store.load("ada")).playbook.bullets()
+    assert held.content == "Learner says: I live in Rome"
