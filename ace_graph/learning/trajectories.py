@@ -274,9 +274,8 @@ async def take_back(
     before, operations, expected = playbook_at(history, own[0].n - 1), list[Operation](), None
     try:
         operations = [undo_of(history, entry.op_id) for entry in reversed(own)]
-    except (
-        ChangeRefused
-    ):  # it voted, or brought an insight: only all can go back, and only if nothing followed
+    except ChangeRefused:
+        # It voted, or brought an insight: only all can go back, and only if nothing followed.
         if history.entries[-len(own) :] == tuple(own):
             operations, expected = [rollback_to(history, base, own[0].n - 1)], base.version.etag
     delta = Delta(

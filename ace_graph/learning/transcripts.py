@@ -96,7 +96,7 @@ async def import_transcript(
     """
     file, done = TranscriptFile(path, format_name), ImportedTranscript()
     entries, kept = _judged(file.exchanges()), tracing or Settings.load().tracing
-    while batch := await asyncio.to_thread(list["Judged | Unread"], islice(entries, _BATCH)):
+    while batch := await asyncio.to_thread(lambda: [*islice(entries, _BATCH)]):
         wanted = dict[str, dict[str, Judged]]()
         for entry in batch:
             if isinstance(entry, Unread):

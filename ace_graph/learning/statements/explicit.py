@@ -856,6 +856,12 @@ class _FormClause(NamedTuple):
             return self
         return self._replace(place=self.place._replace(start=self.place.start + said.end()))
 
+    def with_condition(self, form: Form | None) -> _FormClause:
+        """Return it with what stands behind its comma, where a wish needs that: "ich mag es, wenn du ..."."""
+        if form is None or form.kind != "wishes" or form_of(self.masked, self.language) is not None:
+            return self
+        return self._replace(place=self.place._replace(end=len(self.sentence.masked.rstrip(_MARKS))))
+
 
 @dataclass(frozen=True)
 class _FormReader:
@@ -883,15 +889,11 @@ class _FormReader:
             if last is not None and clause.doubt() is None:
                 yield from self._requested(last[0], clause.words[: len(last[1])], language)
                 return
-            wish = request is not None and request.kind == "wishes"
-            if wish and form_of(clause.masked, language) is None:
-                end = len(sentence.masked.rstrip(_MARKS))  # "ich mag es lieber, wenn du ..."
-                whole = clause.place._replace(end=end)
-                clause = clause._replace(place=whole)
-            denied = self._denied(clause)
+            whole = clause.with_condition(request)
+            denied = self._denied(whole)
             if denied is not None:
                 yield denied
-            elif (stated := self._stated(clause) or (self._more(clause) if joined else None)) is not None:
+            elif (stated := self._stated(whole) or (self._more(whole) if joined else None)) is not None:
                 yield stated
 
     def _requested(self, kind: FormKind, words: str, language: str) -> Iterator[Statement]:
