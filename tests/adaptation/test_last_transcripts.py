@@ -63,15 +63,17 @@ async def test_a_transcript_is_question_answer_verdict_feedback_and_truth() -> N
 
 
 async def test_the_transcripts_stand_where_bullets_stand() -> None:
-    model = Apprentice()
+    model, asked = Apprentice(), samples(4)[3].question
     await OnlineAdapter(exact, options(model)).run(samples(4))
-    with_bullets = [call for call in model.calls_of("solver") if "<playbook>" in call.prompt][-1]
-    with_transcripts = asked_with_transcripts(model)[-1]
-    before = [call.prompt.partition(tag)[0] for call, tag in ((with_bullets, "<playbook>"),)]
-    assert before == [with_transcripts.prompt.partition("## Given with the question")[0]]
-    assert [call.messages[-1].text for call in (with_bullets, with_transcripts)] == [
-        samples(4)[3].question
-    ] * 2
+    (with_transcripts,) = [call for call in asked_with_transcripts(model) if asked in call.messages[-1].text]
+    with_bullets = [
+        call
+        for call in model.calls_of("solver")
+        if "<playbook>" in call.prompt and call.messages[-1].text == asked
+    ][-1]
+    before = with_bullets.prompt.partition("<playbook>")[0]
+    assert before == with_transcripts.prompt.partition("## Given with the question")[0]
+    assert with_transcripts.messages[-1].text == asked
 
 
 async def test_transcripts_take_no_more_than_the_budget_of_bullets() -> None:
