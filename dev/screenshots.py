@@ -37,11 +37,32 @@ DAYS = 88
 SAID = (
     "What is 3/4 + 1/6?",
     "That's wrong, it should be 11/12.",
-    "How do I add fractions? What is 1/2 + 1/3?",
+    "How do I add 1/2 and 1/3?",
 )
 STORY: tuple[tuple[int, tuple[Operation, ...]], ...] = (
-    (88, (Add(content="Learner says: my name is Ada", section="profile", slot="name", ref="a"),)),
-    (86, (Add(content="Learner says: I prefer pictures to long texts", section="preferences", ref="a"),)),
+    (
+        88,
+        (
+            Add(
+                content="Learner says: my name is Ada",
+                section="profile",
+                slot="name",
+                ref="a",
+                sources=("turn",),
+            ),
+        ),
+    ),
+    (
+        86,
+        (
+            Add(
+                content="Learner says: I prefer pictures to long texts",
+                section="preferences",
+                ref="a",
+                sources=("turn",),
+            ),
+        ),
+    ),
     (
         83,
         (
@@ -67,7 +88,18 @@ STORY: tuple[tuple[int, tuple[Operation, ...]], ...] = (
             ),
         ),
     ),
-    (75, (Add(content="Learner says: I live in Berlin", section="profile", slot="home", ref="a"),)),
+    (
+        75,
+        (
+            Add(
+                content="Learner says: I live in Berlin",
+                section="profile",
+                slot="home",
+                ref="a",
+                sources=("turn",),
+            ),
+        ),
+    ),
     (
         68,
         (
@@ -105,7 +137,18 @@ STORY: tuple[tuple[int, tuple[Operation, ...]], ...] = (
             ),
         ),
     ),
-    (33, (Add(content="Learner says: I live in Rome", section="profile", slot="home", ref="a"),)),
+    (
+        33,
+        (
+            Add(
+                content="Learner says: I live in Rome",
+                section="profile",
+                slot="home",
+                ref="a",
+                sources=("turn",),
+            ),
+        ),
+    ),
     (
         21,
         (
@@ -120,7 +163,18 @@ STORY: tuple[tuple[int, tuple[Operation, ...]], ...] = (
         ),
     ),
     (12, (Add(content="The class uses the book Numbers 6", topic="school", ref="a"),)),
-    (1, (Add(content="Learner says: I am in grade 6", section="profile", slot="grade", ref="a"),)),
+    (
+        1,
+        (
+            Add(
+                content="Learner says: I am in grade 6",
+                section="profile",
+                slot="grade",
+                ref="a",
+                sources=("turn",),
+            ),
+        ),
+    ),
 )
 
 
@@ -209,9 +263,9 @@ def token(learner: str) -> str:
     return jwt.encode(claims, SECRET, algorithm="HS256")
 
 
-def talk(url: str) -> tuple[str, str]:
-    """Let Ada and Ben talk, share and propose; return Ada's conversation and playbook."""
-    conversation = ""
+def talk(url: str) -> dict[str, str]:
+    """Let Ada and Ben talk, share and propose; return the addresses of what Ada has of it, by view."""
+    conversation, newest = "", dict[str, str]()
     with httpx.Client(base_url=url, timeout=60) as api:
 
         def send(learner: str, path: str, body: Mapping[str, object]) -> dict[str, str]:
@@ -221,8 +275,12 @@ def talk(url: str) -> tuple[str, str]:
         for message in SAID:
             more = {"conversationId": conversation} if conversation else {}
             conversation = send("ada", "/api/ai/chat", {"message": message, **more})["conversationId"]
-        for title in ("What is 2/3 of 9?", "Explain 5/6 - 1/4 with a picture", "How many minutes are 3/4 h?"):
-            send("ada", "/api/ai/chat", {"message": title})
+        for question in (
+            "What is 2/3 of 9?",
+            "How many minutes are 3/4 h?",
+            "How do I add the fractions 2/5 and 1/3?",
+        ):
+            newest = send("ada", "/api/ai/chat", {"message": question})
         made = send("ada", "/api/playbooks", {"name": "Fractions, class 6b", "template": "tutoring"})
         shared = f"/api/playbooks/{made['playbookId']}"
         send("ada", f"{shared}/grants", {"kind": "user", "name": "ben", "relation": "contributor"})
@@ -231,13 +289,19 @@ def talk(url: str) -> tuple[str, str]:
         name = send("ben", "/api/playbook", rule)["id"]
         send("ben", f"{shared}/proposals", {"bullets": [name]})
         send("ben", "/api/ai/chat", {"message": "Remember that I like short answers. What is 1/2 + 1/3?"})
-    return conversation, made["playbookId"]
+    return {
+        "chat": f"/chat/{conversation}",
+        "receipt": f"/chat/{newest['conversationId']}",
+        "run": f"/runs/{newest['turnId']}",
+        "shared": f"/playbooks/{made['playbookId']}",
+        "people": f"/playbooks/{made['playbookId']}/people",
+    }
 
 
-def views(who: str, conversation: str, playbook: str) -> dict[str, str]:
-    """Return the address of every view."""
+def views(who: str, own: Mapping[str, str]) -> dict[str, str]:
+    """Return the address of every view; `own` are those of what only Ada has."""
     found = {
-        "chat": f"/chat/{conversation}" if who == "ada" else "/chat",
+        "chat": "/chat",
         "memory": "/memory",
         "changes": "/playbooks/default/history",
         "playbooks": "/playbooks",
@@ -247,8 +311,8 @@ def views(who: str, conversation: str, playbook: str) -> dict[str, str]:
     }
     if who == "ada":
         found |= {
-            "shared": f"/playbooks/{playbook}",
-            "people": f"/playbooks/{playbook}/people",
+            **own,
+            "one": "/playbooks/default/bullets/gen-00003",
             "compare": "/playbooks/default/diff?from=3&to=9",
             "back": "/playbooks/default/diff?from=9&to=3&back=1",
             "audit": "/playbooks/default/audit",
@@ -262,10 +326,7 @@ def shoot(
 ) -> None:
     """Take one view as one learner sees it."""
     context = browser.new_context(
-        viewport={
-            "width": width,
-            "height": 1180 if file.stem.startswith("page-chat") else 860 if width > 500 else 844,
-        },
+        viewport={"width": width, "height": 860 if width > 500 else 844},
         color_scheme="dark" if look["theme"] == "dark" else "light",
         locale=look["language"],
         reduced_motion="reduce",
@@ -280,10 +341,15 @@ def shoot(
 
 
 def _open(page: Page, name: str) -> None:
-    """Open what a picture shows open: the receipt of an answer, the menu of a memory."""
+    """Open what a picture shows open: the receipt of an answer, then whole; the menu of a memory."""
     if "receipt" in name or name.startswith("page-chat"):
         page.locator(".receipt > summary").last.click()
-        page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+        page.set_viewport_size(
+            {
+                "width": page.evaluate("window.innerWidth"),
+                "height": page.evaluate("document.documentElement.scrollHeight"),
+            }
+        )
     if "menu" in name:
         page.locator(".row .menu > summary").first.click()
 
@@ -306,27 +372,28 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(seed(Path(folder) / "ace.db"))
         with served(Path(folder)) as url:
-            conversation, playbook = talk(url)
+            own = talk(url)
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
                 if every is None:
-                    take_for_docs(browser, url, conversation, playbook)
+                    take_for_docs(browser, url, own)
                 else:
-                    take_every(browser, url, conversation, playbook, every)
+                    take_every(browser, url, own, every)
                 browser.close()
 
 
-def take_for_docs(browser: Browser, url: str, conversation: str, playbook: str) -> None:
+def take_for_docs(browser: Browser, url: str, own: Mapping[str, str]) -> None:
     """Take the pictures in docs/, in both themes."""
     PICTURES.mkdir(exist_ok=True)
-    shown = views("ada", conversation, playbook)
+    shown = views("ada", own)
+    shown["chat"] = own["receipt"]
     for theme in ("light", "dark"):
         for name in ("chat", "memory", "changes", "review", "helps"):
             file = PICTURES / f"page-{name}-{theme}.png"
             shoot(browser, url, "ada", file, shown[name], {"theme": theme, "language": "en-GB"}, 1280)
 
 
-def take_every(browser: Browser, url: str, conversation: str, playbook: str, folder: Path) -> None:
+def take_every(browser: Browser, url: str, own: Mapping[str, str], folder: Path) -> None:
     """Take every view of every learner, at two widths, in two themes, and in German on a dark phone."""
     folder.mkdir(parents=True, exist_ok=True)
     looks = (
@@ -336,9 +403,9 @@ def take_every(browser: Browser, url: str, conversation: str, playbook: str, fol
         (390, "dark", "de-DE"),
     )
     for who in ("ada", "ben", "nia", "rita"):
-        shown = {"learners": "/learners?search=a"} if who == "rita" else views(who, conversation, playbook)
+        shown = {"learners": "/learners?search=a"} if who == "rita" else views(who, own)
         if who == "ada":
-            shown |= {"receipt": shown["chat"], "menu": "/memory", "edit": "/memory?edit=gen-00003"}
+            shown |= {"menu": "/memory", "edit": "/memory?edit=gen-00003"}
         for name, path in shown.items():
             for width, theme, language in looks:
                 file = folder / f"{who}-{name}-{width}-{theme}-{language[:2]}.png"

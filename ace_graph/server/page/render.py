@@ -237,15 +237,20 @@ def marked(text: str) -> Markup:
 
 
 def _with_drawings(text: str) -> str:
-    """Return the text with bars that are drawn in characters, such as `3/4 [###.]`, as blocks of code."""
+    """Return the text with bars of characters, such as `3/4 [###.]`, as squares in a block of code."""
     lines, drawn = list[str](), False
     for line in text.split("\n"):
         bar = line.rstrip().endswith(("#]", ".]")) and ("[#" in line or "[." in line)
         if bar != drawn:
             lines.append("```")
         drawn = bar
-        lines.append(line)
+        lines.append(_squares(line.rstrip()) if bar else line)
     return "\n".join([*lines, "```"] if drawn else lines)
+
+
+def _squares(line: str) -> str:
+    before, _, bar = line.rpartition("[")
+    return before + bar.rstrip("]").replace("#", "■").replace(".", "□")
 
 
 @cache

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import Field
 
 from ace_graph.base.errors import RequestRefused
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Polarity
 from ace_graph.memory.sharing import Grant, Granted, Proposal, ProposalState, Relation, SubjectKind
 from ace_graph.playbooks.proposing import MAX_BULLETS, Proposals, own_proposals
 from ace_graph.playbooks.sharing import Sharing
@@ -169,6 +169,7 @@ class ProposedReply(Body):
     """A text that is proposed, and what would come with it into prompts and lists."""
 
     content: str
+    polarity: Polarity
     context: str | None
     topic: str | None
     tags: tuple[str, ...]

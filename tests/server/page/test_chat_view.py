@@ -228,7 +228,7 @@ def test_markdown_is_shown_and_html_is_text() -> None:
     shown = marked("**bold** `x` <b>no</b> ![p](https://evil.example/p.png) [l](javascript:alert(1))")
     assert "<strong>bold</strong> <code>x</code> &lt;b&gt;no&lt;/b&gt;" in shown
     assert [part for part in ("<img", "<b>", 'href="javascript') if part in shown] == []
-    assert "<pre><code>1/2 [###...]\n</code></pre>" in marked("1. Add\n1/2 [###...]\nDone")
+    assert "<pre><code>1/2 ■■■□□□\n</code></pre>" in marked("1. Add\n1/2 [###...]\nDone")
     assert "<strong>" not in marked("**long** " * 10_000)
 
 

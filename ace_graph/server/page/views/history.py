@@ -32,11 +32,11 @@ Word = Literal[_Text, "off", "on", "voted", "pinned", "unpinned", "touched"]
 
 @dataclass(frozen=True)
 class ToldChange:
-    """What happened to one bullet: what it says, and where that is something else, what was said before."""
+    """What happened to a bullet (None: not known any more). `before` is what it said, where that changed."""
 
     word: Word
     bullet_id: str
-    text: str
+    bullet: Bullet | None
     before: str = ""
 
 
@@ -90,7 +90,8 @@ def _changes(
     for word, merged in pairs:
         for pair in merged:
             told |= {pair.kept, pair.gone}
-            yield ToldChange(word, pair.kept, _text(after, pair.kept), _text(after, pair.gone))
+            gone = after.get(pair.gone)
+            yield ToldChange(word, pair.kept, after.get(pair.kept), gone.content if gone else "")
     lists: tuple[tuple[Word, Iterable[str]], ...] = (
         ("added", report.added),
         ("restored", report.restored),
@@ -109,22 +110,18 @@ def _changes(
                 yield (
                     _updated(before.get(name), after.get(name), name)
                     if word == "changed"
-                    else ToldChange(word, name, _text(after, name))
+                    else ToldChange(word, name, after.get(name))
                 )
 
 
 def _updated(before: Bullet | None, after: Bullet | None, name: str) -> ToldChange:
     """Return what was changed of a bullet: its text, or whether it is pinned, or something less."""
     if before is None or after is None:
-        return ToldChange("changed", name, "" if after is None else after.content)
+        return ToldChange("changed", name, after)
     if before.content != after.content:
-        return ToldChange("changed", name, after.content, before.content)
+        return ToldChange("changed", name, after, before.content)
     pinned: Word = "pinned" if after.pinned else "unpinned"
-    return ToldChange("touched" if before.pinned == after.pinned else pinned, name, after.content)
-
-
-def _text(bullets: Mapping[str, Bullet], name: str) -> str:
-    return bullets[name].content if name in bullets else ""
+    return ToldChange("touched" if before.pinned == after.pinned else pinned, name, after)
 
 
 class VersionsQuery(Flash):

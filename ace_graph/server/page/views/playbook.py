@@ -272,8 +272,16 @@ class EditForm(ReturnLink):
     shown: Annotated[Text, Field(max_length=MAX_CONTENT_CHARS)]
 
 
+class BulletQuery(Flash):
+    """`edit`: with its text to be changed."""
+
+    edit: bool = False
+
+
 @routes.get(_BULLET)
-async def show_bullet(opened: OpenedDep, bullet_id: BulletName, query: Annotated[Flash, Query()]) -> Response:
+async def show_bullet(
+    opened: OpenedDep, bullet_id: BulletName, query: Annotated[BulletQuery, Query()]
+) -> Response:
     """Show a bullet, or the one that it was merged into, with what is known of it."""
     visitor, store = opened.visitor, opened.visitor.services.store
 

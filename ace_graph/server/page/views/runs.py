@@ -9,7 +9,9 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
+from ace_graph.base.off_loop import run_off_loop
 from ace_graph.server.middleware import does
+from ace_graph.server.page.render import marked
 from ace_graph.server.page.session import Flash, PageRoute, VisitorDep
 from ace_graph.server.routes.learner import StatsQuery, stats
 from ace_graph.server.routes.trajectories import TrajectoriesQuery, reflect, trajectories, trajectory
@@ -85,7 +87,8 @@ def _axis_top(most: float) -> float:
 async def show_one(run_id: RunName, visitor: VisitorDep, query: Annotated[Flash, Query()]) -> Response:
     """Show one run with its steps, its evidence and what was reflected on it."""
     found = await trajectory(run_id, visitor.learner, visitor.services)
-    return visitor.show("run.html", query=query, run=found)
+    answer = await run_off_loop(len(found.answer or ""), marked, found.answer or "")
+    return visitor.show("run.html", query=query, run=found, answer=answer)
 
 
 @routes.post("/{run_id}/retry", dependencies=[does("record")])
