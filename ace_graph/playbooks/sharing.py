@@ -58,7 +58,7 @@ class Sharing:
         checked, named, asked = self._playbook.shared()
         key, by, subject = self._playbook.key, asked.caller.user or "", Subject.parse(to)
         if subject == Subject("user", by):
-            raise InvalidGrant("this is a grant to yourself: name somebody else")
+            raise InvalidGrant("this is yourself: name somebody else")
         if subject == Subject("user", self._playbook.ref.owner or ""):
             raise InvalidGrant("the owner has every right already: name somebody else")
         made = Grant(subject, checked_relation(relation), key, by, now or utc_now())

@@ -67,6 +67,9 @@ _HTTP_ERRORS: list[tuple[type[Exception], tuple[int, str, str]]] = [
 ]
 
 
+_TOLD_WHY = {errors.ChangeRefused, errors.InvalidGrant}
+
+
 def validation_message(details: Iterable[_Detail]) -> str:
     """Return one sentence about pydantic's errors: each field once."""
     messages: dict[str, str] = {}
@@ -108,7 +111,7 @@ def http_error_for(error: BaseException) -> RequestRefused:
         return RequestRefused(429, "daily_tokens", str(error), retry_after=error.seconds)
     for kind, (status, code, sentence) in _HTTP_ERRORS:
         if isinstance(error, kind):
-            if type(error) is errors.ChangeRefused:  # its message is for who asked, as on the command line
+            if type(error) in _TOLD_WHY:  # its message is for who asked, as on the command line
                 sentence = f"{sentence}: {error}"[:_MOST_CHARS]
             return RequestRefused(status, code, sentence, retry_after=5 if status == 503 else None)
     return RequestRefused(500, "internal", "something went wrong inside: it is in the server's log")

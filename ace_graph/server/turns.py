@@ -249,7 +249,7 @@ def replaced_messages(messages: Sequence[AnyMessage], turn_id: str) -> Sequence[
     """
     asked = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
     if not asked or messages[asked[-1]].id != f"{_QUESTION}{turn_id}":
-        sentence = "that is not the last answer of the conversation any more: read the conversation again"
+        sentence = "that is not the last answer any more: read what came after it"
         raise RequestRefused(409, "changed", sentence)
     return messages[asked[-1] :]
 

@@ -160,7 +160,7 @@ class Conversations:
             ids = (thread, turn.run_id, turn.learner_id, turn.conversation_id)
             begun = await execute(SQL["BEGIN_RUN"], (*ids, asked, self._owner, self._lease_end()))
             if not begun:
-                sentence = "a turn is under way in this conversation: wait for its end"
+                sentence = "an answer is under way: wait for its end"
                 raise RequestRefused(409, "busy", sentence, retry_after=1)
             return replace(
                 turn, thread_id=thread, request_json=asked, known="nothing" if new else "conversation"
@@ -413,9 +413,7 @@ async def delete_conversation(database: ConversationDatabase, learner_id: str, c
 
     gone = await database.transaction(delete)
     if not gone and await find_conversation(database, learner_id, conversation_id) is not None:
-        raise RequestRefused(
-            409, "busy", "a turn is under way in this conversation: wait for its end", retry_after=1
-        )
+        raise RequestRefused(409, "busy", "an answer is under way: wait for its end", retry_after=1)
     if gone:
         await database.scrub()
     return gone

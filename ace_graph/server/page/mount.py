@@ -340,11 +340,21 @@ async def _view_of_form(request: Request, refused: Refused) -> Response | None:
 
 def _status_and_sentence(error: Exception) -> tuple[int, str]:
     if isinstance(error, RequestValidationError | ValidationError):
-        return 422, validation_message(error.errors())
+        details = [{**detail, "loc": _field_of_form(detail["loc"])} for detail in error.errors()]
+        return 422, validation_message(details)
     if isinstance(error, HTTPException):
-        return error.status_code, "there is no such page" if error.status_code == 404 else str(error.detail)
+        return error.status_code, str(error.detail)
     refused = error if isinstance(error, RequestRefused) else http_error_for(error)
     return refused.status, str(refused)
+
+
+_FIELDS = {"content": "text", "texts": "text", "why": "reason"}
+"""What the forms call their fields, where that is another word."""
+
+
+def _field_of_form(place: Sequence[object]) -> tuple[str, str]:
+    names = [part for part in place if isinstance(part, str) and part not in ("body", "query", "path")]
+    return "body", f"the {_FIELDS.get(names[0], names[0])}" if names else "the form"
 
 
 def _sentence_page(request: Request, error: Exception, typed: Sequence[tuple[str, str]]) -> Response:

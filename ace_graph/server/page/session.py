@@ -305,9 +305,8 @@ Done = Literal[_Changed, "merged", "undone", "back", "voted", "accepted"]
 _Made = Literal[
     "created", "shared", "unshared", "left", "proposed", "paused", "resumed", "forgotten", "unsure", "stayed"
 ]
-_Word = Literal[
-    Done, _Made, "judged", "deleted", "refused", "queued", "dreamed", "stale", "nothing", "few", "some", ""
-]
+_NotMade = Literal["stale", "nothing", "few", "apart", "some"]
+_Word = Literal[Done, _Made, _NotMade, "judged", "deleted", "refused", "queued", "dreamed", ""]
 _WORDS = frozenset[str](word for part in get_args(_Word) for word in (get_args(part) or (part,)))
 
 

@@ -77,6 +77,39 @@ def test_axe_finds_no_violation(visit: Visit, site: Site, scheme: str) -> None:
     assert found == []
 
 
+OPENED = (
+    ("/chat", "#more > summary"),
+    ("/chat", "[popovertarget=chats]"),
+    ("/chat?find=", "#listed a", ".receipt > summary", ".receipt .menu > summary"),
+    ("/chat?find=", "#listed a", "#this-chat > summary"),
+    ("/memory", "#new"),
+    ("/memory", ".heading .menu > summary"),
+    ("/memory", ".row .menu > summary"),
+    ("/memory", ".row .menu > summary", ".row .menu[open] button[id^=remove]"),
+    ("/memory?said=held", "#new"),
+    ("/playbooks/default/history", ".versions .menu > summary"),
+    ("/playbooks/default/history", "#left > summary"),
+    ("/privacy", "#delete-all > summary"),
+    ("/runs", "details > summary >> nth=-1"),
+)
+"""What opens a menu, a form, the drawer of the chats or the notice of a change: a view, and clicks there."""
+
+
+@pytest.mark.parametrize("scheme", some_heavy(("light", "dark"), "light".__eq__))
+def test_axe_finds_no_violation_in_what_is_opened(visit: Visit, site: Site, scheme: str) -> None:
+    phone = {"width": 390, "height": 844}
+    gil = filled(visit, site, f"gil-{scheme}", color_scheme=scheme, bypass_csp=True, viewport=phone)
+    found = list[str]()
+    for view, *clicks in OPENED:
+        gil.open(view)
+        if clicks[0] == "#listed a":
+            gil.page.click("[popovertarget=chats]")
+        for place in clicks:
+            gil.page.locator(place).first.click()
+        found += [f"{view} {clicks[-1]}: {each}" for each in violations(gil)]
+    assert found == []
+
+
 def test_a_bullet_is_changed_by_the_keyboard_alone(visit: Visit, site: Site) -> None:
     site.add("bea", "Read the question aloud")
     bea = visit("bea")

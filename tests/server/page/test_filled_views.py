@@ -85,3 +85,5 @@ def test_nothing_is_said_to_be_nothing(visit: Visit) -> None:
     new.open("/chat")
     new.page.click(".examples button >> nth=1")
     assert "5/6" in new.page.locator(".line.assistant .text").inner_text()
+    new.open("/runs")
+    assert "tokens, at most" in (new.page.locator("svg.chart").get_attribute("aria-label") or "")

@@ -50,7 +50,7 @@ async def test_what_is_held_back_is_said_to_be_held_back() -> None:
             assert f"said={said}&" in done.headers["location"]
             seen = (await served.client.get(done.headers["location"], headers=headers)).text
             status = re.sub(r"<[^>]+>", " ", seen.partition('role="status">')[2].partition("</p>")[0])
-            assert ("Held back" in status, "Added" in status) == (said == "held", said == "added")
+            assert ("Switched off at once" in status, "Added" in status) == (said == "held", said == "added")
         [name] = [each.id for each in (await store.now("alice")).playbook.bullets() if each.content[0] == "N"]
         typed = {"shown": "Name the unit", **order}
         edited = await served.client.post(f"{path}/bullets/{name}/edit", data=typed, headers=headers)

@@ -55,7 +55,7 @@ def test_pinned_and_switched_off_are_undone(visit: Visit, site: Site) -> None:
     ben = visit("ben")
     ben.open("/playbooks/default")
     choose(ben, "pin")
-    assert ben.page.locator(".pin").inner_text() == "always used"
+    assert ben.page.locator(".pin").inner_text() == "always in mind"
     ben.page.click("#undo")
     assert ben.page.locator(".pin").count() == 0
     choose(ben, "off")
@@ -128,7 +128,7 @@ def test_a_stale_edit_shows_both_texts_and_loses_nothing(visit: Visit, site: Sit
     first.page.click("text=Save")
     assert "Read the question aloud" in first.page.locator("main").inner_text()
     assert first.page.input_value("#content") == "Read the question three times"
-    first.page.click("text=Store mine")
+    first.page.click("text=Save mine")
     assert site.contents("eve") == ["Read the question three times"]
 
 
@@ -166,7 +166,7 @@ def test_after_a_delete_the_back_button_shows_no_way_to_harm(visit: Visit, site:
     gus.page.go_back()
     gus.page.wait_for_load_state()
     assert gus.page.locator("#do-pin").count() == 0
-    assert "no such bullet" in gus.page.locator("main").inner_text()
+    assert "nothing at this address" in gus.page.locator("main").inner_text()
     assert site.contents("gus") == []
 
 
@@ -188,12 +188,11 @@ def test_bullets_that_do_not_say_the_same_are_not_merged(visit: Visit, site: Sit
     first = "Bring fractions to one denominator before you add them"
     ids = site.add("hal", first, "Explain the water cycle with a drawing")
     hal = visit("hal")
-    hal.allowed = {409}
     hal.open("/playbooks/default?select=1")
     for name in ids:
         hal.page.check(f"#tick-{name}")
     hal.page.click("#merge-selected")
-    assert hal.page.locator("[role=alert]").count() == 1
+    assert hal.said().startswith("Nothing was merged")
     assert len(site.contents("hal")) == 2
 
 
@@ -204,7 +203,7 @@ def test_a_bullet_tells_its_history_and_its_turns(visit: Visit, site: Site, opti
     ida = visit(learner, **options)
     ida.open(f"/playbooks/default/bullets/{name}")
     ida.page.click("#do-useful")
-    assert ida.said() == "Your vote counts."
+    assert ida.said() == "Noted: it is useful."
     assert ida.page.locator(".votes").inner_text() == "worked 1 of 1 time"
     assert ida.page.locator(".versions li").count() == 2
 
@@ -261,8 +260,8 @@ def test_the_figures_tell_how_each_own_playbook_is_used(visit: Visit, site: Site
     fay.open("/playbooks")
     rows = [row.locator(".facts > span").all_inner_texts() for row in fay.page.locator("[data-row]").all()]
     assert rows[-2:] == [
-        ["1 entry", "used in 2 answers by 2 people", "last used: Today"],
-        ["0 entries", "not used yet"],
+        ["1 memory", "used in 2 answers by 2 people", "last used: Today"],
+        ["0 memories", "not used yet"],
     ]
     assert "fox" not in fay.page.content()
     fay.page.click("text=maths")

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
+from tests.plugins.heavy import some_heavy
 from tests.plugins.sizes import PATIENT
 from tests.server.page.conftest import Site, Visit
+from tests.server.page.test_accessible import violations
 from tests.server.serving import bearer, token
 
 LONG = "x" * 4_001
@@ -84,6 +86,36 @@ def test_a_refused_form_keeps_what_was_typed_and_says_why(
     for value in given.values():
         assert f">{value}<" in form or f'value="{value}"' in form, value[:40]
     assert 'aria-current="page"' in reply.text, "it is the view, not a page of its own"
+
+
+SUBMIT = """([action, fields]) => {
+  const form = document.createElement("form");
+  Object.assign(form, { method: "post", action });
+  for (const [name, value] of Object.entries(fields)) {
+    const field = document.createElement("textarea");
+    Object.assign(field, { name, value });
+    form.append(field);
+  }
+  document.body.append(form);
+  form.submit();
+}"""
+
+
+@pytest.mark.parametrize("scheme", some_heavy(("light", "dark"), "light".__eq__))
+def test_axe_finds_no_violation_in_a_refused_form(
+    visit: Visit, site: Site, names: dict[str, str], scheme: str
+) -> None:
+    ida = visit("ida", color_scheme=scheme, bypass_csp=True)
+    ida.allowed = {409, 422}
+    found = list[str]()
+    for name, (view, path, typed, _) in FORMS.items():
+        ida.open(view.format(**names))
+        given = {field: value.format(**names) for field, value in typed.items()}
+        with ida.page.expect_navigation():
+            ida.page.evaluate(SUBMIT, [f"/page{path.format(**names)}", given])
+        assert ida.page.locator("form [role=alert]").is_visible(), name
+        found += [f"{name}: {each}" for each in violations(ida)]
+    assert found == []
 
 
 def test_a_form_of_a_view_that_is_gone_is_shown_alone(site: Site) -> None:

@@ -81,7 +81,7 @@ def test_a_dream_is_accepted_edited_and_refused(visit: Visit, site: Site, option
     wil.open("/review")
     assert wil.page.locator("[id^=tick-item-]").count() == 0
     wil.page.click("#dream")
-    assert wil.said() == "This is what the runs suggest."
+    assert wil.said() == "This is what the answers suggest."
     assert len(site.contents(learner)) == 6
     rows = wil.page.locator("[data-row]").all_inner_texts()
     for row, parts in zip(
@@ -89,7 +89,7 @@ def test_a_dream_is_accepted_edited_and_refused(visit: Visit, site: Site, option
         (
             ("Add:", PAGES, "answer 1 answer 2 answer 3", "loses name Invoice", "1 of 1 before, 1 after"),
             ("Merge:", *PARAPHRASES, "they say the same"),
-            ("Archive:", HARMFUL, "did more harm than good"),
+            ("Remove:", HARMFUL, "did more harm than good"),
         ),
         strict=True,
     ):
@@ -135,7 +135,8 @@ def test_a_proposal_is_accepted(visit: Visit, site: Site) -> None:
 
 def test_a_reviewer_sees_all_that_would_come_with_a_proposal(visit: Visit, site: Site) -> None:
     shared = proposed(site, "xaro", "yma")
-    told = {"content": "Raise your hand", "topic": "manners", "tags": ["class", "voice"]}
+    told = {"content": "Call out", "topic": "manners", "tags": ["class", "voice"]}
+    told |= {"polarity": "anti_pattern"}
     made = Add.model_validate({**told, "context": "somebody else speaks"})
 
     async def learn(store: SQLiteStore) -> None:
@@ -150,7 +151,7 @@ def test_a_reviewer_sees_all_that_would_come_with_a_proposal(visit: Visit, site:
     xaro = visit("xaro")
     xaro.open("/review")
     row = xaro.page.locator("[data-row]").inner_text()
-    for part in ("Raise your hand", "when: somebody else speaks", "topic: manners", "#class", "#voice"):
+    for part in ("Watch out: Call out", "when: somebody else speaks", "topic: manners", "#class", "#voice"):
         assert part in row
 
 

@@ -99,9 +99,8 @@ def test_charts_say_in_a_sentence_what_they_show(visit: Visit, site: Site) -> No
     zed = visit("zed")
     zed.open("/runs")
     labels = [each.get_attribute("aria-label") or "" for each in zed.page.locator("svg.chart").all()]
-    assert len(labels) == 2
-    assert "tokens, at most" in labels[0]
-    assert "a cost of 0.0" in labels[1]
+    assert len(labels) == 1
+    assert "a cost of 0.0" in labels[0]
     times = zed.page.locator("time").all_inner_texts()
     assert times
     assert all(each.endswith(" UTC") for each in times), "no browser has said its zone yet"
@@ -117,11 +116,12 @@ def test_runs_have_steps_and_figures(visit: Visit, options: dict[str, bool]) -> 
     zoe.page.click("#send")
     zoe.page.locator(".receipt").wait_for()
     zoe.open("/runs")
-    assert zoe.page.locator("svg .bar").count() == 2
+    assert zoe.page.locator("svg .bar").count() == 1
     zoe.page.click("text=The figures as a table")
     assert zoe.page.locator("tbody tr").count() == 1
     zoe.page.click("text=5/6 + 1/2")
-    assert zoe.page.locator(".turns li").count() > 0
+    zoe.page.click("text=Steps")
+    assert zoe.page.locator(".turns li").first.is_visible()
     zoe.page.click("#retry")
     assert zoe.said() == "It will be learned from again."
     zoe.open("/runs?show=failure")

@@ -31,7 +31,7 @@ from ace_graph.server.page.session import Done, Flash, OpenedDep, PageForm, Page
 from ace_graph.server.page.views.history import read_points
 from ace_graph.server.page.views.people import open_to_proposals
 from ace_graph.server.routes import playbook as api
-from ace_graph.server.routes.edit import ChangeReply
+from ace_graph.server.routes.edit import ChangeReply, no_such_bullet
 from ace_graph.server.schemas import Text
 
 routes = APIRouter(prefix="/playbooks/{playbook_id}", route_class=PageRoute)
@@ -205,7 +205,12 @@ async def merge_bullets(opened: OpenedDep, form: Annotated[MergeForm, Form()]) -
     if len(form.ids) < 2:
         return opened.visitor.lead_to(back, said="few")
     wanted, edit = api.MergeBody(ids=form.ids), await opened.edit(form.etag)
-    return await opened.visitor.after_change(back, "merged", edit, partial(api.merge, wanted, edit))
+    try:
+        return await opened.visitor.after_change(back, "merged", edit, partial(api.merge, wanted, edit))
+    except RequestRefused as error:
+        if error.code != "refused":
+            raise
+        return opened.visitor.lead_to(back, said="apart")
 
 
 @routes.post("/undo", dependencies=[does("change")])
@@ -288,7 +293,7 @@ async def show_bullet(
     def chosen(snapshot: Snapshot) -> list[Bullet]:
         bullet = snapshot.playbook.get_bullet(snapshot.playbook.aliases.get(bullet_id, bullet_id))
         if bullet is None:
-            raise RequestRefused(404, "not_found", "there is no such bullet in this playbook any more")
+            raise no_such_bullet()
         return [bullet]
 
     found = await read_worth(store, opened.handle, visitor.learner, chosen)
