@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import threading
 from collections.abc import Callable, Coroutine, Generator, Iterator
@@ -106,6 +107,20 @@ class Visitor:
 
 
 Visit = Callable[..., Visitor]
+
+_OF_DEVELOPERS = re.compile(
+    r"""\b(?:bullets?|deltas?|effects?|snapshots?|turns?|prompts?|quarantin\w*|trajector\w*|reflect\w*|curat\w*
+    |consolidat\w*|dream\w*|grants?|lift|evidence|votes?|voted|archiv\w*|episodes?|embedd\w*|slots?
+    |conversations?|gespräch\w*|entry|entries|eintr\w*|rotten|notebooks?|threads?|agents?|pinned|unpinned
+    |belege?|prüfung|anti_pattern|learner\ says|[a-z]{3}-\d{5})\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What the page has no word of its own for, or another one: see the words of the page in the glossary."""
+
+
+def words_of_developers(text: str) -> list[str]:
+    """Return what a text of the page says in words that only developers know, or that name a thing twice."""
+    return _OF_DEVELOPERS.findall(text)
 
 
 @pytest.fixture(scope="module")

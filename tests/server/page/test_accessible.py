@@ -14,7 +14,7 @@ from babel.messages.pofile import read_po
 
 from dev.translations import LANGUAGES, PAGE, found_texts
 from tests.plugins.heavy import some_heavy
-from tests.server.page.conftest import Site, Visit, Visitor
+from tests.server.page.conftest import Site, Visit, Visitor, words_of_developers
 
 WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 VIEWS = (
@@ -173,6 +173,14 @@ def test_nothing_is_wider_than_the_screen(visit: Visit, site: Site, width: int) 
     for view in VIEWS:
         eli.open(view)
         assert eli.page.evaluate("() => document.documentElement.scrollWidth") <= width, view
+
+
+def test_no_text_has_a_word_of_developers() -> None:
+    texts = [str(message.id) for message in found_texts() if message.id]
+    for language in LANGUAGES:
+        with (Path(PAGE) / "locale" / language / "LC_MESSAGES" / "page.po").open("rb") as opened:
+            texts += [" ".join(each) for each in _strings(read_po(opened, locale=language)).values()]
+    assert {text: words for text in texts if (words := words_of_developers(text))} == {}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

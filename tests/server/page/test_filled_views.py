@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.corpus import bullets
 from dev.screenshots import live
-from tests.server.page.conftest import Site, Visit
+from tests.server.page.conftest import Site, Visit, words_of_developers
 from tests.server.serving import bearer
 
 VIEWS = (
@@ -54,8 +54,11 @@ def test_views_are_whole_whatever_is_in_them(visit: Visit, site: Site, learner: 
                 shifted = visitor.page.evaluate("window.shifted")
             nav = visitor.page.locator(".top nav a").all()
             tops = {round((each.bounding_box() or {"y": -1})["y"]) for each in nav}
+            words = words_of_developers(visitor.page.locator("body").inner_text())
             if wide > width or shifted > 0.05 or len(tops) != 1 or visitor.page.locator("h1").count() != 1:
                 wrong.append(f"{view} {width}: {wide} wide, shifted {shifted}, {len(tops)} rows")
+            if words:
+                wrong.append(f"{view} {width}: {words}")
     assert wrong == []
 
 
@@ -70,7 +73,13 @@ def test_three_months_are_told_in_words_and_in_a_chart(visit: Visit, site: Site)
     told = ada.page.locator("main").inner_text()
     assert "I live in Rome" in told
     assert re.search(r"worked \d+ of \d+ times", told)
-    assert not re.search(r"Learner says|confidence|strength|[+−]\d", told)
+    assert not re.search(r"confidence|strength|[+−]\d", told)
+    ada.page.click(".row .menu > summary >> nth=0")
+    ada.page.click("text=Why, and since when >> visible=true")
+    ada.page.wait_for_url("**/bullets/**")
+    ada.page.locator("details").evaluate_all("all => all.forEach(each => (each.open = true))")
+    told = ada.page.locator("main").inner_text()
+    assert words_of_developers(told.replace(ada.page.locator("tbody td").first.inner_text(), "")) == []
     ada.open("/playbooks/default/history")
     assert "I live in Rome" in ada.page.locator("main").inner_text()
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.plugins.heavy import some_heavy
 from tests.plugins.sizes import PATIENT
-from tests.server.page.conftest import Site, Visit
+from tests.server.page.conftest import Site, Visit, words_of_developers
 from tests.server.page.test_accessible import violations
 from tests.server.serving import bearer, token
 
@@ -86,6 +86,7 @@ def test_a_refused_form_keeps_what_was_typed_and_says_why(
     for value in given.values():
         assert f">{value}<" in form or f'value="{value}"' in form, value[:40]
     assert 'aria-current="page"' in reply.text, "it is the view, not a page of its own"
+    assert words_of_developers(form.partition('role="alert"')[2].partition("</div>")[0]) == []
 
 
 SUBMIT = """([action, fields]) => {

@@ -33,9 +33,9 @@ const line = (role, speaker, text) => {
   return item;
 };
 
-// Brings a line into view; of one that is taller than the window, its beginning.
+// Brings something into view; of what the header and the composer leave no room for, its beginning.
 const show = (item) => {
-  const block = item.offsetHeight > window.innerHeight ? "start" : "nearest";
+  const block = item.offsetHeight > 0.7 * window.innerHeight ? "start" : "nearest";
   item.scrollIntoView({ block, behavior: "instant" });
 };
 
@@ -163,6 +163,11 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   form.requestSubmit();
 });
+
+// What a receipt says is not left behind the field for the next message.
+document.addEventListener("toggle", (event) => {
+  if (event.target.matches(".receipt[open]")) show(event.target);
+}, true);
 
 // An example, and the last question once more, are sent as if they had been typed.
 document.addEventListener("click", (event) => {

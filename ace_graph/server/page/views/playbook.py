@@ -18,6 +18,7 @@ from fastapi import APIRouter, Form, Path, Query, Response
 from pydantic import BeforeValidator, Field
 
 from ace_graph.base.errors import PlaybookChanged, RequestRefused
+from ace_graph.learning.statements.statement import ATTRIBUTION
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Day
 from ace_graph.memory.catalogue import DEFAULT
 from ace_graph.memory.decay import decay_score
@@ -27,6 +28,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.views import BulletFilter, BulletStatus, kind_of
 from ace_graph.playbooks.worth import Worth, read_worth
 from ace_graph.server.middleware import does
+from ace_graph.server.page.render import sentence
 from ace_graph.server.page.session import Done, Flash, OpenedDep, PageForm, PageRoute, Visitor, VisitorDep
 from ace_graph.server.page.views.history import read_points
 from ace_graph.server.page.views.people import open_to_proposals
@@ -323,16 +325,14 @@ async def show_bullet(
 async def edit_text(opened: OpenedDep, bullet_id: BulletName, form: Annotated[EditForm, Form()]) -> Response:
     """Change the text, unless it is no longer the one that was shown: then both are shown.
 
-    Other bullets may change meanwhile. Raises PlaybookChanged where they do all the time.
+    What learners say stays marked as theirs, which the form does not show. Other bullets may change
+    meanwhile. Raises PlaybookChanged where they do all the time.
     """
-    patch, back = (
-        api.BulletPatch(content=form.content),
-        form.place(opened.playbook_id, f"/bullets/{bullet_id}"),
-    )
+    back = form.place(opened.playbook_id, f"/bullets/{bullet_id}")
     for _ in range(_EDIT_ATTEMPTS):
         base = await opened.handle.load()
         present = base.playbook.get_bullet(bullet_id)
-        if present is None or present.content != form.shown:
+        if present is None or sentence(present.content) != form.shown:
             return opened.visitor.show(
                 "conflict.html",
                 status=409,
@@ -342,7 +342,8 @@ async def edit_text(opened: OpenedDep, bullet_id: BulletName, form: Annotated[Ed
                 typed=form.content,
                 back=form.back,
             )
-        edit = await opened.edit(base.version.etag or "")
+        mark = ATTRIBUTION if present.content.startswith(ATTRIBUTION) else ""
+        patch, edit = api.BulletPatch(content=mark + form.content), await opened.edit(base.version.etag or "")
         try:
             return await opened.visitor.changed(
                 back, "edited", edit, partial(api.change, bullet_id, patch, edit)
