@@ -109,7 +109,7 @@ class Visitor:
 Visit = Callable[..., Visitor]
 
 _OF_DEVELOPERS = re.compile(
-    r"""\b(?:bullets?|deltas?|effects?|snapshots?|turns?|prompts?|quarantin\w*|trajector\w*|reflect\w*|curat\w*
+    r"""\b(?:bullets?|deltas?|effects?|snapshots?|turns?|prompts?|quarantin\w*|trajector\w*|reflectors?|curat\w*
     |consolidat\w*|dream\w*|grants?|lift|evidence|votes?|voted|archiv\w*|episodes?|embedd\w*|slots?
     |conversations?|gespräch\w*|entry|entries|eintr\w*|rotten|notebooks?|threads?|agents?|pinned|unpinned
     |belege?|prüfung|anti_pattern|learner\ says|[a-z]{3}-\d{5})\b""",

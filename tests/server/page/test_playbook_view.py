@@ -116,6 +116,20 @@ def test_hostile_texts_are_shown_and_do_nothing(visit: Visit, site: Site) -> Non
     assert HOSTILE in dan.page.locator(".bullet-text").all_inner_texts()
 
 
+def test_what_a_learner_said_is_edited_without_the_mark_of_it_and_keeps_it(visit: Visit, site: Site) -> None:
+    said = {"message": "Remember that I live in Oslo."}
+    site.api.post("/api/ai/chat", json=said, headers=bearer("ola")).raise_for_status()
+    ola = visit("ola")
+    ola.open("/memory")
+    ola.page.click("[id^=change-]")
+    field = ola.page.locator("textarea[id^=edit-]")
+    assert field.input_value() == "I live in Oslo"
+    field.fill("I live in Rome")
+    ola.page.click(".edit button.main")
+    assert ola.said() == "Changed."
+    assert site.contents("ola") == ["Learner says: I live in Rome"]
+
+
 def test_a_stale_edit_shows_both_texts_and_loses_nothing(visit: Visit, site: Site) -> None:
     [name] = site.add("eve", "Read the question twice")
     first, second = visit("eve"), visit("eve")
