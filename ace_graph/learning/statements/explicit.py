@@ -20,6 +20,7 @@ from functools import cache, cached_property
 from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
+from unicodedata import combining
 
 from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.learning.calculations import correction_of_sum
@@ -106,7 +107,8 @@ from ace_graph.memory.languages.tables import FIRST, SPACELESS, first_names, lan
 from ace_graph.memory.numbers import normalize, numerals
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.screening.screen import screen
-from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.search.tokenize import normal_form, terms
+from ace_graph.memory.search.word_list import per_million
 
 # Reads what a learner denies of themselves ("I don't have dyslexia"), and which kept statement says it.
 #
@@ -669,10 +671,26 @@ def _to_keep(
 _COMMAS = re.compile(r"[,，、;:] ?")
 _EDGES = " .!?;,:。！？，、"
 _FIRST_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_SPELLED_WORD = re.compile(r"[\w'’]+")
 _SURE = frozenset(("do", "don't", "dont", "be", "never", "always", "only", "keep", "give", "let", "make"))
 """How an English instruction begins by words that the forms of verbs don't tell."""
-_LEADS = 4
+_TEXTS = ("marks", "opening", "greetings", "polite", "wish", "wants", "each", "here")
+_CONDITIONS = ("when", "ever", "about")
+_LEADS = 6
 """So many politenesses and marks may stand before an instruction."""
+_BESIDE_VERB = 3
+"""Behind so many words at most stands the "always" of a verb that opens its clause: "antworte mir immer"."""
+_STEM = 2
+"""A verb has at least so many characters before the word for the speaker that is written at its end."""
+
+
+class _Told(NamedTuple):
+    """An instruction without what stands before it; what that was, and what it holds."""
+
+    main: str
+    polite: bool = False
+    wished: bool = False
+    opened: bool = False
 
 
 def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
@@ -687,71 +705,136 @@ def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
     if language not in languages("standing"):
         return None
     condition = _condition(masked, language)
-    rest = masked if condition is None else f"{masked[: condition.start]} {masked[condition.end :]}"
+    rest = _spelled(
+        masked if condition is None else f"{masked[: condition.start]} {masked[condition.end :]}", language
+    )
     marks = _phrase(language, "marks")
-    marked = marks.search(rest) is not None
-    main, polite, opened = _main(marks.sub(" ", rest), language)
-    if not main or not (marked or opened or condition is not None) or (sentence.asks and not polite):
+    mark = marks.search(rest)
+    if mark is not None and _is_of_a_text(rest, mark.start(), language):
         return None
-    if not _instructs(main, language, polite=polite, marked=marked):
+    told = _main(marks.sub(" ", rest), language)
+    lasts = mark is not None or told.opened or condition is not None
+    lasts = lasts or (told.wished and _is_about_each(told.main, language))
+    if not told.main or not lasts or (sentence.asks and not (told.polite and _asks_for(told.main, language))):
         return None
-    told = "" if condition is None else sentence.text[condition.start : condition.end].strip(_EDGES)
-    return sentence.text.strip(_EDGES), told[:MAX_CONTEXT_CHARS] if condition is not None else None
+    if not _instructs(told, language, marked=mark is not None):
+        return None
+    when = "" if condition is None else sentence.text[condition.start : condition.end].strip(_EDGES)
+    return sentence.text.strip(_EDGES), when[:MAX_CONTEXT_CHARS] if condition is not None else None
+
+
+def _spelled(said: str, language: str) -> str:
+    """Return a text with the words of chats as they are written elsewhere: "u" is "you"."""
+    spelled = _spellings(language)
+    return _SPELLED_WORD.sub(lambda word: spelled.get(word[0], word[0]), said) if spelled else said
+
+
+@cache
+def _spellings(language: str) -> Mapping[str, str]:
+    pairs = (line.partition("=") for line in phrases_of(language, "spelled"))
+    return MappingProxyType({written: meant for written, _, meant in pairs})
+
+
+def _is_of_a_text(rest: str, mark: int, language: str) -> bool:
+    """Whether a mark stands in what a task hands over behind a colon: "write a scene: from now on ..."."""
+    before, colon, _ = rest[:mark].rpartition(":")
+    return bool(colon) and is_imperative(before, language)
+
+
+def _asks_for(main: str, language: str) -> bool:
+    """Whether a polite question asks to do something, not "can you tell me what ..."."""
+    asking = words(language, "persons", "questions")
+    return language in SPACELESS or asking.isdisjoint(_FIRST_WORD.findall(main)[:_BESIDE_VERB])
+
+
+def _is_about_each(main: str, language: str) -> bool:
+    """Whether a wish is about each of what may come, and not about this one, or a number of them."""
+    return (
+        _phrase(language, "each").search(main) is not None
+        and _phrase(language, "here").search(main) is None
+        and not numerals(normalize(main))
+    )
 
 
 def _condition(masked: str, language: str) -> Stretch | None:
     """Return the part of a sentence that says when it holds: what is asked, or how it is answered."""
-    asking = frozenset(phrases_of(language, "asking"))
+    asking, own = frozenset(phrases_of(language, "asking")), words(language, "persons", "own")
     found: Stretch | None = None
     commas = [match.span() for match in _COMMAS.finditer(masked)]
     begins, ends = (0, *(end for _, end in commas)), (*(start for start, _ in commas), len(masked))
     for begin, end in zip(begins, ends, strict=True):
-        for opening in _phrase(language, "when").finditer(masked, begin, end):
+        for opening in _phrase(language, *_CONDITIONS).finditer(masked, begin, end):
             said = masked[opening.end() : end]
             if language in SPACELESS:
-                asks = any(word in said for word in asking)
+                holds = any(word in said for word in asking)
             else:
-                asks = not asking.isdisjoint(_FIRST_WORD.findall(said))
-            if asks:
+                told = _FIRST_WORD.findall(said)
+                ever = opening[0] in phrases_of(language, "ever") and not numerals(normalize(said))
+                holds = not asking.isdisjoint(told) or (ever and told[:1] != [] and told[0] in own)
+            if holds or opening[0] in phrases_of(language, "about"):
                 found = Stretch(opening.start(), end)  # the last one: "in bullet points when I ask for ..."
         if found is not None:
             return found
     return None
 
 
-def _main(rest: str, language: str) -> tuple[str, bool, bool]:
-    """Return the rest without politeness in front, whether there was any, and whether "always" opens it."""
-    main, polite, opened = rest.strip(_EDGES), False, False
+def _main(rest: str, language: str) -> _Told:
+    """Return an instruction apart from what stands before it."""
+    told = _Told(rest.strip(_EDGES))
     for _ in range(_LEADS):
-        before = main
-        for name in ("polite", "opening"):
-            found = _phrase(language, name).match(main)
+        for name in ("greetings", "polite", "wish", "opening"):
+            found = _phrase(language, name).match(told.main)
             if found is not None:
-                polite, opened = polite or name == "polite", opened or name == "opening"
-                main = main[found.end() :].strip(_EDGES)
-        if main == before:
+                told = _Told(
+                    told.main[found.end() :].strip(_EDGES),
+                    told.polite or name in ("polite", "wish"),
+                    told.wished or name == "wish",
+                    told.opened or name == "opening",
+                )
+                break
+        else:
             break
-    return main, polite, opened
+    inside = None if told.opened or language == FIRST else _phrase(language, "opening").search(told.main)
+    if inside is None or len(told.main[: inside.start()].split()) > _BESIDE_VERB:
+        return told
+    if "," in told.main[: inside.start()] or numerals(normalize(told.main)):
+        return told
+    bare = f"{told.main[: inside.start()].rstrip()} {told.main[inside.end() :].lstrip()}".strip(_EDGES)
+    return told._replace(main=bare, opened=True)
 
 
-def _instructs(main: str, language: str, *, polite: bool, marked: bool) -> bool:
+def _instructs(told: _Told, language: str, *, marked: bool) -> bool:
     """Whether the words tell what to do, or what is wanted; behind a mark they are read in its language."""
+    main = told.main
     if MASK in main[:1]:
         return False
     if _phrase(language, "wants").match(main) is not None:
         return True
-    if is_imperative(main, language if marked else None):
+    if is_imperative(main, language if marked or told.opened else None):
         behind = main.split()[1:2]  # "sagt er nein" is none
         return not any(frozenset(behind) & words(language, "persons", name) for name in ("own", "others"))
     first = _FIRST_WORD.match(main)
     known = first is not None and first[0].replace("’", "'") in _SURE and " " in main
-    return known or (polite and main != "" and language in (FIRST, *SPACELESS))
+    if known or (first is not None and _is_told_with_enclitic(first[0], language)):
+        return True
+    return told.polite
+
+
+def _is_told_with_enclitic(word: str, language: str) -> bool:
+    """Whether a word is an imperative with the speaker written at its end: "dammi", "contéstame"."""
+    for speaker in phrases_of(language, "enclitics"):
+        for ending in speaker.split():
+            stem = normal_form("NFD", word.removesuffix(ending))
+            verb = "".join(char for char in stem if not combining(char))
+            if word.endswith(ending) and len(verb) >= _STEM:
+                return any(per_million(each, language) for each in (verb, verb[:-1]))
+    return False
 
 
 @cache
-def _phrase(language: str, name: str) -> re.Pattern[str]:
-    """Return the pattern of the phrases of a text; of a text without any nothing matches."""
-    listed = any_of(phrases_of(language, name))
+def _phrase(language: str, *names: str) -> re.Pattern[str]:
+    """Return the pattern of the phrases of these texts; of texts without any nothing matches."""
+    listed = any_of(phrase for name in names for phrase in phrases_of(language, name))
     before, after = ("", "") if language in SPACELESS else (r"(?<!\w)", r"(?!\w)")
     return re.compile(f"{before}(?:{listed}){after}")
 
@@ -802,7 +885,8 @@ def denied_statement(claim: str, language: str, own: Own) -> Bullet | None:
 def patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern that is made of the tables."""
     for language in languages("standing"):
-        yield from (_phrase(language, name) for name in ("marks", "opening", "when", "polite", "wants"))
+        yield from (_phrase(language, name) for name in _TEXTS)
+        yield _phrase(language, *_CONDITIONS)
     yield from (_denying(language) for language in languages("statements") if language != FIRST)
 
 
