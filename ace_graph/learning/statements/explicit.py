@@ -55,6 +55,7 @@ from ace_graph.learning.statements.forms import (
     slot_stated,
     slots_named,
     states_sensitive,
+    takes_back_wish,
     tells_more,
     texts,
     verb_second,
@@ -433,6 +434,9 @@ def read_statements(
                 found.append(said)
         if len(found) >= MAX_STATEMENTS:
             break
+    withdrawn = [each for part in parts if not unwanted for each in _withdrawn(part, own)]
+    gone = {each.operation for each in found}
+    found += [each for each in withdrawn if each.operation not in gone]
     told = [each.words for each in found if each.kind == "keep"]
     by_forms = _FormReader(own, source, sensitive)
     read = (said for each in own_sentences(text) for said in by_forms.read(each) if not unwanted)
@@ -460,13 +464,42 @@ def _standing(part: Sentence, source: str) -> Statement | None:
         return None
     words, condition = found
     language = spoken_language(words)
-    begin = skip(FILLER, part.masked) if language == FIRST else 0
+    begin = skip(FILLER, part.masked) if language == FIRST else _behind_mark(part.masked, language)
     rule = rule_of(part.masked, begin) if language == FIRST and not part.asks else None
     known = (rule is not None and not rule[0].fact) or slot_of(part.text[begin:], language) is not None
     if (known and condition is None) or is_sensitive(words, language):
         return None
     kept = keep(words, "preferences", "episodic", None, source)
     return Statement("keep", words, kept.model_copy(update={"context": condition}))
+
+
+def _withdrawn(part: Sentence, own: Own) -> Iterator[Statement]:
+    """Yield the requests to forget wishes that a sentence takes back: "no more summaries, please".
+
+    A clause means the wish whose words it has, but for its verb, and no wish not to do something.
+    """
+    language = spoken_language(part.masked) if own.wishes else FIRST
+    for place in clauses_of(part.masked, language) if own.wishes else ():
+        told = _main(part.masked[place.start : place.end].lower(), language)
+        if (part.asks and not told.polite) or not takes_back_wish(told.main, language) or not own.may_deny():
+            continue
+        named = frozenset(terms(told.main, language))
+        for bullet in own.wishes:
+            wanted = _wanted(own.words(bullet), language)
+            if wanted and wanted <= named:
+                words = part.text[place.start : place.end]
+                yield Statement("forget", own.words(bullet), Remove(bullet_id=bullet.id), request=words)
+
+
+def _wanted(wish: str, language: str) -> frozenset[str]:
+    """The terms of a wish without its verb; none of a wish not to do something."""
+    main = _main(wish.lower(), language).main
+    denies = _NEGATION.search(main) if language == FIRST else claim_denied(main, language)
+    if denies or takes_back_wish(main, language):
+        return frozenset()
+    wants = _phrase(language, "wants").match(main)
+    named = terms(main if wants is None else main[wants.end() :], language)
+    return frozenset(named[1:] if wants is None and _instructs(_Told(main), language, marked=True) else named)
 
 
 def _wish(statement: Statement) -> Add | None:
@@ -679,7 +712,7 @@ _CONDITIONS = ("when", "ever", "about")
 _LEADS = 6
 """So many politenesses and marks may stand before an instruction."""
 _BESIDE_VERB = 3
-"""Behind so many words at most stands the "always" of a verb that opens its clause: "antworte mir immer"."""
+"""Behind so many words at most stands "always" beside the verb of its clause: "antworte mir immer"; else it ends it."""
 _STEM = 2
 """A verb has at least so many characters before the word for the speaker that is written at its end."""
 
@@ -704,10 +737,9 @@ def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
     language = spoken_language(masked)
     if language not in languages("standing"):
         return None
-    condition = _condition(masked, language)
-    rest = _spelled(
-        masked if condition is None else f"{masked[: condition.start]} {masked[condition.end :]}", language
-    )
+    condition, told_by_words = _condition(masked, language)
+    rest = masked if condition is None else f"{masked[: condition.start]} {masked[condition.end :]}"
+    rest = _spelled(rest, language)
     marks = _phrase(language, "marks")
     mark = marks.search(rest)
     if mark is not None and _is_of_a_text(rest, mark.start(), language):
@@ -717,10 +749,18 @@ def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
     lasts = lasts or (told.wished and _is_about_each(told.main, language))
     if not told.main or not lasts or (sentence.asks and not (told.polite and _asks_for(told.main, language))):
         return None
-    if not _instructs(told, language, marked=mark is not None):
+    if not _instructs(told, language, marked=mark is not None) or _only_forgets(told.main, language):
         return None
-    when = "" if condition is None else sentence.text[condition.start : condition.end].strip(_EDGES)
-    return sentence.text.strip(_EDGES), when[:MAX_CONTEXT_CHARS] if condition is not None else None
+    if condition is None or not told_by_words:
+        return sentence.text.strip(_EDGES), None
+    when = sentence.text[condition.start : condition.end].strip(_EDGES)
+    return sentence.text.strip(_EDGES), when[:MAX_CONTEXT_CHARS]
+
+
+def _behind_mark(masked: str, language: str) -> int:
+    """Return where a text goes on behind a mark that it begins with: "from now on, ..."; 0 without one."""
+    found = _phrase(language, "marks").match(masked.lower())
+    return len(masked) - len(masked[found.end() :].lstrip(_EDGES)) if found is not None else 0
 
 
 def _spelled(said: str, language: str) -> str:
@@ -741,6 +781,13 @@ def _is_of_a_text(rest: str, mark: int, language: str) -> bool:
     return bool(colon) and is_imperative(before, language)
 
 
+def _only_forgets(main: str, language: str) -> bool:
+    """Whether an instruction asks to forget something, and nothing beside it."""
+    form = form_of(main, language) if language != FIRST else None
+    asks = FORGET.match(main) is not None if language == FIRST else form is not None and form.kind == "forget"
+    return asks and len(clauses_of(main, language)) == 1
+
+
 def _asks_for(main: str, language: str) -> bool:
     """Whether a polite question asks to do something, not "can you tell me what ..."."""
     asking = words(language, "persons", "questions")
@@ -756,26 +803,30 @@ def _is_about_each(main: str, language: str) -> bool:
     )
 
 
-def _condition(masked: str, language: str) -> Stretch | None:
-    """Return the part of a sentence that says when it holds: what is asked, or how it is answered."""
+def _condition(masked: str, language: str) -> tuple[Stretch | None, bool]:
+    """Return the part of a sentence that says when it holds, and whether the words of a question can tell.
+
+    They tell what is asked, or how it is answered, and not what the speaker does ("whenever I make a mistake").
+    """
     asking, own = frozenset(phrases_of(language, "asking")), words(language, "persons", "own")
-    found: Stretch | None = None
+    about, ever = phrases_of(language, "about"), phrases_of(language, "ever")
+    found, told_by_words = None, False
     commas = [match.span() for match in _COMMAS.finditer(masked)]
     begins, ends = (0, *(end for _, end in commas)), (*(start for start, _ in commas), len(masked))
     for begin, end in zip(begins, ends, strict=True):
         for opening in _phrase(language, *_CONDITIONS).finditer(masked, begin, end):
             said = masked[opening.end() : end]
-            if language in SPACELESS:
-                holds = any(word in said for word in asking)
-            else:
-                told = _FIRST_WORD.findall(said)
-                ever = opening[0] in phrases_of(language, "ever") and not numerals(normalize(said))
-                holds = not asking.isdisjoint(told) or (ever and told[:1] != [] and told[0] in own)
-            if holds or opening[0] in phrases_of(language, "about"):
+            told = _FIRST_WORD.findall(said)
+            asks = any(word in said for word in asking) if language in SPACELESS else bool(asking & {*told})
+            asks = asks or opening[0] in about
+            if asks or (
+                opening[0] in ever and not own.isdisjoint(told[:1]) and not numerals(normalize(said))
+            ):
                 found = Stretch(opening.start(), end)  # the last one: "in bullet points when I ask for ..."
+                told_by_words = asks
         if found is not None:
-            return found
-    return None
+            break
+    return found, told_by_words
 
 
 def _main(rest: str, language: str) -> _Told:
@@ -794,10 +845,12 @@ def _main(rest: str, language: str) -> _Told:
                 break
         else:
             break
-    inside = None if told.opened or language == FIRST else _phrase(language, "opening").search(told.main)
-    if inside is None or len(told.main[: inside.start()].split()) > _BESIDE_VERB:
+    clause = told.main.partition(",")[0].rstrip()
+    inside = None if told.opened else _phrase(language, "opening").search(clause)
+    if inside is None or numerals(normalize(clause)):
         return told
-    if "," in told.main[: inside.start()] or numerals(normalize(told.main)):
+    beside_verb = language != FIRST and len(clause[: inside.start()].split()) <= _BESIDE_VERB
+    if not beside_verb and inside.end() < len(clause):
         return told
     bare = f"{told.main[: inside.start()].rstrip()} {told.main[inside.end() :].lstrip()}".strip(_EDGES)
     return told._replace(main=bare, opened=True)
@@ -934,11 +987,12 @@ class _FormClause(NamedTuple):
         return doubt(self.sentence, self.place, self.language, behind, sensitive=sensitive)
 
     def without_lead(self) -> _FormClause:
-        """Return it without the "I mean" before what it states ("ich meine ich heiße Mara")."""
+        """Return it without "I mean" or "from now on" before what it states ("ich meine ich heiße Mara")."""
         said = instead(self.language).match(self.masked)
-        if said is None or form_of(self.masked[said.end() :], self.language) is None:
+        lead = said.end() if said is not None else _behind_mark(self.masked, self.language)
+        if not lead or form_of(self.masked[lead:], self.language) is None:
             return self
-        return self._replace(place=self.place._replace(start=self.place.start + said.end()))
+        return self._replace(place=self.place._replace(start=self.place.start + lead))
 
     def with_condition(self, form: Form | None) -> _FormClause:
         """Return it with what stands behind its comma, where a wish needs that: "ich mag es, wenn du ..."."""

@@ -102,6 +102,11 @@ def asks_to_take_back(sentence: str) -> bool:
     return _take_back().match(sentence.rstrip(" ?？")) is not None  # "Kannst du das vergessen?"
 
 
+def takes_back_wish(clause: str, language: str) -> bool:
+    """Whether a clause takes back a wish for the answers: "no more examples", "lass die Beispiele weg"."""
+    return _begins(language, "withdrawn").match(clause) is not None
+
+
 def as_sentence(request: str, begin: int, language: str) -> str:
     """Return what a request to remember is about, from `begin` in it, as a sentence of its own.
 
@@ -284,7 +289,7 @@ def patterns() -> Iterator[re.Pattern[str]]:
         yield from (_begins(language, "about", shortened=short) for short in (False, True))
         yield from (pattern for _, pattern in _asked(language))
         yield instead(language)
-        yield from (_begins(language, name) for name in ("clear", "beside"))
+        yield from (_begins(language, name) for name in ("clear", "beside", "withdrawn"))
 
 
 def _lines(language: str, name: str) -> tuple[str, ...]:

@@ -253,6 +253,11 @@ class Own:
         return [(bullet, set(terms(self.words(bullet)))) for bullet in self._statements]
 
     @cached_property
+    def wishes(self) -> list[Bullet]:
+        """The statements that say how the answers are to be."""
+        return [each for each in self._statements if each.section == "preferences" or each.slot in _WISHES]
+
+    @cached_property
     def _statements(self) -> list[Bullet]:
         entries, core = self._playbook.entries, self._playbook.index.core
         return list(filter(_is_own, compress(entries.values(), map(core.__contains__, entries))))
