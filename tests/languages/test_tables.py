@@ -63,7 +63,7 @@ OPTIONAL = {
     },
     "feedback.toml": {"goes_on"},
     "imperatives.toml": set(_IMPERATIVES.split()),
-    "persons.toml": {"joint_ends"},
+    "persons.toml": {"joint_ends", "titles", "behind_ordinal"},
     "standing.toml": {"when", "ever", "about", "wish", "wants", "each", "here", "spelled", "enclitics"},
     "relations.toml": {"articles", "classes", "elided", "favourites", "named", "particles", "turned"},
     "statements.toml": {

@@ -54,6 +54,7 @@ from ace_graph.learning.statements.forms import (
     rule_of,
     slot_stated,
     slots_named,
+    stated_language,
     states_sensitive,
     takes_back_wish,
     tells_more,
@@ -104,7 +105,15 @@ from ace_graph.memory.imperatives import is_imperative
 from ace_graph.memory.languages.conditions import phrases_of
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.forms import any_of
-from ace_graph.memory.languages.tables import FIRST, SPACELESS, first_names, languages, phrases, words
+from ace_graph.memory.languages.tables import (
+    FIRST,
+    SPACELESS,
+    first_names,
+    languages,
+    phrases,
+    stop_words,
+    words,
+)
 from ace_graph.memory.numbers import normalize, numerals
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.screening.screen import screen
@@ -120,7 +129,7 @@ from ace_graph.memory.search.word_list import per_million
 _ALIKE = 0.6
 """Share of a denial's words that a statement must hold to be like what is denied."""
 
-_ANY_MORE = re.compile(r" (?:any ?more|any longer|at all|now)$", re.IGNORECASE)
+_ANY_MORE = re.compile(r" (?:any ?more|any longer|at all|after all|now)$", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|no|never|\w{2,6}n['’]?t)\b", re.IGNORECASE)
 _BY_ITSELF = frozenset(terms(texts("by_itself"), FIRST))
 """Terms that say nothing of who or what: "I don't like this"."""
@@ -142,13 +151,31 @@ def contradicted(claim: str, own: Own) -> tuple[Bullet, bool] | None:
     for bullet, known in own.bullets:
         if not telling or _NEGATION.search(bullet.content):
             continue
-        if known == said:
+        if known == said or is_shortened(claim, bullet, FIRST):
             return bullet, True
         if slot is not None and slot == bullet.slot and telling & known:
             return bullet, not says_more(bullet.content.removeprefix(ATTRIBUTION))
         if len(said & known) / len(said) >= _ALIKE and telling & known:
             near = near or bullet
     return (near, False) if near is not None else None
+
+
+def is_shortened(claim: str, bullet: Bullet, language: str) -> bool:
+    """Whether a statement says what is denied, and where, when or how: "I play chess in a club".
+
+    Who does not play chess does not play it in a club; "I play chess and the violin" says two things.
+    """
+    if bullet.slot is not None or language in SPACELESS:
+        return False
+    said, known = (
+        text.casefold().split() for text in (claim.strip(EDGES), bullet.content.removeprefix(ATTRIBUTION))
+    )
+    behind = known[len(said) : len(said) + 1]
+    return (
+        known[: len(said)] == said
+        and bool(behind)
+        and behind[0] in (stop_words(language) - words(language, "persons", "joints"))
+    )
 
 
 def new_name(words: str) -> str | None:
@@ -584,7 +611,10 @@ class _Reader:
             return
         rule = rule_of(claim)
         self._unnamed = rule is not None and rule[0].slot == "name"
-        meant = contradicted(claim, self._own) if self._own.may_deny() else None
+        first = claim.partition(",")[0]  # "... after all, the test was wrong"
+        said = (each for each in dict.fromkeys((claim, _ANY_MORE.sub("", first))) if self._own.may_deny())
+        found_in = [each for one in said if (each := contradicted(one, self._own)) is not None]
+        meant = next((each for each in found_in if each[1]), next(iter(found_in), None))
         if meant is None:
             return
         bullet, exact = meant
@@ -712,7 +742,7 @@ _CONDITIONS = ("when", "ever", "about")
 _LEADS = 6
 """So many politenesses and marks may stand before an instruction."""
 _BESIDE_VERB = 3
-"""Behind so many words at most stands "always" beside the verb of its clause: "antworte mir immer"; else it ends it."""
+"""Behind so many words at most stands "always" beside the verb of its clause; else it ends the clause."""
 _STEM = 2
 """A verb has at least so many characters before the word for the speaker that is written at its end."""
 
@@ -806,7 +836,7 @@ def _is_about_each(main: str, language: str) -> bool:
 def _condition(masked: str, language: str) -> tuple[Stretch | None, bool]:
     """Return the part of a sentence that says when it holds, and whether the words of a question can tell.
 
-    They tell what is asked, or how it is answered, and not what the speaker does ("whenever I make a mistake").
+    They tell what is asked, or how it is answered, not what the speaker does: "whenever I make a mistake".
     """
     asking, own = frozenset(phrases_of(language, "asking")), words(language, "persons", "own")
     about, ever = phrases_of(language, "about"), phrases_of(language, "ever")
@@ -930,7 +960,11 @@ def denied_statement(claim: str, language: str, own: Own) -> Bullet | None:
         known = frozenset(terms(content, stemmer))
         if slot is not None and slot == bullet.slot and value and value <= known:
             return bullet
-        if said == known or (language in SPACELESS and said <= known):
+        if (
+            said == known
+            or (language in SPACELESS and said <= known)
+            or is_shortened(claim, bullet, language)
+        ):
             return bullet
     return None
 
@@ -1009,7 +1043,7 @@ class _FormReader:
 
     def read(self, sentence: Sentence) -> Iterator[Statement]:
         """Yield what the clauses of one sentence say; of one in English nothing."""
-        language = spoken_language(sentence.masked)
+        language = stated_language(sentence.masked)
         if language == FIRST or sentence.cut or asks_to_take_back(sentence.masked):
             return
         places = clauses_of(sentence.masked, language)

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, cast
 from unicodedata import combining
 
 from ace_graph.memory.bullet import PROFILE_SLOTS, MemoryType
+from ace_graph.memory.languages.detection import nearly_likely
 from ace_graph.memory.languages.forms import any_of, form_pattern
 from ace_graph.memory.languages.tables import (
     FIRST,
@@ -84,6 +85,14 @@ def form_of(clause: str, language: str, *, shortened: bool = False) -> Form | No
             begin = match.end() if kind in ("remember", "forget") else 0
             return Form("name" if kind == "named" else kind, begin, match.end())
     return None
+
+
+def stated_language(sentence: str) -> str:
+    """Return the language of a sentence, where English is likely another one in which it states something."""
+    likely = nearly_likely(sentence)
+    if likely[0] != FIRST:
+        return likely[0]
+    return next((each for each in likely[1:] if form_of(sentence, each) is not None), FIRST)
 
 
 def asks_to_clear(sentence: str) -> bool:

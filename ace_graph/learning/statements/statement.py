@@ -26,6 +26,7 @@ from ace_graph.memory.bullet import STATED_BY_A_PERSON, Bullet, BulletSource, Me
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.delta.operations import Add, Operation, Remove
 from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.languages.relations import relation_of
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, stop_words, words
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import terms
@@ -256,6 +257,12 @@ class Own:
     def wishes(self) -> list[Bullet]:
         """The statements that say how the answers are to be."""
         return [each for each in self._statements if each.section == "preferences" or each.slot in _WISHES]
+
+    @cached_property
+    def relations(self) -> frozenset[str]:
+        """The keys of the relations that the statements state."""
+        stated = (relation_of(self.words(each)) for each in self._statements)
+        return frozenset(each.key for each in stated if each is not None)
 
     @cached_property
     def _statements(self) -> list[Bullet]:

@@ -2,7 +2,7 @@
 
 `wishes.toml` has standing instructions, and messages that only look like one; `changes.toml` has dialogues in
 which a fact changes. Rules read them all. Facts that rules leave to a reflector are quoted by one that copies
-every sentence which asks nothing, and says no more of it.
+every message which asks nothing, and says no more of it.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class _Learner:
     async def say(self, message: str, on: date | None = None) -> str:
         """Return the prompt's part of a turn with this message, which is learned from."""
         self._today = on or self._today
-        facts = [{"quote": each} for each in _sentences(message)] if self._quotes else []
+        facts = [{"quote": each} for each in _quoted(message)] if self._quotes else []
         model = ScriptedModel(reflector=[json.dumps({"lessons": [], "learner_facts": facts})] * 4)
         memory = build_memory(
             self._store, model=model, clock=self._clock, settings=Settings(sensitive_facts="keep")
@@ -136,8 +136,8 @@ class _Learner:
         return [bullet.content for bullet in held.playbook.bullets() if bullet.status == "active"]
 
 
-def _sentences(message: str) -> list[str]:
-    return [each for each in re.split(r"(?<=[^\d][.!?]) ", message) if not each.endswith("?")]
+def _quoted(message: str) -> list[str]:
+    return [] if message.endswith("?") else [message]
 
 
 async def hear_wish(wish: Wish) -> Heard:
@@ -197,9 +197,9 @@ async def hear_change(change: Change, *, quotes: bool) -> Heard:
             if f"since {change.since}" not in prompt:
                 wrong["since when"] = told
         known = await learner.known(change.as_of)
-        if not any(_holds(each, change.then) for each in known) or any(
-            _holds(each, change.now) for each in known if change.now not in change.then
-        ):
+        later = " ".join(text for day, text in change.said if day > change.as_of)
+        said_later = any(each.removeprefix("Learner says: ") in later for each in known)
+        if said_later or not any(_holds(each, change.then) for each in known):
             wrong["as of"] = " / ".join(known) or "nothing"
     return Heard(" ".join(text for _, text in change.said), wrong, frozenset(looked_at))
 
