@@ -461,9 +461,13 @@ def read_statements(
                 found.append(said)
         if len(found) >= MAX_STATEMENTS:
             break
-    withdrawn = [each for part in parts if not unwanted for each in _withdrawn(part, own)]
-    gone = {each.operation for each in found}
-    found += [each for each in withdrawn if each.operation not in gone]
+    gone = {each.operation.bullet_id for each in found if isinstance(each.operation, Remove)}
+    for part in parts if not unwanted else ():
+        taken = ((bullet, request) for bullet, request in _withdrawn(part, own) if bullet.id not in gone)
+        found += (
+            Statement("forget", own.words(bullet), Remove(bullet_id=bullet.id), request=request)
+            for bullet, request in taken
+        )
     told = [each.words for each in found if each.kind == "keep"]
     by_forms = _FormReader(own, source, sensitive)
     read = (said for each in own_sentences(text) for said in by_forms.read(each) if not unwanted)
@@ -500,8 +504,8 @@ def _standing(part: Sentence, source: str) -> Statement | None:
     return Statement("keep", words, kept.model_copy(update={"context": condition}))
 
 
-def _withdrawn(part: Sentence, own: Own) -> Iterator[Statement]:
-    """Yield the requests to forget wishes that a sentence takes back: "no more summaries, please".
+def _withdrawn(part: Sentence, own: Own) -> Iterator[tuple[Bullet, str]]:
+    """Yield the wishes that a sentence takes back ("no more summaries, please"), each with its words.
 
     A clause means the wish whose words it has, but for its verb, and no wish not to do something.
     """
@@ -514,8 +518,7 @@ def _withdrawn(part: Sentence, own: Own) -> Iterator[Statement]:
         for bullet in own.wishes:
             wanted = _wanted(own.words(bullet), language)
             if wanted and wanted <= named:
-                words = part.text[place.start : place.end]
-                yield Statement("forget", own.words(bullet), Remove(bullet_id=bullet.id), request=words)
+                yield bullet, part.text[place.start : place.end]
 
 
 def _wanted(wish: str, language: str) -> frozenset[str]:
@@ -611,12 +614,12 @@ class _Reader:
             return
         rule = rule_of(claim)
         self._unnamed = rule is not None and rule[0].slot == "name"
-        first = claim.partition(",")[0]  # "... after all, the test was wrong"
-        said = (each for each in dict.fromkeys((claim, _ANY_MORE.sub("", first))) if self._own.may_deny())
-        found_in = [each for one in said if (each := contradicted(one, self._own)) is not None]
-        meant = next((each for each in found_in if each[1]), next(iter(found_in), None))
-        if meant is None:
+        first = _ANY_MORE.sub("", claim.partition(",")[0])  # "... after all, the test was wrong"
+        claims = [each for each in dict.fromkeys((claim, first)) if self._own.may_deny()]
+        alike = [each for one in claims if (each := contradicted(one, self._own)) is not None]
+        if not alike:
             return
+        meant = next((each for each in alike if each[1]), alike[0])
         bullet, exact = meant
         self._unnamed = self._unnamed or bullet.slot == "name"
         said = self._own.words(bullet)
@@ -737,7 +740,7 @@ _FIRST_WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _SPELLED_WORD = re.compile(r"[\w'’]+")
 _SURE = frozenset(("do", "don't", "dont", "be", "never", "always", "only", "keep", "give", "let", "make"))
 """How an English instruction begins by words that the forms of verbs don't tell."""
-_TEXTS = ("marks", "opening", "greetings", "polite", "wish", "wants", "each", "here")
+_TEXTS = ("marks", "opening", "greetings", "polite", "wish", "wants", "each", "here", "speaker")
 _CONDITIONS = ("when", "ever", "about")
 _LEADS = 6
 """So many politenesses and marks may stand before an instruction."""
@@ -779,7 +782,12 @@ def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
     lasts = lasts or (told.wished and _is_about_each(told.main, language))
     if not told.main or not lasts or (sentence.asks and not (told.polite and _asks_for(told.main, language))):
         return None
+    does = condition is not None and not (mark or told.opened or told_by_words)
+    if does and _phrase(language, "speaker").search(told.main) is None:
+        return None  # "whenever I call the function, return 0"
     if not _instructs(told, language, marked=mark is not None) or _only_forgets(told.main, language):
+        return None
+    if _ends_as_report(masked, language):
         return None
     if condition is None or not told_by_words:
         return sentence.text.strip(_EDGES), None
@@ -818,6 +826,16 @@ def _only_forgets(main: str, language: str) -> bool:
     return asks and len(clauses_of(main, language)) == 1
 
 
+def _ends_as_report(masked: str, language: str) -> bool:
+    """Whether somebody else has said it: "..., she says"."""
+    last = _FIRST_WORD.findall(masked.rpartition(",")[2])
+    return (
+        "," in masked
+        and len(last) <= _BESIDE_VERB
+        and not words(language, "persons", "reports").isdisjoint(last)
+    )
+
+
 def _asks_for(main: str, language: str) -> bool:
     """Whether a polite question asks to do something, not "can you tell me what ..."."""
     asking = words(language, "persons", "questions")
@@ -825,11 +843,14 @@ def _asks_for(main: str, language: str) -> bool:
 
 
 def _is_about_each(main: str, language: str) -> bool:
-    """Whether a wish is about each of what may come, and not about this one, or a number of them."""
-    return (
-        _phrase(language, "each").search(main) is not None
-        and _phrase(language, "here").search(main) is None
-        and not numerals(normalize(main))
+    """Whether a wish is about each of what is asked for or done: "every mistake I make"."""
+    each = _phrase(language, "each").search(main)
+    if each is None or _phrase(language, "here").search(main) is not None or numerals(normalize(main)):
+        return False
+    behind = _FIRST_WORD.findall(main[each.end() :])
+    kinds = phrases_of(language, "kinds")
+    return any(word in kinds for word in behind[:1]) or not words(language, "persons", "own").isdisjoint(
+        behind
     )
 
 
@@ -889,8 +910,9 @@ def _main(rest: str, language: str) -> _Told:
 def _instructs(told: _Told, language: str, *, marked: bool) -> bool:
     """Whether the words tell what to do, or what is wanted; behind a mark they are read in its language."""
     main = told.main
-    if MASK in main[:1]:
-        return False
+    others = words(language, "persons", "others")
+    if MASK in main[:1] or not others.isdisjoint(_FIRST_WORD.findall(main)[: 2 if told.polite else 1]):
+        return False  # "I want my brother to ...", "il faut ..."
     if _phrase(language, "wants").match(main) is not None:
         return True
     if is_imperative(main, language if marked or told.opened else None):
