@@ -16,7 +16,7 @@ import calendar
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
@@ -103,7 +103,7 @@ from ace_graph.memory.bullet import DATED_SLOTS, MAX_CONTEXT_CHARS, Bullet
 from ace_graph.memory.delta.operations import Add, Remove
 from ace_graph.memory.imperatives import is_imperative
 from ace_graph.memory.languages.conditions import phrases_of
-from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.languages.detection import nearly_likely, spoken_language
 from ace_graph.memory.languages.forms import any_of
 from ace_graph.memory.languages.tables import (
     FIRST,
@@ -450,9 +450,9 @@ def read_statements(
     reader = _Reader(text, parts, own, source, sensitive)
     unwanted = asks_not_to_keep(text)
     for part in parts:
-        wish = None if unwanted else _standing(part, source)
-        if wish is not None:
-            found.append(wish)
+        instruction = None if unwanted else _standing(part, source)
+        if instruction is not None:
+            found.append(instruction)
             continue
         for said in islice(reader.read(part), MAX_STATEMENTS):
             if isinstance(said, str):
@@ -462,12 +462,10 @@ def read_statements(
         if len(found) >= MAX_STATEMENTS:
             break
     gone = {each.operation.bullet_id for each in found if isinstance(each.operation, Remove)}
-    for part in parts if not unwanted else ():
-        taken = ((bullet, request) for bullet, request in _withdrawn(part, own) if bullet.id not in gone)
-        found += (
-            Statement("forget", own.words(bullet), Remove(bullet_id=bullet.id), request=request)
-            for bullet, request in taken
-        )
+    withdrawn = (taken for part in parts if not unwanted for taken in _withdrawn(part, own))
+    for wish, request in {bullet.id: (bullet, said) for bullet, said in withdrawn}.values():
+        if wish.id not in gone:
+            found.append(Statement("forget", own.words(wish), Remove(bullet_id=wish.id), request=request))
     told = [each.words for each in found if each.kind == "keep"]
     by_forms = _FormReader(own, source, sensitive)
     read = (said for each in own_sentences(text) for said in by_forms.read(each) if not unwanted)
@@ -521,15 +519,18 @@ def _withdrawn(part: Sentence, own: Own) -> Iterator[tuple[Bullet, str]]:
                 yield bullet, part.text[place.start : place.end]
 
 
+@lru_cache(1_024)
 def _wanted(wish: str, language: str) -> frozenset[str]:
     """The terms of a wish without its verb; none of a wish not to do something."""
-    main = _main(wish.lower(), language).main
-    denies = _NEGATION.search(main) if language == FIRST else claim_denied(main, language)
-    if denies or takes_back_wish(main, language):
+    told = _main(wish.lower(), language)
+    denies = _NEGATION.search(wish) if language == FIRST else claim_denied(wish, language)
+    if denies or takes_back_wish(told.main, language):
         return frozenset()
-    wants = _phrase(language, "wants").match(main)
-    named = terms(main if wants is None else main[wants.end() :], language)
-    return frozenset(named[1:] if wants is None and _instructs(_Told(main), language, marked=True) else named)
+    wants = _phrase(language, "wants").match(told.main)
+    if wants is not None:
+        return frozenset(terms(told.main[wants.end() :], language))
+    named, begins = terms(told.main, language), told.opened or _instructs(told, language, marked=True)
+    return frozenset(named[1:] if begins else named)
 
 
 def _wish(statement: Statement) -> Add | None:
@@ -742,6 +743,8 @@ _SURE = frozenset(("do", "don't", "dont", "be", "never", "always", "only", "keep
 """How an English instruction begins by words that the forms of verbs don't tell."""
 _TEXTS = ("marks", "opening", "greetings", "polite", "wish", "wants", "each", "here", "speaker")
 _CONDITIONS = ("when", "ever", "about")
+_LANGUAGES = 3
+"""A short sentence is read in so many languages."""
 _LEADS = 6
 """So many politenesses and marks may stand before an instruction."""
 _BESIDE_VERB = 3
@@ -767,9 +770,13 @@ def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
     masked = sentence.masked.lower()
     if sentence.cut or len(masked) != len(sentence.text):
         return None
-    language = spoken_language(masked)
-    if language not in languages("standing"):
-        return None
+    likely = (each for each in nearly_likely(masked) if each in languages("standing"))
+    found = (_standing_in(sentence, masked, each) for each in islice(likely, _LANGUAGES))
+    return next((each for each in found if each is not None), None)
+
+
+def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, str | None] | None:
+    """Return the standing instruction that a sentence is in a language."""
     condition, told_by_words = _condition(masked, language)
     rest = masked if condition is None else f"{masked[: condition.start]} {masked[condition.end :]}"
     rest = _spelled(rest, language)
@@ -896,6 +903,9 @@ def _main(rest: str, language: str) -> _Told:
                 break
         else:
             break
+    *_, behind = (None, *_phrase(language, "polite").finditer(told.main))
+    if behind is not None and behind.end() == len(told.main) and behind.start():
+        told = told._replace(main=told.main[: behind.start()].strip(_EDGES), polite=True)
     clause = told.main.partition(",")[0].rstrip()
     inside = None if told.opened else _phrase(language, "opening").search(clause)
     if inside is None or numerals(normalize(clause)):

@@ -158,8 +158,8 @@ async def hear_wish(wish: Wish) -> Heard:
             wrong["shown"] = wish.later
         if wish.gone:
             looked_at.add("withdrawn")
-            if wish.gone in prompt:
-                wrong["withdrawn"] = " / ".join(known)
+            if wish.gone in prompt or not any(wish.gone in each for each in before):
+                wrong["withdrawn"] = " / ".join((*before, *known))
         if wish.elsewhere:
             looked_at.add("only where it holds")
             if wish.kept.lower() in (await learner.say(wish.elsewhere)).lower():
