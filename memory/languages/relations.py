@@ -169,7 +169,7 @@ def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
         if not forms:
             continue
         language = _languages()[name]
-        text = _in_order(_without_adverbs(plain, language), language)
+        text = _verb_second(_without_adverbs(_without_date(plain, language), language), language)
         lower = text.lower()
         if len(lower) != len(text):
             continue
@@ -365,10 +365,8 @@ def _without_adverbs(text: str, language: _Language) -> str:
     )
 
 
-def _in_order(text: str, language: _Language) -> str:
-    """Return a text without the "since May" that it begins with, and with its verb behind "I"."""
-    if language.spaceless:
-        return text
+def _without_date(text: str, language: _Language) -> str:
+    """Return a text without the "since May" that it begins with."""
     split = text.split()
     lower = [word.lower().strip(",") for word in split[:_LEAD_WORDS]]
     for begin in language.since:
@@ -376,11 +374,16 @@ def _in_order(text: str, language: _Language) -> str:
         while end < len(lower) and (lower[end] in language.dates or lower[end].isdecimal()):
             end += 1
         if tuple(lower[: len(begin)]) == begin and len(begin) < end < len(lower):
-            split, lower = split[end:], lower[end:]
-            break
-    if len(lower) > 1 and lower[1] in language.self_ and lower[0] not in language.self_:
-        split[:2] = split[1], split[0].lower()
-    return " ".join(split)
+            return " ".join(split[end:])
+    return text
+
+
+def _verb_second(text: str, language: _Language) -> str:
+    """Return a text with its verb behind "I", where it stood before it: "arbeite ich bei ..."."""
+    first, second, *rest = (*text.split(" ", 2), "", "")[:3] if not language.spaceless else ("", "")
+    if second not in language.self_ or first.lower() in language.self_:
+        return text
+    return " ".join((second, first.lower(), *filter(None, rest)))
 
 
 def _apart(word: str, elided: frozenset[str]) -> str:
@@ -525,7 +528,7 @@ def _of_events() -> frozenset[str]:
 
 @cache
 def _articles() -> frozenset[str]:
-    return frozenset[str]().union(*(each.articles for each in _languages().values()))
+    return frozenset(word.strip(_MARKS) for each in _languages().values() for word in each.articles)
 
 
 @cache

@@ -495,7 +495,13 @@ def _standing(part: Sentence, source: str) -> Statement | None:
     language = spoken_language(words)
     begin = skip(FILLER, part.masked) if language == FIRST else _behind_mark(part.masked, language)
     rule = rule_of(part.masked, begin) if language == FIRST and not part.asks else None
-    known = (rule is not None and not rule[0].fact) or slot_of(part.text[begin:], language) is not None
+    *_, last = (
+        Stretch(0, 0),
+        *clauses_of(part.masked, language),
+    )
+    ends = last.start + _behind_mark(part.masked[last.start :], language)
+    slots = (slot_of(part.text[at:], language) for at in (begin, ends))
+    known = (rule is not None and not rule[0].fact) or any(slot is not None for slot in slots)
     if (known and condition is None) or is_sensitive(words, language):
         return None
     kept = keep(words, "preferences", "episodic", None, source)
@@ -785,6 +791,9 @@ def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, s
     if mark is not None and _is_of_a_text(rest, mark.start(), language):
         return None
     told = _main(marks.sub(" ", rest), language)
+    first, _, behind = told.main.partition(",")
+    if takes_back_wish(first, language) and behind.strip(_EDGES):
+        told = _main(behind, language)  # "no more tables, use lists from now on"
     lasts = mark is not None or told.opened or condition is not None
     lasts = lasts or (told.wished and _is_about_each(told.main, language))
     if not told.main or not lasts or (sentence.asks and not (told.polite and _asks_for(told.main, language))):
@@ -874,13 +883,15 @@ def _condition(masked: str, language: str) -> tuple[Stretch | None, bool]:
     for begin, end in zip(begins, ends, strict=True):
         for opening in _phrase(language, *_CONDITIONS).finditer(masked, begin, end):
             said = masked[opening.end() : end]
-            told = _FIRST_WORD.findall(said)
+            told = _FIRST_WORD.findall(said.replace("'", " "))
             asks = any(word in said for word in asking) if language in SPACELESS else bool(asking & {*told})
             asks = asks or opening[0] in about
             if asks or (
                 opening[0] in ever and not own.isdisjoint(told[:1]) and not numerals(normalize(said))
             ):
-                found = Stretch(opening.start(), end)  # the last one: "in bullet points when I ask for ..."
+                please = _phrase(language, "polite").search(masked, opening.end(), end)  # without a comma
+                until = end if please is None or please.start() <= opening.end() + 1 else please.start()
+                found = Stretch(opening.start(), until)  # the last one: "in bullet points when I ask for ..."
                 told_by_words = asks
         if found is not None:
             break
@@ -906,8 +917,11 @@ def _main(rest: str, language: str) -> _Told:
     *_, behind = (None, *_phrase(language, "polite").finditer(told.main))
     if behind is not None and behind.end() == len(told.main) and behind.start():
         told = told._replace(main=told.main[: behind.start()].strip(_EDGES), polite=True)
+    head, _, tail = told.main.rpartition(",")
     clause = told.main.partition(",")[0].rstrip()
     inside = None if told.opened else _phrase(language, "opening").search(clause)
+    if not told.opened and head and _phrase(language, "opening").fullmatch(tail.strip()):
+        return told._replace(main=head.strip(_EDGES), opened=True)
     if inside is None or numerals(normalize(clause)):
         return told
     beside_verb = language != FIRST and len(clause[: inside.start()].split()) <= _BESIDE_VERB
@@ -942,7 +956,7 @@ def _is_told_with_enclitic(word: str, language: str) -> bool:
             stem = normal_form("NFD", word.removesuffix(ending))
             verb = "".join(char for char in stem if not combining(char))
             if word.endswith(ending) and len(verb) >= _STEM:
-                return any(per_million(each, language) for each in (verb, verb[:-1]))
+                return any(per_million(each, language) for each in (verb, verb[:-1], f"{verb}r", f"{verb}re"))
     return False
 
 
@@ -1122,7 +1136,9 @@ class _FormReader:
 
     def _denied(self, clause: _FormClause) -> Statement | None:
         """The statement that a clause denies of the learner, to be forgotten; None for none."""
-        claim = claim_denied(clause.masked, clause.language)
+        lead = _phrase(clause.language, "greetings").match(clause.masked.lower())  # "al final ..."
+        said = clause.masked[lead.end() :].strip(_EDGES) if lead is not None else clause.masked
+        claim = claim_denied(said, clause.language)
         why = clause.doubt() if claim is not None else None
         if claim is None or why not in (None, NOT_THEMSELVES) or not self.own.may_deny():
             return None
