@@ -914,9 +914,9 @@ def _main(rest: str, language: str) -> _Told:
                 break
         else:
             break
-    *_, behind = (None, *_phrase(language, "polite").finditer(told.main))
-    if behind is not None and behind.end() == len(told.main) and behind.start():
-        told = told._replace(main=told.main[: behind.start()].strip(_EDGES), polite=True)
+    for please in _phrase(language, "polite").finditer(told.main):
+        if please.start() and please.end() == len(told.main):
+            told = told._replace(main=told.main[: please.start()].strip(_EDGES), polite=True)
     head, _, tail = told.main.rpartition(",")
     clause = told.main.partition(",")[0].rstrip()
     inside = None if told.opened else _phrase(language, "opening").search(clause)
