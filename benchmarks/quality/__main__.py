@@ -29,6 +29,7 @@ from benchmarks.quality import bill_table, learning_simulation, rewriting, two_w
 from benchmarks.quality.conversations import run as conversations
 from benchmarks.quality.duplicates import run as duplicates
 from benchmarks.quality.duplicates.pairs import Part
+from benchmarks.quality.heard import run as heard
 from benchmarks.quality.others import run as others
 from benchmarks.quality.results import looks, replace_section
 from benchmarks.quality.retrieval import run as retrieval
@@ -42,6 +43,7 @@ SPLIT: dict[str, tuple[Report, Path, str]] = {
     "worlds": (two_worlds.report, learning_simulation.RESULTS, "Two worlds"),
     "conversations": (conversations.report, conversations.RESULTS, "Conversations"),
     "rewordings": (rewordings.report, rewordings.RESULTS, "Rewordings"),
+    "heard": (heard.report, heard.RESULTS, "Heard"),
     OTHERS: (others.report, others.RESULTS, "Others"),
 }
 """For each set with halves: its report, the page, and the section of the half for tuning."""

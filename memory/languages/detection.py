@@ -59,11 +59,17 @@ def spoken_language(sentence: str) -> str:
 
     It is one of those that have tables of statements.
     """
+    return nearly_likely(sentence)[0]
+
+
+def nearly_likely(sentence: str) -> tuple[str, ...]:
+    """Return the languages with the most words in a sentence, `spoken_language` first, and with one less."""
     written = _language_of_script(sentence)
     if written is not None:
-        return written
+        return (written,)
     hits = _hits(sentence, _languages_by_word())
-    return max(hits, key=hits.__getitem__)
+    first = max(hits, key=hits.__getitem__)
+    return (first, *(each for each in hits if each != first and hits[each] >= max(1, hits[first] - 1)))
 
 
 def likely_languages(sentence: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.base.tables import word_sets
-from ace_graph.memory.languages.tables import SPACELESS, languages, table, table_of_all, words
+from ace_graph.memory.languages.tables import SPACELESS, languages, listed, table, table_of_all, words
 
 _TABLE = "relations"
 _PACKAGE = "ace_graph.memory.languages"
@@ -27,11 +27,16 @@ _MOST_CHARS = 300
 _MOST_WORDS, _MOST_SPACELESS = 8, 24
 """A subject or a value has at most so many words, in a script without spaces so many characters."""
 _NOUN_WORDS = 3
+_SORT_CHARS, _KNOWN_CHARS = 3, 5
+"""A noun in one word with its sort: so many characters for each, at least."""
+_LEAD_WORDS = 8
+"""In so many words at the beginning of a text "since last May" is looked for."""
 _LINK_CHARS = 3
 """A word between a class and a name, "of" or "de", has at most so many characters."""
 SPEAKER = "I"
 """The subject of what is said of the speaker; other subjects are in lower case."""
 _SAYS = "learner says: "
+_DATES = ("weekdays", "months", "last", "this", "day", "week", "month", "year", "numbers", "ago", "yesterday")
 _SLOT = re.compile("([SVPNK])")
 _TOKEN = re.compile(r"[^\W_]+|[:—]")
 _DIGIT = re.compile(r"\d")
@@ -94,6 +99,9 @@ class _Language(NamedTuple):
     joints: frozenset[str]
     elided: frozenset[str]
     particles: frozenset[str]
+    since: Sequence[tuple[str, ...]]
+    dates: frozenset[str]
+    mine: frozenset[str]
 
 
 @lru_cache(maxsize=8_192)
@@ -161,7 +169,7 @@ def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
         if not forms:
             continue
         language = _languages()[name]
-        text = _without_adverbs(plain, language)
+        text = _verb_second(_without_adverbs(_without_date(plain, language), language), language)
         lower = text.lower()
         if len(lower) != len(text):
             continue
@@ -213,17 +221,17 @@ def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Rea
     if form.relation:
         if not _may_have(form.relation, value):
             return _NOTHING
-        subject = _subject(said_of, language)
+        subject = _subject_of(form.relation, said_of, language)
         one = form.relation in _of_one_value() and not (
             form.relation in _of_things() and _is_bare_name(said_of, language)
         )
         relation = None if subject is None else Relation(form.relation, subject, value, one, form.certain)
         return _Reading(weight, relation)
     noun, said_of = _whole_noun(form, slots, said_of, language)
-    subject = _subject(said_of, language)
+    name = language.nouns.get(noun)
+    subject = _subject_of(name, said_of, language)
     if subject is None:
         return _NOTHING
-    name = language.nouns.get(noun)
     if name is not None and not _may_have(name, value):
         return _NOTHING
     if name is not None:
@@ -231,7 +239,8 @@ def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Rea
         return _Reading(weight + len(noun), known)
     first, *rest = noun.split() or [""]
     one_of_many = first in language.articles  # "Ada is a friend of Bob"
-    named = language.named and first and slots["N"].islower() and not one_of_many
+    named = (language.named and first and slots["N"].islower()) or _is_sort_of(noun, language)
+    named = named and not one_of_many
     if not named or len(rest) >= _NOUN_WORDS:
         return _NOTHING
     if not _forms_of_be().isdisjoint(rest):
@@ -273,6 +282,23 @@ def _subject(text: str | None, language: _Language) -> str | None:
         return None
     bare = _core(text)
     return None if not bare or bare.split()[0] in language.pronouns else bare
+
+
+def _subject_of(relation: str | None, text: str | None, language: _Language) -> str | None:
+    """Return the key of the subject of a relation; of an event "my exam" is what "the exam" is."""
+    subject = _subject(text, language)
+    if subject is None or relation not in _of_events():
+        return subject
+    return " ".join(word for word in subject.split() if word not in language.mine) or None
+
+
+def _is_sort_of(noun: str, language: _Language) -> bool:
+    """Whether a noun is a known one with its sort: "prof de physique", "Deutschlehrer"."""
+    first, *rest = noun.split() or [""]
+    if rest:
+        return first in language.nouns and len(rest) > 1 and len(rest[0]) <= _LINK_CHARS
+    known = (noun[at:] for at in range(_SORT_CHARS, len(noun) - _KNOWN_CHARS + 1))
+    return any(each in language.nouns for each in known)
 
 
 def _is_short(text: str, language: _Language) -> bool:
@@ -339,6 +365,27 @@ def _without_adverbs(text: str, language: _Language) -> str:
     )
 
 
+def _without_date(text: str, language: _Language) -> str:
+    """Return a text without the "since May" that it begins with."""
+    split = text.split()
+    lower = [word.lower().strip(",") for word in split[:_LEAD_WORDS]]
+    for begin in language.since:
+        end = len(begin)
+        while end < len(lower) and (lower[end] in language.dates or lower[end].isdecimal()):
+            end += 1
+        if tuple(lower[: len(begin)]) == begin and len(begin) < end < len(lower):
+            return " ".join(split[end:])
+    return text
+
+
+def _verb_second(text: str, language: _Language) -> str:
+    """Return a text with its verb behind "I", where it stood before it: "arbeite ich bei ..."."""
+    first, second, *rest = (*text.split(" ", 2), "", "")[:3] if not language.spaceless else ("", "")
+    if second not in language.self_ or first.lower() in language.self_:
+        return text
+    return " ".join((second, first.lower(), *filter(None, rest)))
+
+
 def _apart(word: str, elided: frozenset[str]) -> str:
     """Return a word with a space behind what ends with an apostrophe: "l' école"."""
     before, mark, behind = word.partition("'")
@@ -395,6 +442,19 @@ def _language(name: str) -> _Language:
         joints=words(name, "persons", "joints"),
         elided=_listed(held.get("elided", "")),
         particles=_listed(held.get("particles", "")),
+        since=tuple(tuple(phrase.split()) for phrase in _dates(name, "since", "from")),
+        dates=frozenset(word for phrase in _dates(name, *_DATES) for word in phrase.split()),
+        mine=words(name, "persons", "mine"),
+    )
+
+
+def _dates(language: str, *names: str) -> Sequence[str]:
+    """Return the phrases that a language has under these names of its table of dates."""
+    if language not in languages("dates"):
+        return ()
+    held = table(language, "dates")
+    return tuple(
+        phrase for name in names for line in held.get(name, "").splitlines() for phrase in listed(line)
     )
 
 
@@ -462,8 +522,13 @@ def _of_things() -> frozenset[str]:
 
 
 @cache
+def _of_events() -> frozenset[str]:
+    return _listed(word_sets(_PACKAGE, "relations.toml")["events"])
+
+
+@cache
 def _articles() -> frozenset[str]:
-    return frozenset[str]().union(*(each.articles for each in _languages().values()))
+    return frozenset(word.strip(_MARKS) for each in _languages().values() for word in each.articles)
 
 
 @cache

@@ -42,7 +42,7 @@ TABLES = {
     "persons.toml": frozenset(_PERSONS.split()),
     "relations.toml": frozenset(_RELATIONS.split()),
     "sensitive.toml": frozenset(("health", "belief", "origin", "sexuality", "politics", "money", "topics")),
-    "standing.toml": frozenset(("marks", "opening", "asking", "polite", "kinds")),
+    "standing.toml": frozenset(("marks", "opening", "asking", "greetings", "polite", "kinds")),
     "statements.toml": frozenset(_STATEMENTS.split()),
 }
 """The texts that each language needs, by table."""
@@ -63,8 +63,19 @@ OPTIONAL = {
     },
     "feedback.toml": {"goes_on"},
     "imperatives.toml": set(_IMPERATIVES.split()),
-    "persons.toml": {"joint_ends"},
-    "standing.toml": {"when", "wants"},
+    "persons.toml": {"joint_ends", "titles", "behind_ordinal"},
+    "standing.toml": {
+        "when",
+        "ever",
+        "about",
+        "wish",
+        "wants",
+        "each",
+        "here",
+        "speaker",
+        "spelled",
+        "enclitics",
+    },
     "relations.toml": {"articles", "classes", "elided", "favourites", "named", "particles", "turned"},
     "statements.toml": {
         "beside",
@@ -75,6 +86,7 @@ OPTIONAL = {
         "meant",
         "named",
         "take_back",
+        "withdrawn",
     }
     | {"forget_ends", "remember_ends", "subordinate", "verb_last", "prefixes", "unsure_prefixes"},
 }

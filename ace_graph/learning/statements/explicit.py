@@ -16,10 +16,11 @@ import calendar
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
+from unicodedata import combining
 
 from ace_graph.base.prompts import NOT_ASKED
 from ace_graph.learning.calculations import correction_of_sum
@@ -53,7 +54,9 @@ from ace_graph.learning.statements.forms import (
     rule_of,
     slot_stated,
     slots_named,
+    stated_language,
     states_sensitive,
+    takes_back_wish,
     tells_more,
     texts,
     verb_second,
@@ -100,13 +103,22 @@ from ace_graph.memory.bullet import DATED_SLOTS, MAX_CONTEXT_CHARS, Bullet
 from ace_graph.memory.delta.operations import Add, Remove
 from ace_graph.memory.imperatives import is_imperative
 from ace_graph.memory.languages.conditions import phrases_of
-from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.languages.detection import nearly_likely, spoken_language
 from ace_graph.memory.languages.forms import any_of
-from ace_graph.memory.languages.tables import FIRST, SPACELESS, first_names, languages, phrases, words
+from ace_graph.memory.languages.tables import (
+    FIRST,
+    SPACELESS,
+    first_names,
+    languages,
+    phrases,
+    stop_words,
+    words,
+)
 from ace_graph.memory.numbers import normalize, numerals
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.screening.screen import screen
-from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.search.tokenize import normal_form, terms
+from ace_graph.memory.search.word_list import per_million
 
 # Reads what a learner denies of themselves ("I don't have dyslexia"), and which kept statement says it.
 #
@@ -117,7 +129,7 @@ from ace_graph.memory.search.tokenize import terms
 _ALIKE = 0.6
 """Share of a denial's words that a statement must hold to be like what is denied."""
 
-_ANY_MORE = re.compile(r" (?:any ?more|any longer|at all|now)$", re.IGNORECASE)
+_ANY_MORE = re.compile(r" (?:any ?more|any longer|at all|after all|now)$", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|no|never|\w{2,6}n['’]?t)\b", re.IGNORECASE)
 _BY_ITSELF = frozenset(terms(texts("by_itself"), FIRST))
 """Terms that say nothing of who or what: "I don't like this"."""
@@ -139,13 +151,31 @@ def contradicted(claim: str, own: Own) -> tuple[Bullet, bool] | None:
     for bullet, known in own.bullets:
         if not telling or _NEGATION.search(bullet.content):
             continue
-        if known == said:
+        if known == said or is_shortened(claim, bullet, FIRST):
             return bullet, True
         if slot is not None and slot == bullet.slot and telling & known:
             return bullet, not says_more(bullet.content.removeprefix(ATTRIBUTION))
         if len(said & known) / len(said) >= _ALIKE and telling & known:
             near = near or bullet
     return (near, False) if near is not None else None
+
+
+def is_shortened(claim: str, bullet: Bullet, language: str) -> bool:
+    """Whether a statement says what is denied, and where, when or how: "I play chess in a club".
+
+    Who does not play chess does not play it in a club; "I play chess and the violin" says two things.
+    """
+    if bullet.slot is not None or language in SPACELESS:
+        return False
+    said, known = (
+        text.casefold().split() for text in (claim.strip(EDGES), bullet.content.removeprefix(ATTRIBUTION))
+    )
+    behind = known[len(said) : len(said) + 1]
+    return (
+        known[: len(said)] == said
+        and bool(behind)
+        and behind[0] in (stop_words(language) - words(language, "persons", "joints"))
+    )
 
 
 def new_name(words: str) -> str | None:
@@ -420,9 +450,9 @@ def read_statements(
     reader = _Reader(text, parts, own, source, sensitive)
     unwanted = asks_not_to_keep(text)
     for part in parts:
-        wish = None if unwanted else _standing(part, source)
-        if wish is not None:
-            found.append(wish)
+        instruction = None if unwanted else _standing(part, source)
+        if instruction is not None:
+            found.append(instruction)
             continue
         for said in islice(reader.read(part), MAX_STATEMENTS):
             if isinstance(said, str):
@@ -431,6 +461,11 @@ def read_statements(
                 found.append(said)
         if len(found) >= MAX_STATEMENTS:
             break
+    gone = {each.operation.bullet_id for each in found if isinstance(each.operation, Remove)}
+    withdrawn = (taken for part in parts if not unwanted for taken in _withdrawn(part, own))
+    for wish, request in {bullet.id: (bullet, said) for bullet, said in withdrawn}.values():
+        if wish.id not in gone:
+            found.append(Statement("forget", own.words(wish), Remove(bullet_id=wish.id), request=request))
     told = [each.words for each in found if each.kind == "keep"]
     by_forms = _FormReader(own, source, sensitive)
     read = (said for each in own_sentences(text) for said in by_forms.read(each) if not unwanted)
@@ -458,13 +493,50 @@ def _standing(part: Sentence, source: str) -> Statement | None:
         return None
     words, condition = found
     language = spoken_language(words)
-    begin = skip(FILLER, part.masked) if language == FIRST else 0
+    begin = skip(FILLER, part.masked) if language == FIRST else _behind_mark(part.masked, language)
     rule = rule_of(part.masked, begin) if language == FIRST and not part.asks else None
-    known = (rule is not None and not rule[0].fact) or slot_of(part.text[begin:], language) is not None
+    *_, last = (
+        Stretch(0, 0),
+        *clauses_of(part.masked, language),
+    )
+    ends = last.start + _behind_mark(part.masked[last.start :], language)
+    slots = (slot_of(part.text[at:], language) for at in (begin, ends))
+    known = (rule is not None and not rule[0].fact) or any(slot is not None for slot in slots)
     if (known and condition is None) or is_sensitive(words, language):
         return None
     kept = keep(words, "preferences", "episodic", None, source)
     return Statement("keep", words, kept.model_copy(update={"context": condition}))
+
+
+def _withdrawn(part: Sentence, own: Own) -> Iterator[tuple[Bullet, str]]:
+    """Yield the wishes that a sentence takes back ("no more summaries, please"), each with its words.
+
+    A clause means the wish whose words it has, but for its verb, and no wish not to do something.
+    """
+    language = spoken_language(part.masked) if own.wishes else FIRST
+    for place in clauses_of(part.masked, language) if own.wishes else ():
+        told = _main(part.masked[place.start : place.end].lower(), language)
+        if (part.asks and not told.polite) or not takes_back_wish(told.main, language) or not own.may_deny():
+            continue
+        named = frozenset(terms(told.main, language))
+        for bullet in own.wishes:
+            wanted = _wanted(own.words(bullet), language)
+            if wanted and wanted <= named:
+                yield bullet, part.text[place.start : place.end]
+
+
+@lru_cache(1_024)
+def _wanted(wish: str, language: str) -> frozenset[str]:
+    """The terms of a wish without its verb; none of a wish not to do something."""
+    told = _main(wish.lower(), language)
+    denies = _NEGATION.search(wish) if language == FIRST else claim_denied(wish, language)
+    if denies or takes_back_wish(told.main, language):
+        return frozenset()
+    wants = _phrase(language, "wants").match(told.main)
+    if wants is not None:
+        return frozenset(terms(told.main[wants.end() :], language))
+    named, begins = terms(told.main, language), told.opened or _instructs(told, language, marked=True)
+    return frozenset(named[1:] if begins else named)
 
 
 def _wish(statement: Statement) -> Add | None:
@@ -549,9 +621,12 @@ class _Reader:
             return
         rule = rule_of(claim)
         self._unnamed = rule is not None and rule[0].slot == "name"
-        meant = contradicted(claim, self._own) if self._own.may_deny() else None
-        if meant is None:
+        first = _ANY_MORE.sub("", claim.partition(",")[0])  # "... after all, the test was wrong"
+        claims = [each for each in dict.fromkeys((claim, first)) if self._own.may_deny()]
+        alike = [each for one in claims if (each := contradicted(one, self._own)) is not None]
+        if not alike:
             return
+        meant = next((each for each in alike if each[1]), alike[0])
         bullet, exact = meant
         self._unnamed = self._unnamed or bullet.slot == "name"
         said = self._own.words(bullet)
@@ -669,10 +744,28 @@ def _to_keep(
 _COMMAS = re.compile(r"[,，、;:] ?")
 _EDGES = " .!?;,:。！？，、"
 _FIRST_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_SPELLED_WORD = re.compile(r"[\w'’]+")
 _SURE = frozenset(("do", "don't", "dont", "be", "never", "always", "only", "keep", "give", "let", "make"))
 """How an English instruction begins by words that the forms of verbs don't tell."""
-_LEADS = 4
+_TEXTS = ("marks", "opening", "greetings", "polite", "wish", "wants", "each", "here", "speaker")
+_CONDITIONS = ("when", "ever", "about")
+_LANGUAGES = 3
+"""A short sentence is read in so many languages."""
+_LEADS = 6
 """So many politenesses and marks may stand before an instruction."""
+_BESIDE_VERB = 3
+"""Behind so many words at most stands "always" beside the verb of its clause; else it ends the clause."""
+_STEM = 2
+"""A verb has at least so many characters before the word for the speaker that is written at its end."""
+
+
+class _Told(NamedTuple):
+    """An instruction without what stands before it; what that was, and what it holds."""
+
+    main: str
+    polite: bool = False
+    wished: bool = False
+    opened: bool = False
 
 
 def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
@@ -683,75 +776,194 @@ def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
     masked = sentence.masked.lower()
     if sentence.cut or len(masked) != len(sentence.text):
         return None
-    language = spoken_language(masked)
-    if language not in languages("standing"):
-        return None
-    condition = _condition(masked, language)
+    likely = (each for each in nearly_likely(masked) if each in languages("standing"))
+    found = (_standing_in(sentence, masked, each) for each in islice(likely, _LANGUAGES))
+    return next((each for each in found if each is not None), None)
+
+
+def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, str | None] | None:
+    """Return the standing instruction that a sentence is in a language."""
+    condition, told_by_words = _condition(masked, language)
     rest = masked if condition is None else f"{masked[: condition.start]} {masked[condition.end :]}"
+    rest = _spelled(rest, language)
     marks = _phrase(language, "marks")
-    marked = marks.search(rest) is not None
-    main, polite, opened = _main(marks.sub(" ", rest), language)
-    if not main or not (marked or opened or condition is not None) or (sentence.asks and not polite):
+    mark = marks.search(rest)
+    if mark is not None and _is_of_a_text(rest, mark.start(), language):
         return None
-    if not _instructs(main, language, polite=polite, marked=marked):
+    told = _main(marks.sub(" ", rest), language)
+    first, _, behind = told.main.partition(",")
+    if takes_back_wish(first, language) and behind.strip(_EDGES):
+        told = _main(behind, language)  # "no more tables, use lists from now on"
+    lasts = mark is not None or told.opened or condition is not None
+    lasts = lasts or (told.wished and _is_about_each(told.main, language))
+    if not told.main or not lasts or (sentence.asks and not (told.polite and _asks_for(told.main, language))):
         return None
-    told = "" if condition is None else sentence.text[condition.start : condition.end].strip(_EDGES)
-    return sentence.text.strip(_EDGES), told[:MAX_CONTEXT_CHARS] if condition is not None else None
+    does = condition is not None and not (mark or told.opened or told_by_words)
+    if does and _phrase(language, "speaker").search(told.main) is None:
+        return None  # "whenever I call the function, return 0"
+    if not _instructs(told, language, marked=mark is not None) or _only_forgets(told.main, language):
+        return None
+    if _ends_as_report(masked, language):
+        return None
+    if condition is None or not told_by_words:
+        return sentence.text.strip(_EDGES), None
+    when = sentence.text[condition.start : condition.end].strip(_EDGES)
+    return sentence.text.strip(_EDGES), when[:MAX_CONTEXT_CHARS]
 
 
-def _condition(masked: str, language: str) -> Stretch | None:
-    """Return the part of a sentence that says when it holds: what is asked, or how it is answered."""
-    asking = frozenset(phrases_of(language, "asking"))
-    found: Stretch | None = None
+def _behind_mark(masked: str, language: str) -> int:
+    """Return where a text goes on behind a mark that it begins with: "from now on, ..."; 0 without one."""
+    found = _phrase(language, "marks").match(masked.lower())
+    return len(masked) - len(masked[found.end() :].lstrip(_EDGES)) if found is not None else 0
+
+
+def _spelled(said: str, language: str) -> str:
+    """Return a text with the words of chats as they are written elsewhere: "u" is "you"."""
+    spelled = _spellings(language)
+    return _SPELLED_WORD.sub(lambda word: spelled.get(word[0], word[0]), said) if spelled else said
+
+
+@cache
+def _spellings(language: str) -> Mapping[str, str]:
+    pairs = (line.partition("=") for line in phrases_of(language, "spelled"))
+    return MappingProxyType({written: meant for written, _, meant in pairs})
+
+
+def _is_of_a_text(rest: str, mark: int, language: str) -> bool:
+    """Whether a mark stands in what a task hands over behind a colon: "write a scene: from now on ..."."""
+    before, colon, _ = rest[:mark].rpartition(":")
+    return bool(colon) and is_imperative(before, language)
+
+
+def _only_forgets(main: str, language: str) -> bool:
+    """Whether an instruction asks to forget something, and nothing beside it."""
+    form = form_of(main, language) if language != FIRST else None
+    asks = FORGET.match(main) is not None if language == FIRST else form is not None and form.kind == "forget"
+    return asks and len(clauses_of(main, language)) == 1
+
+
+def _ends_as_report(masked: str, language: str) -> bool:
+    """Whether somebody else has said it: "..., she says"."""
+    last = _FIRST_WORD.findall(masked.rpartition(",")[2])
+    return (
+        "," in masked
+        and len(last) <= _BESIDE_VERB
+        and not words(language, "persons", "reports").isdisjoint(last)
+    )
+
+
+def _asks_for(main: str, language: str) -> bool:
+    """Whether a polite question asks to do something, not "can you tell me what ..."."""
+    asking = words(language, "persons", "questions")
+    return language in SPACELESS or asking.isdisjoint(_FIRST_WORD.findall(main)[:_BESIDE_VERB])
+
+
+def _is_about_each(main: str, language: str) -> bool:
+    """Whether a wish is about each of what is asked for or done: "every mistake I make"."""
+    each = _phrase(language, "each").search(main)
+    if each is None or _phrase(language, "here").search(main) is not None or numerals(normalize(main)):
+        return False
+    behind = _FIRST_WORD.findall(main[each.end() :])
+    kinds = phrases_of(language, "kinds")
+    return any(word in kinds for word in behind[:1]) or not words(language, "persons", "own").isdisjoint(
+        behind
+    )
+
+
+def _condition(masked: str, language: str) -> tuple[Stretch | None, bool]:
+    """Return the part of a sentence that says when it holds, and whether the words of a question can tell.
+
+    They tell what is asked, or how it is answered, not what the speaker does: "whenever I make a mistake".
+    """
+    asking, own = frozenset(phrases_of(language, "asking")), words(language, "persons", "own")
+    about, ever = phrases_of(language, "about"), phrases_of(language, "ever")
+    found, told_by_words = None, False
     commas = [match.span() for match in _COMMAS.finditer(masked)]
     begins, ends = (0, *(end for _, end in commas)), (*(start for start, _ in commas), len(masked))
     for begin, end in zip(begins, ends, strict=True):
-        for opening in _phrase(language, "when").finditer(masked, begin, end):
+        for opening in _phrase(language, *_CONDITIONS).finditer(masked, begin, end):
             said = masked[opening.end() : end]
-            if language in SPACELESS:
-                asks = any(word in said for word in asking)
-            else:
-                asks = not asking.isdisjoint(_FIRST_WORD.findall(said))
-            if asks:
-                found = Stretch(opening.start(), end)  # the last one: "in bullet points when I ask for ..."
+            told = _FIRST_WORD.findall(said.replace("'", " "))
+            asks = any(word in said for word in asking) if language in SPACELESS else bool(asking & {*told})
+            asks = asks or opening[0] in about
+            if asks or (
+                opening[0] in ever and not own.isdisjoint(told[:1]) and not numerals(normalize(said))
+            ):
+                please = _phrase(language, "polite").search(masked, opening.end(), end)  # without a comma
+                until = end if please is None or please.start() <= opening.end() + 1 else please.start()
+                found = Stretch(opening.start(), until)  # the last one: "in bullet points when I ask for ..."
+                told_by_words = asks
         if found is not None:
-            return found
-    return None
-
-
-def _main(rest: str, language: str) -> tuple[str, bool, bool]:
-    """Return the rest without politeness in front, whether there was any, and whether "always" opens it."""
-    main, polite, opened = rest.strip(_EDGES), False, False
-    for _ in range(_LEADS):
-        before = main
-        for name in ("polite", "opening"):
-            found = _phrase(language, name).match(main)
-            if found is not None:
-                polite, opened = polite or name == "polite", opened or name == "opening"
-                main = main[found.end() :].strip(_EDGES)
-        if main == before:
             break
-    return main, polite, opened
+    return found, told_by_words
 
 
-def _instructs(main: str, language: str, *, polite: bool, marked: bool) -> bool:
+def _main(rest: str, language: str) -> _Told:
+    """Return an instruction apart from what stands before it."""
+    told = _Told(rest.strip(_EDGES))
+    for _ in range(_LEADS):
+        for name in ("greetings", "polite", "wish", "opening"):
+            found = _phrase(language, name).match(told.main)
+            if found is not None:
+                told = _Told(
+                    told.main[found.end() :].strip(_EDGES),
+                    told.polite or name in ("polite", "wish"),
+                    told.wished or name == "wish",
+                    told.opened or name == "opening",
+                )
+                break
+        else:
+            break
+    for please in _phrase(language, "polite").finditer(told.main):
+        if please.start() and please.end() == len(told.main):
+            told = told._replace(main=told.main[: please.start()].strip(_EDGES), polite=True)
+    head, _, tail = told.main.rpartition(",")
+    clause = told.main.partition(",")[0].rstrip()
+    inside = None if told.opened else _phrase(language, "opening").search(clause)
+    if not told.opened and head and _phrase(language, "opening").fullmatch(tail.strip()):
+        return told._replace(main=head.strip(_EDGES), opened=True)
+    if inside is None or numerals(normalize(clause)):
+        return told
+    beside_verb = language != FIRST and len(clause[: inside.start()].split()) <= _BESIDE_VERB
+    if not beside_verb and inside.end() < len(clause):
+        return told
+    bare = f"{told.main[: inside.start()].rstrip()} {told.main[inside.end() :].lstrip()}".strip(_EDGES)
+    return told._replace(main=bare, opened=True)
+
+
+def _instructs(told: _Told, language: str, *, marked: bool) -> bool:
     """Whether the words tell what to do, or what is wanted; behind a mark they are read in its language."""
-    if MASK in main[:1]:
-        return False
+    main = told.main
+    others = words(language, "persons", "others")
+    if MASK in main[:1] or not others.isdisjoint(_FIRST_WORD.findall(main)[: 2 if told.polite else 1]):
+        return False  # "I want my brother to ...", "il faut ..."
     if _phrase(language, "wants").match(main) is not None:
         return True
-    if is_imperative(main, language if marked else None):
+    if is_imperative(main, language if marked or told.opened else None):
         behind = main.split()[1:2]  # "sagt er nein" is none
         return not any(frozenset(behind) & words(language, "persons", name) for name in ("own", "others"))
     first = _FIRST_WORD.match(main)
     known = first is not None and first[0].replace("’", "'") in _SURE and " " in main
-    return known or (polite and main != "" and language in (FIRST, *SPACELESS))
+    if known or (first is not None and _is_told_with_enclitic(first[0], language)):
+        return True
+    return told.polite
+
+
+def _is_told_with_enclitic(word: str, language: str) -> bool:
+    """Whether a word is an imperative with the speaker written at its end: "dammi", "contéstame"."""
+    for speaker in phrases_of(language, "enclitics"):
+        for ending in speaker.split():
+            stem = normal_form("NFD", word.removesuffix(ending))
+            verb = "".join(char for char in stem if not combining(char))
+            if word.endswith(ending) and len(verb) >= _STEM:
+                return any(per_million(each, language) for each in (verb, verb[:-1], f"{verb}r", f"{verb}re"))
+    return False
 
 
 @cache
-def _phrase(language: str, name: str) -> re.Pattern[str]:
-    """Return the pattern of the phrases of a text; of a text without any nothing matches."""
-    listed = any_of(phrases_of(language, name))
+def _phrase(language: str, *names: str) -> re.Pattern[str]:
+    """Return the pattern of the phrases of these texts; of texts without any nothing matches."""
+    listed = any_of(phrase for name in names for phrase in phrases_of(language, name))
     before, after = ("", "") if language in SPACELESS else (r"(?<!\w)", r"(?!\w)")
     return re.compile(f"{before}(?:{listed}){after}")
 
@@ -794,7 +1006,11 @@ def denied_statement(claim: str, language: str, own: Own) -> Bullet | None:
         known = frozenset(terms(content, stemmer))
         if slot is not None and slot == bullet.slot and value and value <= known:
             return bullet
-        if said == known or (language in SPACELESS and said <= known):
+        if (
+            said == known
+            or (language in SPACELESS and said <= known)
+            or is_shortened(claim, bullet, language)
+        ):
             return bullet
     return None
 
@@ -802,7 +1018,8 @@ def denied_statement(claim: str, language: str, own: Own) -> Bullet | None:
 def patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern that is made of the tables."""
     for language in languages("standing"):
-        yield from (_phrase(language, name) for name in ("marks", "opening", "when", "polite", "wants"))
+        yield from (_phrase(language, name) for name in _TEXTS)
+        yield _phrase(language, *_CONDITIONS)
     yield from (_denying(language) for language in languages("statements") if language != FIRST)
 
 
@@ -850,11 +1067,12 @@ class _FormClause(NamedTuple):
         return doubt(self.sentence, self.place, self.language, behind, sensitive=sensitive)
 
     def without_lead(self) -> _FormClause:
-        """Return it without the "I mean" before what it states ("ich meine ich heiße Mara")."""
+        """Return it without "I mean" or "from now on" before what it states ("ich meine ich heiße Mara")."""
         said = instead(self.language).match(self.masked)
-        if said is None or form_of(self.masked[said.end() :], self.language) is None:
+        lead = said.end() if said is not None else _behind_mark(self.masked, self.language)
+        if not lead or form_of(self.masked[lead:], self.language) is None:
             return self
-        return self._replace(place=self.place._replace(start=self.place.start + said.end()))
+        return self._replace(place=self.place._replace(start=self.place.start + lead))
 
     def with_condition(self, form: Form | None) -> _FormClause:
         """Return it with what stands behind its comma, where a wish needs that: "ich mag es, wenn du ..."."""
@@ -871,7 +1089,7 @@ class _FormReader:
 
     def read(self, sentence: Sentence) -> Iterator[Statement]:
         """Yield what the clauses of one sentence say; of one in English nothing."""
-        language = spoken_language(sentence.masked)
+        language = stated_language(sentence.masked)
         if language == FIRST or sentence.cut or asks_to_take_back(sentence.masked):
             return
         places = clauses_of(sentence.masked, language)
@@ -918,7 +1136,9 @@ class _FormReader:
 
     def _denied(self, clause: _FormClause) -> Statement | None:
         """The statement that a clause denies of the learner, to be forgotten; None for none."""
-        claim = claim_denied(clause.masked, clause.language)
+        lead = _phrase(clause.language, "greetings").match(clause.masked.lower())  # "al final ..."
+        said = clause.masked[lead.end() :].strip(_EDGES) if lead is not None else clause.masked
+        claim = claim_denied(said, clause.language)
         why = clause.doubt() if claim is not None else None
         if claim is None or why not in (None, NOT_THEMSELVES) or not self.own.may_deny():
             return None

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, cast
 from unicodedata import combining
 
 from ace_graph.memory.bullet import PROFILE_SLOTS, MemoryType
+from ace_graph.memory.languages.detection import nearly_likely
 from ace_graph.memory.languages.forms import any_of, form_pattern
 from ace_graph.memory.languages.tables import (
     FIRST,
@@ -86,6 +87,14 @@ def form_of(clause: str, language: str, *, shortened: bool = False) -> Form | No
     return None
 
 
+def stated_language(sentence: str) -> str:
+    """Return the language of a sentence, where English is likely another one in which it states something."""
+    likely = nearly_likely(sentence)
+    if likely[0] != FIRST:
+        return likely[0]
+    return next((each for each in likely[1:] if form_of(sentence, each) is not None), FIRST)
+
+
 def asks_to_clear(sentence: str) -> bool:
     """Whether a sentence in another language than English asks to forget everything, and no more."""
     return any(
@@ -100,6 +109,11 @@ def asks_to_take_back(sentence: str) -> bool:
     if len(sentence) > _TAKE_BACK_CHARS:
         return False
     return _take_back().match(sentence.rstrip(" ?？")) is not None  # "Kannst du das vergessen?"
+
+
+def takes_back_wish(clause: str, language: str) -> bool:
+    """Whether a clause takes back a wish for the answers: "no more examples", "lass die Beispiele weg"."""
+    return _begins(language, "withdrawn").match(clause) is not None
 
 
 def as_sentence(request: str, begin: int, language: str) -> str:
@@ -284,7 +298,7 @@ def patterns() -> Iterator[re.Pattern[str]]:
         yield from (_begins(language, "about", shortened=short) for short in (False, True))
         yield from (pattern for _, pattern in _asked(language))
         yield instead(language)
-        yield from (_begins(language, name) for name in ("clear", "beside"))
+        yield from (_begins(language, name) for name in ("clear", "beside", "withdrawn"))
 
 
 def _lines(language: str, name: str) -> tuple[str, ...]:

@@ -24,15 +24,19 @@ from ace_graph.learning.feedback import JudgedExchange, turn_before
 from ace_graph.learning.reflection import LearnerFact, Told
 from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.forms import (
+    FILLER,
     SENSITIVE,
     SLOTS,
     holds_word,
     is_sensitive,
     is_yes,
     question_text,
+    stated_language,
 )
 from ace_graph.learning.statements.sentences import (
     HANDED_OVER,
+    NOT_THEMSELVES,
+    SOMEBODY_ELSE,
     Sentence,
     Stretch,
     asks_not_to_keep,
@@ -40,6 +44,7 @@ from ace_graph.learning.statements.sentences import (
     doubt,
     order_in,
     own_sentences,
+    skip,
 )
 from ace_graph.learning.statements.statement import (
     ATTRIBUTION,
@@ -57,6 +62,7 @@ from ace_graph.memory.bullet import StatedClaim
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.languages.detection import spoken_language
 from ace_graph.memory.languages.relations import SPEAKER, claimed, is_self, relation_of
+from ace_graph.memory.languages.tables import FIRST
 from ace_graph.memory.numbers import normalize, numerals
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import is_spaceless, normal_form
@@ -120,7 +126,7 @@ def learner_facts(
     for fact in facts:
         if own.says(fact.quote) or any(_covers(known, fact.quote) for known in stated):
             continue
-        decided = _fact_in(read, fact, source, sensitive)
+        decided = _fact_in(read, fact, source, sensitive, own)
         if isinstance(decided, str):
             asked += [fact.quote] if decided == SENSITIVE_ASKED else []
             problems.append(_told(fact, decided))
@@ -150,7 +156,7 @@ def stated_later(turn_id: str, snapshot: Snapshot) -> frozenset[str]:
 
 def fact_of(message: str, fact: LearnerFact, source: str, sensitive: SensitiveFacts) -> Add | str:
     """Return the operation that keeps a fact about the learner, or why it is not kept."""
-    return _fact_in(_Message(message), fact, source, sensitive)
+    return _fact_in(_Message(message), fact, source, sensitive, Own(Playbook()))
 
 
 class _Message:
@@ -171,7 +177,9 @@ class _Message:
         return order_in(self._text) is not None
 
 
-def _fact_in(message: _Message, fact: LearnerFact, source: str, sensitive: SensitiveFacts) -> Add | str:
+def _fact_in(
+    message: _Message, fact: LearnerFact, source: str, sensitive: SensitiveFacts, own: Own
+) -> Add | str:
     quote = normal_form("NFC", fact.quote).strip(_MARKS)
     if len(quote) > MAX_QUOTE_CHARS:
         return TOO_LONG
@@ -182,7 +190,7 @@ def _fact_in(message: _Message, fact: LearnerFact, source: str, sensitive: Sensi
     for sentence, folded in message.sentences:
         found = None if isinstance(decided, Add) else _find(wanted, folded)
         if found is not None:
-            decided = _decide(sentence, found, fact, source, sensitive)
+            decided = _decide(sentence, found, fact, source, sensitive, own)
     if isinstance(decided, str):
         return decided
     may_be_of_a_problem = message.asks and fact.kind not in _NUMBERED and decided.slot is None
@@ -194,13 +202,17 @@ def _fact_in(message: _Message, fact: LearnerFact, source: str, sensitive: Sensi
 
 
 def _decide(
-    sentence: Sentence, quoted: Stretch, fact: LearnerFact, source: str, sensitive: SensitiveFacts
+    sentence: Sentence, quoted: Stretch, fact: LearnerFact, source: str, sensitive: SensitiveFacts, own: Own
 ) -> Add | str:
-    language = spoken_language(sentence.masked)
+    language = stated_language(sentence.masked)
     clause = clause_around(sentence, quoted, language)
+    begin = skip(FILLER, sentence.masked, clause.start) if language == FIRST else clause.start
+    clause = clause._replace(start=min(begin, clause.end))
     words = sentence.text[clause.start : clause.end]
     private = fact.kind in SENSITIVE or is_sensitive(words, language)
     why = doubt(sentence, clause, language, sensitive=private)
+    if why in (NOT_THEMSELVES, SOMEBODY_ELSE) and not private and _is_own_relation(words, own):
+        why = None
     if why is not None:
         return why
     if len(words) > MAX_FACT_CHARS:
@@ -224,6 +236,12 @@ def _slot(words: str, fact: LearnerFact, language: str) -> str | None:
     if stated is not None or fact.kind not in SLOTS:
         return stated
     return fact.kind if holds_word(words, language, "changes") else None
+
+
+def _is_own_relation(words: str, own: Own) -> bool:
+    """Whether a statement names a value of the learner, or one of what they have told: "the exam ..."."""
+    relation = relation_of(words)
+    return relation is not None and (relation.subject == SPEAKER or relation.key in own.relations)
 
 
 class _Folded(NamedTuple):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ace_graph.base.text import clean_line
 from ace_graph.learning.statements.forms import FILLER, form_of, holds_word, states_sensitive
 from ace_graph.memory.languages.detection import spoken_language
-from ace_graph.memory.languages.tables import FIRST, SPACELESS, phrases, table, words
+from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
 from ace_graph.memory.screening.screen import screen
 
 READ_CHARS = 2_000
@@ -40,8 +40,9 @@ _CLOSING = {
 _IN_WORDS = frozenset("'‘")
 """Marks that close with an apostrophe: they quote between the edges of words only."""
 _OPENING = re.compile("[" + "".join(_CLOSING) + "]")
-_END = re.compile(r"(?<=[.!?;])\s(?!(?:Klasse|Schuljahr)\b)|(?<=[。！？])")
-"""A German ordinal ("7. Klasse") ends no sentence."""
+_END = re.compile(r"(?<=[.!?;])\s|(?<=[。！？])")
+_NEAR_CHARS = 12
+"""So much around a point is read to tell whether it ends a sentence."""
 _APOSTROPHE = re.compile(r"(?<=\w)’(?=\w)")
 _NO_WORDS = MASK + " .!?;,:-…"
 _QUESTION = ("?", "？")
@@ -72,11 +73,40 @@ def sentences(message: str) -> Iterator[Sentence]:
             continue
         masked = _masked(line)
         begin = 0
-        for end in (*(match.end() for match in _END.finditer(masked)), len(masked)):
+        for end in (*_ends(masked), len(masked)):
             found = _sentence(line[begin:end], masked[begin:end])
             begin = end
             if found is not None:
                 yield found
+
+
+def _ends(masked: str) -> Iterator[int]:
+    """Yield where sentences of a line end: not behind "Mr." or, in German, "7." before "Klasse"."""
+    for match in _END.finditer(masked):
+        before = masked[max(0, match.start() - _NEAR_CHARS) : match.start()].rpartition(" ")[2]
+        behind = _WORD.match(masked[match.end() : match.end() + _NEAR_CHARS])
+        if before.endswith(".") and behind is not None:
+            name = before[:-1].casefold()
+            if name in _titles() and behind[0][0].isupper():
+                continue
+            if name.isdecimal() and behind[0].casefold() in _behind_ordinals():
+                continue
+        yield match.end()
+
+
+@cache
+def _titles() -> frozenset[str]:
+    return _in_any_language("titles")
+
+
+@cache
+def _behind_ordinals() -> frozenset[str]:
+    return _in_any_language("behind_ordinal")
+
+
+def _in_any_language(name: str) -> frozenset[str]:
+    held = (words(each, "persons", name) for each in languages("persons") if name in table(each, "persons"))
+    return frozenset[str]().union(*held)
 
 
 def skip(word: re.Pattern[str], text: str, position: int = 0) -> int:

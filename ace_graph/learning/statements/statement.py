@@ -26,6 +26,7 @@ from ace_graph.memory.bullet import STATED_BY_A_PERSON, Bullet, BulletSource, Me
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.delta.operations import Add, Operation, Remove
 from ace_graph.memory.languages.detection import spoken_language
+from ace_graph.memory.languages.relations import relation_of
 from ace_graph.memory.languages.tables import FIRST, SPACELESS, languages, stop_words, words
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import terms
@@ -251,6 +252,17 @@ class Own:
     def bullets(self) -> list[tuple[Bullet, set[str]]]:
         """The statements, each with its content terms."""
         return [(bullet, set(terms(self.words(bullet)))) for bullet in self._statements]
+
+    @cached_property
+    def wishes(self) -> list[Bullet]:
+        """The statements that say how the answers are to be."""
+        return [each for each in self._statements if each.section == "preferences" or each.slot in _WISHES]
+
+    @cached_property
+    def relations(self) -> frozenset[str]:
+        """The keys of the relations that the statements state."""
+        stated = (relation_of(self.words(each)) for each in self._statements)
+        return frozenset(each.key for each in stated if each is not None)
 
     @cached_property
     def _statements(self) -> list[Bullet]:

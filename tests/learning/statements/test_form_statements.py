@@ -28,7 +28,7 @@ def test_the_rules_keep_what_the_table_says(row: Row) -> None:
     assert [*kept, *asked] == ([] if row.rules == "-" else row.rules.split(" | "))
 
 
-def _told(*messages: str) -> list[str]:
+def told(*messages: str) -> list[str]:
     playbook = Playbook()
     for number, message in enumerate(messages):
         operations = explicit_operations(message, playbook, f"t{number}")
@@ -65,7 +65,7 @@ def _told(*messages: str) -> list[str]:
 def test_a_new_value_replaces_the_old_and_a_request_removes_it(
     before: str, after: str, left: list[str]
 ) -> None:
-    assert _told(before, after) == left
+    assert told(before, after) == left
 
 
 def test_a_statement_in_another_language_names_its_turn() -> None:

@@ -22,6 +22,10 @@ def _own_words(message: str) -> list[str]:
     ("message", "expected"),
     [
         ("One. Two!  Three? Four; five", ["One.", "Two!", "Three?", "Four;", "five"]),
+        ("My teacher is Mr. Holt. He is nice.", ["My teacher is Mr. Holt.", "He is nice."]),
+        ("Mon prof est M. Petit. Et toi ?", ["Mon prof est M. Petit.", "Et toi ?"]),
+        ("Der Test ist am 12. Mai. Hilf mir.", ["Der Test ist am 12. Mai.", "Hilf mir."]),
+        ("I am 12. My name is Max.", ["I am 12.", "My name is Max."]),
         ("Version 3.5 is\u2028here", ["Version 3.5 is", "here"]),
         ("First\r\nsecond\n\n\nthird", ["First", "second", "third"]),
         ("so\tmany\u00a0 \u200bspaces", ["so many spaces"]),

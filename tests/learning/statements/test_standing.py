@@ -46,6 +46,20 @@ NONE = [
     "Desde ahora vivo en Roma.",
     "Quand je parle, les gens dorment.",
     "これから学校に行きます。",
+    "Ok, from now on I live in Rome.",
+    "Hallo, ab jetzt bin ich in Klasse 5.",
+    "Wenn es um Mathe geht, bin ich verloren.",
+    "Can you tell me what cars will look like in the future?",
+    "Kannst du mir sagen, was in Zukunft passiert?",
+    "Every time I run the program, print the sum.",
+    "I'd like you to list every country in Africa.",
+    "Ich möchte, dass du jeden Satz übersetzt.",
+    "I want you to explain every step in this proof.",
+    "Quiero que mi hermano siempre me llame.",
+    "Lies mir immer wieder dieselbe Geschichte vor, sagt er.",
+    "Beginne bei 100 und ziehe immer 3 ab.",
+    "Il faut toujours dire bonjour.",
+    "Schreib eine Szene, in der ein Kind ruft: Ab jetzt nennt mich jeder König!",
     "Whenever I ask him, he is busy.",
 ]
 """What holds a word of a mark or a condition, and tells nobody what to do."""
@@ -90,15 +104,29 @@ def test_an_order_of_a_dangerous_kind_is_held_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("message", "slot"),
     [
-        "From now on, answer in French.",
-        "From now on, talk like a pirate.",
+        ("From now on, answer in French.", "language"),
+        ("From now on, talk like a pirate.", "persona"),
+        ("From now on, call me Max.", "name"),
+        ("Ab jetzt nenn mich Tom.", "name"),
+        ("Désormais appelle-moi Léo.", "name"),
+        ("Non chiamarmi più professore, d'ora in poi chiamami Luca.", "name"),
     ],
 )
-def test_a_value_of_the_profile_stays_one(message: str) -> None:
+def test_a_value_of_the_profile_stays_one(message: str, slot: str) -> None:
     found = (each.operation for each in read_statements(message, Playbook(), "t"))
-    assert [each.slot for each in found if isinstance(each, Add)] in (["language"], ["persona"])
+    assert [each.slot for each in found if isinstance(each, Add)] == [slot]
+
+
+def test_a_request_to_forget_is_no_instruction() -> None:
+    assert _kept("Forget my name from now on.") == []
+    assert _kept("Ab jetzt vergiss meinen Namen.") == []
+
+
+def test_what_the_learner_does_is_no_condition_that_a_question_can_meet() -> None:
+    [kept] = _kept("Whenever I make a mistake, correct me.")
+    assert kept.context is None
 
 
 def test_an_instruction_that_tells_something_sensitive_is_asked_about() -> None:

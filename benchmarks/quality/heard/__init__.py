@@ -1,0 +1,1 @@
+"""What learners say of themselves: standing instructions, and facts that change."""
