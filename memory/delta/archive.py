@@ -9,12 +9,14 @@ again. `Restore` brings archived bullets back from the history.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from heapq import nlargest, nsmallest
-from itertools import repeat
+from itertools import pairwise, repeat
+from operator import itemgetter
 
-from ace_graph.memory.bullet import PROFILE_SECTIONS
-from ace_graph.memory.decay import decay_score
+from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet
+from ace_graph.memory.decay import decay_score, least_score
 from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.operations import Add, Operation
@@ -23,6 +25,8 @@ from ace_graph.memory.policy import Policy
 PLAYBOOK_FULL = "the playbook is full: raise ACE_MAX_BULLETS"
 _MARGIN = 500
 """How many Adds beyond the cap are read: some of them merge."""
+_Weakness = tuple[bool, bool, float, int, datetime]
+"""Of the weakest the least: whether it is active and important, its strength, helpful, since when it is there."""
 
 
 def archive_harmful(draft: Draft) -> None:
@@ -44,32 +48,49 @@ def archive_beyond_cap(draft: Draft) -> None:
     excess = len(draft.entries) - draft.policy.max_bullets
     if excess <= 0:
         return
-    access, rates = draft.access, draft.policy.decay
-    # Bullets among which the weakest are, in their order: what the delta changed and, of each group of
-    # bullets that decay alike, those that were not used for longest. Some of a group may be changed or gone
-    # by now, so as many more are taken
+    ranked: list[tuple[_Weakness, str]] = []
+    for least, names in _weak_groups(draft, excess):
+        if len(ranked) >= excess and ranked[excess - 1][0][:3] < least:
+            break
+        bullets = [draft.entries[name] for name in names if name in draft.entries]
+        ranked += [
+            (_weakness(draft, each), each.id)
+            for each in bullets
+            if not each.core or each.status == "quarantined"
+        ]
+        ranked.sort()
+    if any(one[0] == following[0] for one, following in pairwise(ranked[: excess + 1])):
+        names = {name for _, name in ranked}
+        places = {name: place for place, name in enumerate(filter(names.__contains__, draft.entries))}
+        ranked.sort(key=lambda each: (each[0], places[each[1]]))
+    for (_, _, score, _, _), name in ranked[:excess]:
+        draft.prune(draft.entries[name], score)
+
+
+def _weakness(draft: Draft, bullet: Bullet) -> _Weakness:
+    score = decay_score(bullet, draft.access, draft.policy.decay)
+    important = bullet.importance >= draft.policy.keep_above
+    return bullet.status == "active", important, score, bullet.helpful, bullet.created_at
+
+
+def _weak_groups(draft: Draft, excess: int) -> Iterator[tuple[tuple[bool, bool, float], Collection[str]]]:
+    """Yield the names of bullets among which the weakest are, and what none of them is weaker than, rising.
+
+    First come those that the delta changed. Of each group of bullets that decay alike, those follow that were
+    not used for longest: some of it may be changed or gone by now, so as many more are taken.
+    """
     changed = draft.changed_ids()
-    wanted = {key for key in changed if key in draft.entries}
-    for group, members in draft.playbook.decay_groups.items():
-        if not (group.core and group.active):
-            wanted.update(_least_used(draft, list(members), excess + len(changed)))
-    wanted &= draft.entries.keys()
-    candidates = filter(wanted.__contains__, draft.entries)
-    ordinary = (
-        (
-            bullet.status == "active",
-            bullet.importance >= draft.policy.keep_above,
-            decay_score(bullet, access, rates),
-            bullet.helpful,
-            bullet.created_at,
-            place,
-            bullet,
-        )
-        for place, bullet in enumerate(map(draft.entries.__getitem__, candidates))
-        if not bullet.core or bullet.status == "quarantined"
-    )
-    for _, _, score, _, _, _, bullet in nsmallest(excess, ordinary):
-        draft.prune(bullet, score)
+    yield (False, False, 0.0), changed
+    stamps, clock, policy = draft.access.stamps, draft.access.access_clock, draft.policy
+    idle = clock - min(stamps.values(), default=clock)
+    groups = [
+        ((group.active, group.importance >= policy.keep_above, least_score(group, idle, policy.decay)), names)
+        for group, names in draft.playbook.decay_groups.items()
+        if not (group.core and group.active)
+    ]
+    for least, names in sorted(groups, key=itemgetter(0)):
+        unused = _least_used(draft, list(names), excess + len(changed))
+        yield least, [name for name in unused if name not in changed]
 
 
 def adds_beyond_cap(operations: Sequence[Operation], policy: Policy) -> frozenset[int]:
