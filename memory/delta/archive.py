@@ -9,13 +9,13 @@ again. `Restore` brings archived bullets back from the history.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from heapq import nlargest, nsmallest
 from itertools import pairwise, repeat
 from operator import itemgetter
 
-from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet
+from ace_graph.memory.bullet import PROFILE_SECTIONS
 from ace_graph.memory.decay import decay_score, least_score
 from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.effect import Archived
@@ -26,7 +26,7 @@ PLAYBOOK_FULL = "the playbook is full: raise ACE_MAX_BULLETS"
 _MARGIN = 500
 """How many Adds beyond the cap are read: some of them merge."""
 _Weakness = tuple[bool, bool, float, int, datetime]
-"""Of the weakest the least: whether it is active and important, its strength, helpful, since when it is there."""
+"""Whether a bullet is active and important, its strength, `helpful`, since when it is there."""
 
 
 def archive_harmful(draft: Draft) -> None:
@@ -48,16 +48,16 @@ def archive_beyond_cap(draft: Draft) -> None:
     excess = len(draft.entries) - draft.policy.max_bullets
     if excess <= 0:
         return
-    ranked: list[tuple[_Weakness, str]] = []
-    for least, names in _weak_groups(draft, excess):
+    # Bullets among which the weakest are: what the delta changed and, of each group of bullets that decay
+    # alike, those that were not used for longest. Some of a group may be changed or gone by now, so as many
+    # more are taken. Groups with the weaker bullets come first, until none of the others can be as weak
+    changed = draft.changed_ids()
+    ranked = _ranked(draft, changed)
+    for least, group in _weaker_first(draft):
         if len(ranked) >= excess and ranked[excess - 1][0][:3] < least:
             break
-        bullets = [draft.entries[name] for name in names if name in draft.entries]
-        ranked += [
-            (_weakness(draft, each), each.id)
-            for each in bullets
-            if not each.core or each.status == "quarantined"
-        ]
+        unused = _least_used(draft, list(group), excess + len(changed))
+        ranked += _ranked(draft, [name for name in unused if name not in changed])
         ranked.sort()
     if any(one[0] == following[0] for one, following in pairwise(ranked[: excess + 1])):
         names = {name for _, name in ranked}
@@ -67,20 +67,8 @@ def archive_beyond_cap(draft: Draft) -> None:
         draft.prune(draft.entries[name], score)
 
 
-def _weakness(draft: Draft, bullet: Bullet) -> _Weakness:
-    score = decay_score(bullet, draft.access, draft.policy.decay)
-    important = bullet.importance >= draft.policy.keep_above
-    return bullet.status == "active", important, score, bullet.helpful, bullet.created_at
-
-
-def _weak_groups(draft: Draft, excess: int) -> Iterator[tuple[tuple[bool, bool, float], Collection[str]]]:
-    """Yield the names of bullets among which the weakest are, and what none of them is weaker than, rising.
-
-    First come those that the delta changed. Of each group of bullets that decay alike, those follow that were
-    not used for longest: some of it may be changed or gone by now, so as many more are taken.
-    """
-    changed = draft.changed_ids()
-    yield (False, False, 0.0), changed
+def _weaker_first(draft: Draft) -> list[tuple[tuple[bool, bool, float], Collection[str]]]:
+    """Return the groups of bullets that may be archived, each behind what none of its members is weaker than."""
     stamps, clock, policy = draft.access.stamps, draft.access.access_clock, draft.policy
     idle = clock - min(stamps.values(), default=clock)
     groups = [
@@ -88,9 +76,27 @@ def _weak_groups(draft: Draft, excess: int) -> Iterator[tuple[tuple[bool, bool, 
         for group, names in draft.playbook.decay_groups.items()
         if not (group.core and group.active)
     ]
-    for least, names in sorted(groups, key=itemgetter(0)):
-        unused = _least_used(draft, list(names), excess + len(changed))
-        yield least, [name for name in unused if name not in changed]
+    return sorted(groups, key=itemgetter(0))
+
+
+def _ranked(draft: Draft, names: Iterable[str]) -> list[tuple[_Weakness, str]]:
+    """Return those of the bullets that may be archived, the weakest first."""
+    rates, keep_above = draft.policy.decay, draft.policy.keep_above
+    bullets = [draft.entries[name] for name in names if name in draft.entries]
+    return sorted(
+        (
+            (
+                bullet.status == "active",
+                bullet.importance >= keep_above,
+                decay_score(bullet, draft.access, rates),
+                bullet.helpful,
+                bullet.created_at,
+            ),
+            bullet.id,
+        )
+        for bullet in bullets
+        if not bullet.core or bullet.status == "quarantined"
+    )
 
 
 def adds_beyond_cap(operations: Sequence[Operation], policy: Policy) -> frozenset[int]:
