@@ -121,7 +121,8 @@ def _day(value: object) -> object:
     raise ValueError("must be a day such as 2026-11-26")
 
 
-def _without_types(tags: tuple[str, ...]) -> tuple[str, ...]:
+def without_types(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tags that name no memory type."""
     return tuple(tag for tag in tags if tag.casefold() not in MEMORY_TYPES)
 
 
@@ -131,7 +132,7 @@ Text = Annotated[str, BeforeValidator(encodable)]
 Bounded = AfterValidator(_bounded)
 """For a text that is to become a bullet's: what counts is its length in NFKC, as it is compared."""
 ShortLine = Annotated[str, Field(max_length=256), BeforeValidator(cleaned)]
-Tags = Annotated[tuple[ShortLine, ...], AfterValidator(_without_types)]
+Tags = Annotated[tuple[ShortLine, ...], AfterValidator(without_types)]
 """No tag names a memory type: what a bullet's type is, `memory_type` says (document 003)."""
 Context = Annotated[str, Field(max_length=MAX_CONTEXT_CHARS), BeforeValidator(cleaned)]
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]

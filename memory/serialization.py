@@ -20,7 +20,7 @@ from pydantic_core import CoreSchema, SchemaValidator, core_schema
 from ace_graph.base.errors import CorruptPayload, NewerFormat
 from ace_graph.base.frozen import Frozen
 from ace_graph.base.text import encodable
-from ace_graph.memory.bullet import LEFT_OUT, Bullet, Count, cleaned
+from ace_graph.memory.bullet import EPOCH_START, LEFT_OUT, Bullet, Count, cleaned, without_types
 from ace_graph.memory.delta.effect import Archived, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, Vote
@@ -131,9 +131,9 @@ _ALL_FIELDS = set(Bullet.model_fields)
 
 # Reading what `dump_playbook` wrote, without a call of Python for each field.
 #
-# Nearly all time of a model's own validator goes into functions that clean texts and move times to UTC. What
-# was written is clean already. So the same types, limits and names are checked by pydantic's core, and
-# patterns in place of those functions. A text that doesn't pass is read by the model, which mends or names it.
+# Half of the time of a model's validator goes into functions that clean texts and move times to UTC. What was
+# written is clean already. So pydantic's core checks the same types, limits and names, and patterns in place
+# of these functions. A text that doesn't pass is read by the model, which mends it or says what is wrong.
 
 
 _CLEAN = r"^(?:[^\s\p{C}]+(?: [^\s\p{C}]+)*)?$"
@@ -146,9 +146,7 @@ def _written() -> SchemaValidator:
     """Return the validator of a playbook as it was written; of dictionaries instead of models."""
     _StoredPlaybook.model_rebuild()
     Bullet.model_rebuild()
-    return SchemaValidator(
-        _rows_of(_StoredPlaybook, bullets=core_schema.list_schema(_rows_of(Bullet)))
-    )
+    return SchemaValidator(_rows_of(_StoredPlaybook, bullets=core_schema.list_schema(_rows_of(Bullet))))
 
 
 def _rows_of(model: type[BaseModel], **given: CoreSchema) -> CoreSchema:
@@ -164,7 +162,8 @@ def _rows_of(model: type[BaseModel], **given: CoreSchema) -> CoreSchema:
     return core_schema.typed_dict_schema(rows, extra_behavior="forbid")
 
 
-def _as_written(schema: Any) -> Any:  # a schema is a dictionary of many kinds
+def _as_written(schema: Any) -> Any:
+    """Return the schema of a field with patterns in place of functions; it is a dictionary of many kinds."""
     match schema:
         case {"type": "function-before", "function": {"function": does}, "schema": {"type": "str"} as text}:
             if does is encodable:  # no text of JSON holds a surrogate
@@ -172,17 +171,23 @@ def _as_written(schema: Any) -> Any:  # a schema is a dictionary of many kinds
             return {**text, "pattern": _CLEAN} if does is cleaned else schema
         case {"type": "function-after", "schema": {"type": "datetime"}}:
             return core_schema.str_schema(pattern=_IN_UTC)
+        case {"type": "function-after", "function": {"function": does}, "schema": tags}:
+            return _as_written(tags) if does is without_types else schema
+        case {"type": "function-after", "function": {"function": does}, "schema": tags} if (
+            does is without_types
+        ):
+            return _as_written(tags)
         case {"type": "model"}:
             return schema
         case dict():
-            return {name: _as_written(part) for name, part in schema.items()}
+            return {name: _as_written(part) for name, part in cast("dict[str, Any]", schema).items()}
         case list():
-            return [_as_written(part) for part in schema]
+            return [_as_written(part) for part in cast("list[Any]", schema)]
         case _:
             return schema
 
 
-class _Moments(dict[str, datetime]):
+class _Moments(dict[str | datetime, datetime]):
     """The times of texts, each read once: most bullets were changed when they were made."""
 
     def __missing__(self, text: str) -> datetime:
@@ -193,14 +198,19 @@ class _Moments(dict[str, datetime]):
 def _read_playbook(text: str) -> _StoredPlaybook:
     try:
         found: dict[str, Any] = _written().validate_json(text)  # as `_StoredPlaybook` has it
-        moments, bullets = _Moments(), list[Bullet]()
+        moments, bullets = _Moments({EPOCH_START: EPOCH_START}), list[Bullet]()
         for row in found["bullets"]:
             row["created_at"] = moments[row["created_at"]]
             row["updated_at"] = moments[row["updated_at"]]
+            row["tags"] = row["tags"] and without_types(row["tags"])
             bullets.append(_made(row))
     except ValueError:
-        return read_stored(_StoredPlaybook, text, "playbook", FORMAT)
-    return _StoredPlaybook.model_construct(**{**found, "bullets": bullets})
+        stored = read_stored(_StoredPlaybook, text, "playbook", FORMAT)
+        for bullet in stored.bullets:
+            # Which fields the text named nobody asks; pydantic's set of them is larger than the bullet.
+            object.__setattr__(bullet, "__pydantic_fields_set__", _ALL_FIELDS)
+        return stored
+    return _StoredPlaybook.model_construct(None, **{**found, "bullets": bullets})
 
 
 def _made(row: dict[str, Any]) -> Bullet:
@@ -241,9 +251,6 @@ def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
     current = stored.format >= _EXAMPLES_SINCE["playbook"]
     bullets = stored.bullets if current else map(_with_examples, stored.bullets)
     entries = {bullet.id: bullet for bullet in bullets}
-    for bullet in entries.values():
-        # Which fields the text named nobody asks; pydantic's set of them is larger than the bullet.
-        object.__setattr__(bullet, "__pydantic_fields_set__", _ALL_FIELDS)
     if len(entries) != len(stored.bullets):
         raise CorruptPayload(_broken("playbook", "two bullets have one id"))
     if known is not None:

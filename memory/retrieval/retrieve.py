@@ -375,7 +375,11 @@ class EligibleBullets:
         behind = bullet.harmful - bullet.helpful == 1 and bullet.setbacks == 1
         return bullet if behind and self.policy.setbacks_allowed else None
 
-    def terms(self, key: str, *, of_base: bool) -> tuple[str, ...]:
+    def terms(self, hit: Hit) -> frozenset[str]:
+        """Return the terms of the bullet's text."""
+        return frozenset(self.own_terms(hit.key, of_base=hit.of_base))
+
+    def own_terms(self, key: str, *, of_base: bool) -> tuple[str, ...]:
         """Return the terms of the bullet's text, as `in_order`."""
         return own_terms(self._source(of_base=of_base).entries[key].content)
 
@@ -430,7 +434,7 @@ class EligibleBullets:
     def _candidate(self, bullet: Bullet, rank: int, *, of_base: bool) -> Candidate:
         strength = self.strength(bullet)
         scored = self.scored(bullet, strength, 1.0, strength)
-        return Candidate(scored, self.terms(bullet.id, of_base=of_base), of_base, rank)
+        return Candidate(scored, self.own_terms(bullet.id, of_base=of_base), of_base, rank)
 
 
 def rank_in_core(bullet: Bullet) -> int:
@@ -601,7 +605,7 @@ def _chain(
             spare.pop(bullet.id, None)
             return bullet.id not in lost
         scored = scope.scored(bullet, 0.0, 0.0, scope.strength(bullet))
-        candidate = Candidate(scored, scope.terms(bullet.id, of_base=of_base), of_base)
+        candidate = Candidate(scored, scope.own_terms(bullet.id, of_base=of_base), of_base)
         while left < 1 or selection.tokens(scored) > room:
             key = next((k for k in reversed(spare) if link.sure or 0 < spare[k].relevance < little), None)
             if key is None:
@@ -693,7 +697,7 @@ def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBulle
     found.sort(key=itemgetter(0, 1), reverse=True)
     for score, _, (hit, bullet, _, earlier), strength in found:
         scored = scope.scored(bullet, score, hit.covered, strength, earlier)
-        yield Candidate(scored, scope.terms(hit.key, of_base=hit.of_base), hit.of_base)
+        yield Candidate(scored, scope.own_terms(hit.key, of_base=hit.of_base), hit.of_base)
 
 
 def _key(item: Retrievable) -> tuple[int, str]:

@@ -261,12 +261,12 @@ class Postings(Mapping[str, Mapping[str, float]]):
     def __init__(
         self,
         ids: Sequence[str] = (),
-        lengths: array[int] = array(_LENGTH),
+        lengths: array[int] | None = None,
         packed: Mapping[str, bytes] = MappingProxyType({}),
         known: dict[str, Mapping[str, float]] | None = None,
     ) -> None:
         self.ids = ids
-        self.lengths = lengths
+        self.lengths = array(_LENGTH) if lengths is None else lengths
         self.packed = packed
         self.known = {} if known is None else known
 
@@ -286,7 +286,7 @@ class Postings(Mapping[str, Mapping[str, float]]):
         return len(self.packed)
 
     def of(self, term: str) -> Mapping[str, float]:
-        """Return the bullets that have a term with the weights of their postings; none for an unknown term."""
+        """Return the bullets with a term and the weights of its postings; none for an unknown term."""
         found = self.known.get(term)
         if found is not None:
             return found
@@ -298,7 +298,9 @@ class Postings(Mapping[str, Mapping[str, float]]):
             return {ids[n]: 1.0 for n in numbers}
         found = {ids[n]: _weight(1, lengths[n]) for n in numbers}
         if len(found) < len(numbers):
-            found.update((ids[n], _weight(many, lengths[n])) for n, many in Counter(numbers).items() if many > 1)
+            found.update(
+                (ids[n], _weight(many, lengths[n])) for n, many in Counter(numbers).items() if many > 1
+            )
         return found
 
 
@@ -323,8 +325,6 @@ class Index:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Index) and self._compared == other._compared
-
-    __hash__ = None
 
     @property
     def _compared(self) -> tuple[object, ...]:

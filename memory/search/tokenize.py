@@ -210,15 +210,17 @@ class _KnownTerms(dict[str, tuple[str, ...]]):
         return new
 
 
-_held_terms: dict[str, _KnownTerms] = {}
+@cache
+def _latest_terms(language: str) -> list[_KnownTerms]:
+    return [_KnownTerms(language)]
 
 
 def _known_terms(language: str) -> _KnownTerms:
-    """Return what is known of a language; once it is full, it is forgotten, and others read it to their end."""
-    known = _held_terms.get(language)
-    if known is None or known.full:
-        known = _held_terms[language] = _KnownTerms(language)
-    return known
+    """Return what is known in a language. Once it is full, the next text begins anew."""
+    latest = _latest_terms(language)
+    if latest[0].full:
+        latest[0] = _KnownTerms(language)
+    return latest[0]
 
 
 def _read(words: Iterable[str], known: _KnownTerms) -> tuple[str, ...]:
