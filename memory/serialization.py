@@ -182,7 +182,8 @@ def _as_written(schema: Any) -> Any:
         case dict():
             return {name: _as_written(part) for name, part in cast("dict[str, Any]", schema).items()}
         case list():
-            return [_as_written(part) for part in cast("list[Any]", schema)]
+            parts: list[Any] = schema
+            return list(map(_as_written, parts))
         case _:
             return schema
 
@@ -198,10 +199,12 @@ class _Moments(dict[str | datetime, datetime]):
 def _read_playbook(text: str) -> _StoredPlaybook:
     try:
         found: dict[str, Any] = _written().validate_json(text)  # as `_StoredPlaybook` has it
-        moments, bullets = _Moments({EPOCH_START: EPOCH_START}), list[Bullet]()
+        moments, shares = _Moments({EPOCH_START: EPOCH_START}), dict[float, float]()
+        bullets = list[Bullet]()
         for row in found["bullets"]:
             row["created_at"] = moments[row["created_at"]]
             row["updated_at"] = moments[row["updated_at"]]
+            row["importance"] = shares.setdefault(row["importance"], row["importance"])
             row["tags"] = row["tags"] and without_types(row["tags"])
             bullets.append(_made(row))
     except ValueError:

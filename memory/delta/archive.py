@@ -68,7 +68,7 @@ def archive_beyond_cap(draft: Draft) -> None:
 
 
 def _weaker_first(draft: Draft) -> list[tuple[tuple[bool, bool, float], Collection[str]]]:
-    """Return the groups of bullets that may be archived, each behind what none of its members is weaker than."""
+    """Return the groups of bullets that may be archived, and before each what no member is weaker than."""
     stamps, clock, policy = draft.access.stamps, draft.access.access_clock, draft.policy
     idle = clock - min(stamps.values(), default=clock)
     groups = [

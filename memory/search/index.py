@@ -237,7 +237,8 @@ _SPARE = 64
 _NEWEST_STATING = 64
 """So many bullets of one subject and relation are looked at: the value of today is among the last ones."""
 _TOPIC = "topic:"
-_NUMBER, _LENGTH = "I", "H"
+_NUMBER, _LARGE_NUMBER, _LENGTH = "H", "I", "H"
+_FEW_NUMBERS = 65_536
 _NONE: Mapping[str, float] = MappingProxyType({})
 
 
@@ -268,12 +269,13 @@ class Postings(Mapping[str, Mapping[str, float]]):
         self.ids = ids
         self.lengths = array(_LENGTH) if lengths is None else lengths
         self.packed = packed
+        self.code = _NUMBER if len(ids) <= _FEW_NUMBERS else _LARGE_NUMBER
         self.known = {} if known is None else known
 
     def __getitem__(self, term: str) -> Mapping[str, float]:
         found = self.known.get(term)
         if found is None:
-            found = self.known[term] = self._weighed(term, _numbers(self.packed[term]))
+            found = self.known[term] = self._weighed(term, self.numbers(term))
         return found
 
     def __contains__(self, term: object) -> bool:
@@ -292,6 +294,12 @@ class Postings(Mapping[str, Mapping[str, float]]):
             return found
         return self[term] if term in self.packed else _NONE
 
+    def numbers(self, term: str) -> array[int]:
+        """Return the numbers of the bullets with a term."""
+        found: array[int] = array(self.code)
+        found.frombytes(self.packed[term])
+        return found
+
     def _weighed(self, term: str, numbers: array[int]) -> Mapping[str, float]:
         ids, lengths = self.ids, self.lengths
         if term.startswith(_TOPIC):
@@ -306,7 +314,7 @@ class Postings(Mapping[str, Mapping[str, float]]):
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """`postings` maps a term to bullet ids and weights, `numbers` an id to the number of its bullet.
+    """`postings` maps a term to bullet ids and weights, for `size` bullets.
 
     `core` are the ids of the bullets that are always candidates. `source` holds the terms of source words, as
     `postings` those of texts and labels. `turns` says which bullets came from a turn and which turns a
@@ -316,7 +324,7 @@ class Index:
     """
 
     postings: Postings = field(default_factory=Postings)
-    numbers: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    size: int = 0
     own: array[int] = field(default_factory=lambda: array(_LENGTH))
     core: frozenset[str] = frozenset()
     source: Postings = field(default_factory=Postings)
@@ -328,8 +336,13 @@ class Index:
 
     @property
     def _compared(self) -> tuple[object, ...]:
-        lengths = {key: self.own[number] for key, number in self.numbers.items()}
-        return lengths, self.postings, self.core, self.source, self.turns, self.relations
+        own = {key: self.own[number] for key, number in self.numbers.items()}
+        return own, self.postings, self.core, self.source, self.turns, self.relations
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of each bullet by its id; who only searches for words needs none."""
+        return {key: number for number, key in enumerate(self.postings.ids) if key}
 
     @cached_property
     def _vocabulary(self) -> str:
@@ -341,7 +354,7 @@ class Index:
         return cls().changed((), bullets)
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return self.size
 
     def __contains__(self, key: object) -> bool:
         """Whether the bullet with this id is indexed."""
@@ -350,7 +363,7 @@ class Index:
     @property
     def scattered(self) -> bool:
         """Whether most numbers are those of bullets that are gone, so that a new index takes less memory."""
-        return len(self.own) > 2 * len(self.numbers) + _SPARE
+        return len(self.own) > 2 * self.size + _SPARE
 
     @property
     def conversations(self) -> Mapping[str, tuple[str, ...]]:
@@ -493,15 +506,18 @@ class _Builder:
 
     def index(self) -> Index:
         old = self._index
-        return Index(
+        new = Index(
             self._postings.onto(old.postings, self._ids, self._lengths),
-            self._numbers,
+            len(self._numbers),
             self._own,
             frozenset(self._core),
             self._source.onto(old.source, self._ids, self._source_lengths),
             self._turns.result(),
             self._relations.onto(old.relations, self._ids, self._lengths),
         )
+        if old.size:
+            vars(new)["numbers"] = self._numbers
+        return new
 
 
 class _Lists:
@@ -523,23 +539,22 @@ class _Lists:
     def onto(self, old: Postings, ids: Sequence[str], lengths: array[int]) -> Postings:
         """Return the lists with the changes."""
         packed, known = dict(old.packed), dict(old.known)
+        new = Postings(ids, lengths, packed, known)
+        if new.code != old.code:
+            packed.update((term, array(new.code, old.numbers(term)).tobytes()) for term in old.packed)
         for term, numbers in self._gone.items():
-            left = _numbers(packed.pop(term))
+            left = new.numbers(term)
             for number in numbers:
                 left.remove(number)
-            if left:
-                packed[term] = left.tobytes()
+            packed[term] = left.tobytes()
         for term, numbers in self._new.items():
-            packed[term] = packed.get(term, b"") + array(_NUMBER, numbers).tobytes()
+            packed[term] = packed.get(term, b"") + array(new.code, numbers).tobytes()
+        for term in self._gone:
+            if not packed[term]:
+                del packed[term]
         for term in (*self._gone, *self._new) if known else ():
             known.pop(term, None)
-        return Postings(ids, lengths, packed, known)
-
-
-def _numbers(packed: bytes) -> array[int]:
-    numbers = array(_NUMBER)
-    numbers.frombytes(packed)
-    return numbers
+        return new
 
 
 def _same_entry(a: Bullet, b: Bullet) -> bool:
