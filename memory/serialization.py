@@ -182,8 +182,7 @@ def _as_written(schema: Any) -> Any:
         case dict():
             return {name: _as_written(part) for name, part in cast("dict[str, Any]", schema).items()}
         case list():
-            parts: list[Any] = schema
-            return list(map(_as_written, parts))
+            return list(map(_as_written, cast("Any", schema)))
         case _:
             return schema
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from array import array
 from bisect import insort
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -264,19 +264,21 @@ class Postings(Mapping[str, Mapping[str, float]]):
         ids: Sequence[str] = (),
         lengths: array[int] | None = None,
         packed: Mapping[str, bytes] = MappingProxyType({}),
-        known: dict[str, Mapping[str, float]] | None = None,
+        known: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
     ) -> None:
         self.ids = ids
         self.lengths = array(_LENGTH) if lengths is None else lengths
         self.packed = packed
         self.code = _NUMBER if len(ids) <= _FEW_NUMBERS else _LARGE_NUMBER
-        self.known = {} if known is None else known
+        self.known = _Weighed(packed, self.code, ids, self.lengths)
+        self.known.update(known)
+        self.of: Callable[[str], Mapping[str, float]] = self.known.__getitem__
+        """Return the bullets with a term and the weights of its postings; none for an unknown term."""
 
     def __getitem__(self, term: str) -> Mapping[str, float]:
-        found = self.known.get(term)
-        if found is None:
-            found = self.known[term] = self._weighed(term, self.numbers(term))
-        return found
+        if term not in self.packed:
+            raise KeyError(term)
+        return self.known[term]
 
     def __contains__(self, term: object) -> bool:
         return term in self.packed
@@ -287,29 +289,35 @@ class Postings(Mapping[str, Mapping[str, float]]):
     def __len__(self) -> int:
         return len(self.packed)
 
-    def of(self, term: str) -> Mapping[str, float]:
-        """Return the bullets with a term and the weights of its postings; none for an unknown term."""
-        found = self.known.get(term)
-        if found is not None:
-            return found
-        return self[term] if term in self.packed else _NONE
 
-    def numbers(self, term: str) -> array[int]:
-        """Return the numbers of the bullets with a term."""
-        found: array[int] = array(self.code)
-        found.frombytes(self.packed[term])
-        return found
+class _Weighed(dict[str, Mapping[str, float]]):
+    """The bullets with a term and their weights, by the terms that were asked for."""
 
-    def _weighed(self, term: str, numbers: array[int]) -> Mapping[str, float]:
-        ids, lengths = self.ids, self.lengths
+    def __init__(
+        self, packed: Mapping[str, bytes], code: str, ids: Sequence[str], lengths: Sequence[int]
+    ) -> None:
+        self._packed, self._code, self._ids, self._lengths = packed, code, ids, lengths
+
+    def __missing__(self, term: str) -> Mapping[str, float]:
+        if term not in self._packed:
+            return _NONE
+        ids, lengths, numbers = self._ids, self._lengths, _unpacked(self._packed[term], self._code)
         if term.startswith(_TOPIC):
-            return {ids[n]: 1.0 for n in numbers}
-        found = {ids[n]: _weight(1, lengths[n]) for n in numbers}
+            found = {ids[n]: 1.0 for n in numbers}
+        else:
+            found = {ids[n]: _weight(1, lengths[n]) for n in numbers}
         if len(found) < len(numbers):
             found.update(
                 (ids[n], _weight(many, lengths[n])) for n, many in Counter(numbers).items() if many > 1
             )
+        self[term] = found
         return found
+
+
+def _unpacked(packed: bytes, code: str) -> array[int]:
+    numbers = array(_NUMBER if code == _NUMBER else _LARGE_NUMBER)
+    numbers.frombytes(packed)
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -539,22 +547,22 @@ class _Lists:
     def onto(self, old: Postings, ids: Sequence[str], lengths: array[int]) -> Postings:
         """Return the lists with the changes."""
         packed, known = dict(old.packed), dict(old.known)
-        new = Postings(ids, lengths, packed, known)
-        if new.code != old.code:
-            packed.update((term, array(new.code, old.numbers(term)).tobytes()) for term in old.packed)
+        code = Postings(ids).code
+        if code != old.code:
+            packed = {term: array(code, _unpacked(held, old.code)).tobytes() for term, held in packed.items()}
         for term, numbers in self._gone.items():
-            left = new.numbers(term)
+            left = _unpacked(packed[term], code)
             for number in numbers:
                 left.remove(number)
             packed[term] = left.tobytes()
         for term, numbers in self._new.items():
-            packed[term] = packed.get(term, b"") + array(new.code, numbers).tobytes()
+            packed[term] = packed.get(term, b"") + array(code, numbers).tobytes()
         for term in self._gone:
             if not packed[term]:
                 del packed[term]
         for term in (*self._gone, *self._new) if known else ():
             known.pop(term, None)
-        return new
+        return Postings(ids, lengths, packed, known)
 
 
 def _same_entry(a: Bullet, b: Bullet) -> bool:
