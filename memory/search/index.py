@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
+from itertools import filterfalse
 from math import log
 from types import MappingProxyType
 from typing import NamedTuple
@@ -551,10 +552,8 @@ class _Lists:
         if code != old.code:
             packed = {term: array(code, _unpacked(held, old.code)).tobytes() for term, held in packed.items()}
         for term, numbers in self._gone.items():
-            left = _unpacked(packed[term], code)
-            for number in numbers:
-                left.remove(number)
-            packed[term] = left.tobytes()
+            left = filterfalse(set(numbers).__contains__, _unpacked(packed[term], code))
+            packed[term] = array(code, left).tobytes()
         for term, numbers in self._new.items():
             packed[term] = packed.get(term, b"") + array(code, numbers).tobytes()
         for term in self._gone:

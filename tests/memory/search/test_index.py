@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.memory import Bullet
+from ace_graph.memory import Bullet, Playbook, Policy, Snapshot, apply, resolve
+from ace_graph.memory.delta import Delta, Update
 from ace_graph.memory.search import Index, fold, idf, terms, topic_term
 from tests.memory.counted_calls import calls_of
 from tests.plugins.sizes import HEAVY
@@ -73,6 +74,27 @@ def test_changing_leaves_the_old_index_as_it_was(bullets: list[Bullet], new: Bul
     index.changed([b for b in bullets if b.id == new.id], [new])
     index.changed(bullets, [])
     assert index == twin
+
+
+def test_an_index_that_was_changed_for_long_is_built_anew() -> None:
+    playbook, numbers = Playbook.of([bullet("a-00001", "Find the denominator")]), [0]
+    for n in range(150):
+        update = Update(bullet_id="a-00001", content=f"Find number {n}")
+        delta = Delta(op_id=str(n), now=datetime(2026, 1, 1, tzinfo=UTC), operations=(update,))
+        numbers.append(len(playbook.index.own))
+        playbook = apply(playbook, resolve(Snapshot(playbook), delta, Policy()))
+    assert playbook.index == Index.build(playbook.bullets())
+    assert max(numbers) < 100
+
+
+@pytest.mark.heavy
+def test_more_bullets_than_two_bytes_count_are_found() -> None:
+    many = [bullet(f"a-{n}", "Find it") for n in range(65_536)]
+    more = [bullet(f"b-{n}", f"Find number {n}") for n in range(3)]
+    index = Index.build(many).changed((), more)
+    assert index.frequency("find") == 65_539
+    assert index.postings["2"].keys() == {"b-2"}
+    assert index.changed(many, ()) == Index.build(more)
 
 
 def test_a_vote_leaves_the_very_same_index() -> None:
