@@ -88,6 +88,13 @@ class DecayGroup(NamedTuple):
     harmful: int
 
 
+def least_score(group: DecayGroup, idle: int, rates: DecayRates) -> float:
+    """Return the strength of a member that was not used for so many access events; none is weaker then."""
+    rate: float = getattr(rates, group.memory_type)
+    strength = max(0.0, 1.0 + group.helpful - group.harmful)
+    return decayed(strength, 0 if group.core else idle, rate)
+
+
 DecayGroups = Mapping[DecayGroup, Mapping[str, None]]
 """The ids of the bullets of each group."""
 

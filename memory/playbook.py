@@ -155,7 +155,9 @@ class Playbook:
         removed = [old for old, new in pairs if old is not None and old is not new]
         added = [new for old, new in pairs if new is not None and old is not new]
         if "index" in derived:
-            vars(self)["index"] = parent.index.changed(removed, added)
+            # One built anew, where most numbers of the old one are free
+            index = parent.index.changed(removed, added)
+            vars(self)["index"] = type(index).build(self.entries.values()) if index.scattered else index
         if "decay_groups" in derived:
             vars(self)["decay_groups"] = regrouped(parent.decay_groups, removed, added)
         if "hashes" in derived:

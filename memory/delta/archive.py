@@ -9,12 +9,14 @@ again. `Restore` brings archived bullets back from the history.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from heapq import nlargest, nsmallest
-from itertools import repeat
+from itertools import pairwise, repeat
+from operator import itemgetter
 
 from ace_graph.memory.bullet import PROFILE_SECTIONS
-from ace_graph.memory.decay import decay_score
+from ace_graph.memory.decay import decay_score, least_score
 from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.operations import Add, Operation
@@ -23,6 +25,8 @@ from ace_graph.memory.policy import Policy
 PLAYBOOK_FULL = "the playbook is full: raise ACE_MAX_BULLETS"
 _MARGIN = 500
 """How many Adds beyond the cap are read: some of them merge."""
+_Weakness = tuple[bool, bool, float, int, datetime]
+"""Whether a bullet is active and important, its strength, `helpful`, since when it is there."""
 
 
 def archive_harmful(draft: Draft) -> None:
@@ -44,32 +48,55 @@ def archive_beyond_cap(draft: Draft) -> None:
     excess = len(draft.entries) - draft.policy.max_bullets
     if excess <= 0:
         return
-    access, rates = draft.access, draft.policy.decay
-    # Bullets among which the weakest are, in their order: what the delta changed and, of each group of
-    # bullets that decay alike, those that were not used for longest. Some of a group may be changed or gone
-    # by now, so as many more are taken
+    # Bullets among which the weakest are: what the delta changed and, of each group of bullets that decay
+    # alike, those that were not used for longest. Some of a group may be changed or gone by now, so as many
+    # more are taken. Groups with the weaker bullets come first, until none of the others can be as weak
     changed = draft.changed_ids()
-    wanted = {key for key in changed if key in draft.entries}
-    for group, members in draft.playbook.decay_groups.items():
-        if not (group.core and group.active):
-            wanted.update(_least_used(draft, list(members), excess + len(changed)))
-    wanted &= draft.entries.keys()
-    candidates = filter(wanted.__contains__, draft.entries)
-    ordinary = (
+    ranked = _ranked(draft, changed)
+    for least, group in _weaker_first(draft):
+        if len(ranked) >= excess and ranked[excess - 1][0][:3] < least:
+            break
+        unused = _least_used(draft, list(group), excess + len(changed))
+        ranked += _ranked(draft, [name for name in unused if name not in changed])
+        ranked.sort()
+    if any(one[0] == following[0] for one, following in pairwise(ranked[: excess + 1])):
+        names = {name for _, name in ranked}
+        places = {name: place for place, name in enumerate(filter(names.__contains__, draft.entries))}
+        ranked.sort(key=lambda each: (each[0], places[each[1]]))
+    for (_, _, score, _, _), name in ranked[:excess]:
+        draft.prune(draft.entries[name], score)
+
+
+def _weaker_first(draft: Draft) -> list[tuple[tuple[bool, bool, float], Collection[str]]]:
+    """Return the groups of bullets that may be archived, and before each what no member is weaker than."""
+    stamps, clock, policy = draft.access.stamps, draft.access.access_clock, draft.policy
+    idle = clock - min(stamps.values(), default=clock)
+    groups = [
+        ((group.active, group.importance >= policy.keep_above, least_score(group, idle, policy.decay)), names)
+        for group, names in draft.playbook.decay_groups.items()
+        if not (group.core and group.active)
+    ]
+    return sorted(groups, key=itemgetter(0))
+
+
+def _ranked(draft: Draft, names: Iterable[str]) -> list[tuple[_Weakness, str]]:
+    """Return those of the bullets that may be archived, the weakest first."""
+    rates, keep_above = draft.policy.decay, draft.policy.keep_above
+    bullets = [draft.entries[name] for name in names if name in draft.entries]
+    return sorted(
         (
-            bullet.status == "active",
-            bullet.importance >= draft.policy.keep_above,
-            decay_score(bullet, access, rates),
-            bullet.helpful,
-            bullet.created_at,
-            place,
-            bullet,
+            (
+                bullet.status == "active",
+                bullet.importance >= keep_above,
+                decay_score(bullet, draft.access, rates),
+                bullet.helpful,
+                bullet.created_at,
+            ),
+            bullet.id,
         )
-        for place, bullet in enumerate(map(draft.entries.__getitem__, candidates))
+        for bullet in bullets
         if not bullet.core or bullet.status == "quarantined"
     )
-    for _, _, score, _, _, _, bullet in nsmallest(excess, ordinary):
-        draft.prune(bullet, score)
 
 
 def adds_beyond_cap(operations: Sequence[Operation], policy: Policy) -> frozenset[int]:

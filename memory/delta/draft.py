@@ -66,6 +66,7 @@ class _NewBullets:
     def __init__(self) -> None:
         self._index = Index()
         self._waiting: dict[str, Bullet] = {}
+        self._known: dict[str, Bullet] = {}
         self._by_hash: dict[str, dict[str, None]] = {}
 
     def add(self, bullet: Bullet) -> None:
@@ -74,7 +75,9 @@ class _NewBullets:
     def nominate(self, arriving: Bullet) -> dict[str, None]:
         for bullet in self._waiting.values():
             self._by_hash.setdefault(bullet.content_hash, {})[bullet.id] = None
-        self._index = self._index.changed((), self._waiting.values())
+        earlier = [self._known[key] for key in self._waiting if key in self._known]
+        self._index = self._index.changed(earlier, self._waiting.values())
+        self._known |= self._waiting
         self._waiting.clear()
         nominated = dict.fromkeys(self._index.nominate(arriving.content))
         return self._by_hash.get(arriving.content_hash, {}) | nominated

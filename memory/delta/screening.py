@@ -70,7 +70,7 @@ def forget_source_words(draft: Draft, text: str) -> None:
     source = draft.playbook.index.source
     same = {word.casefold() for word in tokens(text)}
     known = {*same, *terms(text), *terms(text, "english")}
-    sharing = {key for term in known for key in source.get(term, ())} | draft.changed_ids()
+    sharing = {key for term in known for key in source.of(term)} | draft.changed_ids()
     for bullet in [draft.entries[key] for key in sorted(sharing) if key in draft.entries]:
         words = words_besides(bullet.source_words, text) if bullet.source_words else ()
         left = tuple(word for word in words if word not in same)

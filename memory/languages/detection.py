@@ -8,7 +8,7 @@ in the text's length.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
@@ -44,7 +44,7 @@ def guess_language(said: Collection[str]) -> str:
 
     English wins ties and is what a text without a single stop word gets.
     """
-    if _not_in_first_language().isdisjoint(said):
+    if not tells_of_another(said):
         return FIRST
     by_word = _languages_by_stop_word()
     hits = dict.fromkeys(languages("stop_words"), 0)
@@ -52,6 +52,11 @@ def guess_language(said: Collection[str]) -> str:
         for language in by_word.get(word, ()):
             hits[language] += 1
     return max(hits, key=hits.__getitem__)  # the first of equals, and English comes first
+
+
+def tells_of_another(said: Iterable[str]) -> bool:
+    """Whether one of these case-folded words is a stop word, and none of the first language."""
+    return not _not_in_first_language().isdisjoint(said)
 
 
 def spoken_language(sentence: str) -> str:

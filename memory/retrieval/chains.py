@@ -26,7 +26,7 @@ from typing import NamedTuple
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.retrieval.current_values import age, is_fact, same_relation
 from ace_graph.memory.retrieval.query import Query
-from ace_graph.memory.search.index import Index
+from ace_graph.memory.search.index import Index, stated_by
 from ace_graph.memory.search.tokenize import language_of, terms
 
 ROUNDS = 3
@@ -171,7 +171,7 @@ class Chain:
         return sum(map(self._query.weights.__getitem__, terms))
 
     def _terms_asked(self, key: str) -> set[str]:
-        return {term for term in self._asked if key in self._index.postings.get(term, ())}
+        return {term for term in self._asked if key in self._index.postings.of(term)}
 
     def _next(
         self, lines: Iterable[Bullet], led: set[str], told: Iterable[Bullet], open_: Mapping[str, set[str]]
@@ -209,8 +209,9 @@ class Chain:
 
     def _stated(self, bullet: Bullet) -> list[Bullet]:
         """Return the newest bullet that states the same relation of one value, if another one does."""
-        key = self._index.documents[bullet.id].relation
-        bullets = filter(None, map(self._held, self._index.newest_stating(key)))
+        relation = stated_by(bullet)
+        keys = self._index.newest_stating(relation.key) if relation is not None else ()
+        bullets = filter(None, map(self._held, keys))
         stated = filter(self._allowed, bullets)
         newest = max(stated, key=age, default=bullet)
         return [newest] if self._is_rival(newest, bullet) else []
@@ -238,14 +239,14 @@ class Chain:
         for term in {
             term for own, unasked in zip(text.terms, strange, strict=True) if unasked for term in own
         }:
-            holders = self._index.postings.get(term, {})
+            holders = self._index.postings.of(term)
             if not 2 <= len(holders) <= self._most:
                 continue
             longest: dict[bool, int] = {}
             keys = list(holders)[-_NEWEST:]
             if len(keys) < len(holders):
                 if covering is None:
-                    covering = set[str]().union(*(self._index.postings.get(term, ()) for term in open_))
+                    covering = set[str]().union(*(self._index.postings.of(term) for term in open_))
                 keys += [key for key in holders if key in covering][-_NEWEST:]
             for key in keys:
                 if key not in runs:

@@ -508,7 +508,7 @@ class _Why:
             if matched.holds_itself(key, term):
                 held[word] = None
                 continue
-            if key in matched.index.source.get(term, ()):
+            if key in matched.index.source.of(term):
                 source[word] = None
             if wholes := matched.compounds(key, term):
                 compounds[word] = wholes[0]

@@ -62,13 +62,13 @@ def _best(scores: Mapping[str, float]) -> Iterable[str]:
 
 
 def _neighbours(key: str, index: Index) -> Iterator[str]:
-    origin = index.documents[key].origin
-    if origin is None or origin.turn is None:
+    place = index.turns.places.get(key)
+    if place is None:
         return
-    turns = index.conversations.get(origin.conversation or "", (origin.turn,))
-    at = turns.index(origin.turn)
+    turns = index.conversations.get(place.conversation or "", (place.turn,))
+    at = turns.index(place.turn)
     for turn in turns[max(0, at - 1) : at + 2]:
-        yield from (other for other in index.turns.bullets(origin.conversation, turn) if other != key)
+        yield from (other for other in index.turns.bullets(place.conversation, turn) if other != key)
 
 
 _CLOSE = 0.2
@@ -164,7 +164,7 @@ def _match(
     """Return the ids of the most relevant bullets of an index, and what all of its bullets cover."""
     held = _holders(query, index)
     covered = [_covered(part, held) for part in query.parts]
-    near = (key for key in semantic if key in index.documents)
+    near = (key for key in semantic if key in index)
     scores = _scores(chain(*covered, near), query.weights, held)
     lifted = lifts(scores, index)
     for key, lift in lifted.items():
@@ -198,7 +198,7 @@ class Matched:
         """Return how these bullets meet the query."""
         whole, topic = self.query.parts[0], self.query.topic
         total, known = whole.total or 1.0, whole.known or 1.0
-        on_topic = self.index.postings.get(topic, _NONE) if topic is not None else _NONE
+        on_topic = self.index.postings.of(topic) if topic is not None else _NONE
         rest = [
             (part, part.total or 1.0, part.known or 1.0, covered, scores)
             for part, covered, scores in zip(self.query.parts, self.covered, self.scores, strict=True)
@@ -298,7 +298,7 @@ def _holders(query: Query, index: Index) -> dict[str, _Holders]:
     """Return who holds each term of the question, without the terms that nobody holds."""
     found: dict[str, _Holders] = {}
     for term in query.weights:
-        fully = index.postings.get(term, _NONE)
+        fully = index.postings.of(term)
         partly: dict[str, float] = {}
         compounds: Sequence[str] = ()
         if term in query.compounding:
@@ -307,7 +307,7 @@ def _holders(query: Query, index: Index) -> dict[str, _Holders]:
                 for key, weight in index.postings[other].items():
                     if key not in fully and weight * _PARTLY > partly.get(key, 0.0):
                         partly[key] = weight * _PARTLY
-        for key, weight in index.source.get(term, _NONE).items():
+        for key, weight in index.source.of(term).items():
             if key not in fully and weight * _PARTLY > partly.get(key, 0.0):
                 partly[key] = weight * _PARTLY
         if fully or partly:

@@ -39,7 +39,7 @@ from ace_graph.memory.retrieval.gate import Cutoff, Retrievable, apply_cutoff
 from ace_graph.memory.retrieval.query import Query, parse_question
 from ace_graph.memory.retrieval.relevance import Hit, Relevance, relevant
 from ace_graph.memory.retrieval.standing import waiting
-from ace_graph.memory.search.index import Index, PrefixFilter, stated_by
+from ace_graph.memory.search.index import Index, PrefixFilter, own_terms, stated_by
 from ace_graph.memory.search.tokenize import estimate_tokens, terms
 from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.snapshot import Access
@@ -277,8 +277,11 @@ class EligibleBullets:
         base = [(self.base.index, True)] if self.base is not None else []
         return [(self.playbook.index, False), *base]
 
+    def _source(self, *, of_base: bool) -> Playbook:
+        return self.base if of_base and self.base is not None else self.playbook
+
     def index(self, *, of_base: bool) -> Index:
-        return self.base.index if of_base and self.base is not None else self.playbook.index
+        return self._source(of_base=of_base).index
 
     def bullet(self, key: str, *, of_base: bool) -> Bullet | None:
         """Return the bullet if a prompt may hold it; the learner's votes count on one of the base."""
@@ -306,8 +309,7 @@ class EligibleBullets:
 
     def voted(self, key: str, *, of_base: bool) -> Bullet | None:
         """Return the bullet, with the learner's votes where it is one of the base; None if there is none."""
-        source = self.base if of_base and self.base is not None else self.playbook
-        bullet = source.entries.get(key)
+        bullet = self._source(of_base=of_base).entries.get(key)
         if bullet is not None and bullet.before:
             bullet = bullet.on(self.on)
         votes = self.playbook.base_votes.get(key) if of_base else None
@@ -375,13 +377,17 @@ class EligibleBullets:
 
     def terms(self, hit: Hit) -> frozenset[str]:
         """Return the terms of the bullet's text."""
-        return frozenset(self.index(of_base=hit.of_base).documents[hit.key].content)
+        return frozenset(self.own_terms(hit.key, of_base=hit.of_base))
+
+    def own_terms(self, key: str, *, of_base: bool) -> tuple[str, ...]:
+        """Return the terms of the bullet's text, as `in_order`."""
+        return own_terms(self._source(of_base=of_base).entries[key].content)
 
     def asked(self, hit: Hit, query: Query) -> frozenset[str]:
         """Return the terms of the question that the bullet has, in its text or its labels."""
         postings = self.index(of_base=hit.of_base).postings
         return frozenset(
-            term for term in query.weights if term != query.topic and hit.key in postings.get(term, ())
+            term for term in query.weights if term != query.topic and hit.key in postings.of(term)
         )
 
     def strength(self, bullet: Bullet) -> float:
@@ -426,9 +432,9 @@ class EligibleBullets:
         return found
 
     def _candidate(self, bullet: Bullet, rank: int, *, of_base: bool) -> Candidate:
-        strength, index = self.strength(bullet), self.index(of_base=of_base)
+        strength = self.strength(bullet)
         scored = self.scored(bullet, strength, 1.0, strength)
-        return Candidate(scored, index.documents[bullet.id].content, of_base, rank)
+        return Candidate(scored, self.own_terms(bullet.id, of_base=of_base), of_base, rank)
 
 
 def rank_in_core(bullet: Bullet) -> int:
@@ -599,7 +605,7 @@ def _chain(
             spare.pop(bullet.id, None)
             return bullet.id not in lost
         scored = scope.scored(bullet, 0.0, 0.0, scope.strength(bullet))
-        candidate = Candidate(scored, index.documents[bullet.id].content, of_base)
+        candidate = Candidate(scored, scope.own_terms(bullet.id, of_base=of_base), of_base)
         while left < 1 or selection.tokens(scored) > room:
             key = next((k for k in reversed(spare) if link.sure or 0 < spare[k].relevance < little), None)
             if key is None:
@@ -626,7 +632,7 @@ def _adding_nothing(lines: Sequence[Candidate], index: Index, query: Query) -> l
     """Return the lines of which all terms of the question stand in better ones, too."""
     known, found = set[str](), list[Scored]()
     for place, line in enumerate(lines):
-        own = {t for t in query.weights if line.scored.bullet.id in index.postings.get(t, ())}
+        own = {t for t in query.weights if line.scored.bullet.id in index.postings.of(t)}
         if place and own <= known:
             found.append(line.scored)
         known |= own
@@ -690,9 +696,8 @@ def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBulle
         found.append((score, bullet.updated_at, item, strength))
     found.sort(key=itemgetter(0, 1), reverse=True)
     for score, _, (hit, bullet, _, earlier), strength in found:
-        terms = scope.index(of_base=hit.of_base).documents[hit.key].content
         scored = scope.scored(bullet, score, hit.covered, strength, earlier)
-        yield Candidate(scored, terms, hit.of_base)
+        yield Candidate(scored, scope.own_terms(hit.key, of_base=hit.of_base), hit.of_base)
 
 
 def _key(item: Retrievable) -> tuple[int, str]:

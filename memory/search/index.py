@@ -1,5 +1,8 @@
 """The inverted index of one playbook: posting lists with BM25 weights, as an immutable value.
 
+A list holds numbers of bullets, in few bytes. It becomes ids with weights when its term is first asked for,
+which most terms never are.
+
 A posting's weight depends on its own bullet alone: lengths are compared with a fixed typical length, not
 with the mean of the playbook. So adding a bullet changes only the lists of its own terms, and an index after
 any changes equals one built from scratch. Votes change nothing in it.
@@ -9,16 +12,19 @@ The words of the turn that a bullet came from have lists of their own, so that a
 
 from __future__ import annotations
 
+from array import array
 from bisect import insort
-from collections.abc import Container, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
-from itertools import chain
+from itertools import filterfalse
 from math import log
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ace_graph.base.copy_on_write import CopyOnWrite, copied
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.languages.relations import Relation, claimed, relation_of
 from ace_graph.memory.search.tokenize import compounds, language_and_terms, terms, vocabulary
@@ -116,14 +122,6 @@ _FEW = 8
 """So many turns are put in their places one by one; more are sorted with the others."""
 
 
-class Origin(NamedTuple):
-    """Where a bullet came from, and since when it is there."""
-
-    conversation: str | None
-    turn: str | None
-    created_at: datetime
-
-
 class TurnPlace(NamedTuple):
     """A turn; its id may be unique in its conversation only."""
 
@@ -141,9 +139,13 @@ class _Member(NamedTuple):
 
 @dataclass(frozen=True)
 class BulletTurns:
-    """The bullets of each turn, and the turns of each conversation in order of time. Never mutated."""
+    """The bullets of each turn, the turn of each bullet that has one, and the turns of each conversation.
+
+    All are in order of time. Never mutated.
+    """
 
     members: Mapping[TurnPlace, tuple[_Member, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    places: Mapping[str, TurnPlace] = field(default_factory=lambda: MappingProxyType({}))
     conversations: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     def bullets(self, conversation: str | None, turn: str) -> tuple[str, ...]:
@@ -156,19 +158,20 @@ class TurnsBuilder:
 
     def __init__(self, turns: BulletTurns) -> None:
         self._turns = turns
+        self._places = CopyOnWrite(turns.places)
         self._changed: dict[TurnPlace, tuple[_Member, ...]] = {}
 
-    def add(self, key: str, origin: Origin) -> None:
-        """Add a bullet; without a turn it is in none."""
-        if origin.turn is not None:
-            place = TurnPlace(origin.conversation, origin.turn)
-            new = _Member(origin.created_at, _number(key), key)
-            self._changed[place] = tuple(sorted((*self._members(place), new)))
+    def add(self, bullet: Bullet, turn: str) -> None:
+        """Add a bullet of a turn."""
+        place = TurnPlace(bullet.conversation_id, turn)
+        new = _Member(bullet.created_at, _number(bullet.id), bullet.id)
+        self._places.writable()[bullet.id] = place
+        self._changed[place] = tuple(sorted((*self._members(place), new)))
 
-    def remove(self, key: str, origin: Origin) -> None:
-        """Remove a bullet that was added with this origin."""
-        if origin.turn is not None:
-            place = TurnPlace(origin.conversation, origin.turn)
+    def remove(self, key: str) -> None:
+        """Remove a bullet."""
+        if key in self._places.now:
+            place = self._places.writable().pop(key)
             self._changed[place] = tuple(each for each in self._members(place) if each.key != key)
 
     def result(self) -> BulletTurns:
@@ -189,18 +192,11 @@ class TurnsBuilder:
                 conversations[conversation] = order
             else:
                 conversations.pop(conversation, None)
-        return BulletTurns(members, conversations)
+        return BulletTurns(members, self._places.frozen(), conversations)
 
     def _members(self, place: TurnPlace) -> tuple[_Member, ...]:
         changed = self._changed.get(place)
         return self._turns.members.get(place, ()) if changed is None else changed
-
-
-def origin_of(bullet: Bullet) -> Origin | None:
-    """Return where a bullet came from, None where nothing is known of it."""
-    if bullet.turn_id is None and bullet.conversation_id is None:
-        return None
-    return Origin(bullet.conversation_id, bullet.turn_id, bullet.created_at)
 
 
 def _ordered(
@@ -236,13 +232,14 @@ _TYPICAL_LENGTH = 16
 """Content terms of a typical bullet."""
 _PRIOR_BULLETS = 100
 """Added to the number of bullets, so that in a small playbook a term that occurs is not worthless."""
-_CACHED_CHARS = 128
-"""Longer labels are hardly those of another bullet."""
 _NOMINATION_SHARE = 0.4
 _EPSILON = 1e-9
+_SPARE = 64
 _NEWEST_STATING = 64
 """So many bullets of one subject and relation are looked at: the value of today is among the last ones."""
-Postings = Mapping[str, Mapping[str, float]]
+_TOPIC = "topic:"
+_NUMBER, _LARGE_NUMBER, _LENGTH = "H", "I", "H"
+_FEW_NUMBERS = 65_536
 _NONE: Mapping[str, float] = MappingProxyType({})
 
 
@@ -253,39 +250,108 @@ def idf(frequency: int, bullets: int) -> float:
 
 def topic_term(topic: str) -> str:
     """Return the term under which all bullets of a topic are listed; no text contains it."""
-    return f"topic:{topic.casefold()}"
+    return f"{_TOPIC}{topic.casefold()}"
 
 
-class IndexedBullet(NamedTuple):
-    """The terms of one bullet, each once, and the turn that it came from.
+class Postings(Mapping[str, Mapping[str, float]]):
+    """Maps a term to bullet ids and weights; never changed.
 
-    `content` are the terms of its text (as `in_order`), `labels` those of its labels only, `source` those of
-    its source words only. `relation` is the key of the relation that its text states, '' for none.
+    `packed` has the numbers of the bullets with a term, one as often as the bullet has the term. `ids` and
+    `lengths` are by number: a bullet's id, and how many terms it has. `known` are the terms already read.
     """
 
-    content: tuple[str, ...]
-    labels: tuple[str, ...]
-    source: tuple[str, ...] = ()
-    origin: Origin | None = None
-    relation: str = ""
+    def __init__(
+        self,
+        ids: Sequence[str] = (),
+        lengths: array[int] | None = None,
+        packed: Mapping[str, bytes] = MappingProxyType({}),
+        known: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    ) -> None:
+        self.ids = ids
+        self.lengths = array(_LENGTH) if lengths is None else lengths
+        self.packed = packed
+        self.code = _NUMBER if len(ids) <= _FEW_NUMBERS else _LARGE_NUMBER
+        self.known = _Weighed(packed, self.code, ids, self.lengths)
+        self.known.update(known)
+        self.of: Callable[[str], Mapping[str, float]] = self.known.__getitem__
+        """Return the bullets with a term and the weights of its postings; none for an unknown term."""
+
+    def __getitem__(self, term: str) -> Mapping[str, float]:
+        if term not in self.packed:
+            raise KeyError(term)
+        return self.known[term]
+
+    def __contains__(self, term: object) -> bool:
+        return term in self.packed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.packed)
+
+    def __len__(self) -> int:
+        return len(self.packed)
 
 
-@dataclass(frozen=True)
+class _Weighed(dict[str, Mapping[str, float]]):
+    """The bullets with a term and their weights, by the terms that were asked for."""
+
+    def __init__(
+        self, packed: Mapping[str, bytes], code: str, ids: Sequence[str], lengths: Sequence[int]
+    ) -> None:
+        self._packed, self._code, self._ids, self._lengths = packed, code, ids, lengths
+
+    def __missing__(self, term: str) -> Mapping[str, float]:
+        if term not in self._packed:
+            return _NONE
+        ids, lengths, numbers = self._ids, self._lengths, _unpacked(self._packed[term], self._code)
+        if term.startswith(_TOPIC):
+            found = {ids[n]: 1.0 for n in numbers}
+        else:
+            found = {ids[n]: _weight(1, lengths[n]) for n in numbers}
+        if len(found) < len(numbers):
+            found.update(
+                (ids[n], _weight(many, lengths[n])) for n, many in Counter(numbers).items() if many > 1
+            )
+        self[term] = found
+        return found
+
+
+def _unpacked(packed: bytes, code: str) -> array[int]:
+    numbers = array(_NUMBER if code == _NUMBER else _LARGE_NUMBER)
+    numbers.frombytes(packed)
+    return numbers
+
+
+@dataclass(frozen=True, eq=False)
 class Index:
-    """`postings` maps a term to bullet ids and weights, `documents` an id to its terms and its turn.
+    """`postings` maps a term to bullet ids and weights, for `size` bullets.
 
     `core` are the ids of the bullets that are always candidates. `source` holds the terms of source words, as
     `postings` those of texts and labels. `turns` says which bullets came from a turn and which turns a
     conversation has. `relations` lists the bullets that state a relation of a subject, by its key
-    (`languages.relations`). The parts are never mutated.
+    (`languages.relations`). `own` is by number: how many different terms a bullet's text has. The parts are
+    never mutated. Two indexes of the same bullets are equal, whatever the numbers.
     """
 
-    postings: Postings = field(default_factory=lambda: MappingProxyType({}))
-    documents: Mapping[str, IndexedBullet] = field(default_factory=lambda: MappingProxyType({}))
+    postings: Postings = field(default_factory=Postings)
+    size: int = 0
+    own: array[int] = field(default_factory=lambda: array(_LENGTH))
     core: frozenset[str] = frozenset()
-    source: Postings = field(default_factory=lambda: MappingProxyType({}))
+    source: Postings = field(default_factory=Postings)
     turns: BulletTurns = BulletTurns()
-    relations: Postings = field(default_factory=lambda: MappingProxyType({}))
+    relations: Postings = field(default_factory=Postings)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Index) and self._compared == other._compared
+
+    @property
+    def _compared(self) -> tuple[object, ...]:
+        own = {key: self.own[number] for key, number in self.numbers.items()}
+        return own, self.postings, self.core, self.source, self.turns, self.relations
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of each bullet by its id; who only searches for words needs none."""
+        return {key: number for number, key in enumerate(self.postings.ids) if key}
 
     @cached_property
     def _vocabulary(self) -> str:
@@ -297,7 +363,16 @@ class Index:
         return cls().changed((), bullets)
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return self.size
+
+    def __contains__(self, key: object) -> bool:
+        """Whether the bullet with this id is indexed."""
+        return key in self.numbers
+
+    @property
+    def scattered(self) -> bool:
+        """Whether most numbers are those of bullets that are gone, so that a new index takes less memory."""
+        return len(self.own) > 2 * self.size + _SPARE
 
     @property
     def conversations(self) -> Mapping[str, tuple[str, ...]]:
@@ -307,34 +382,35 @@ class Index:
     def changed(self, removed: Iterable[Bullet], added: Iterable[Bullet]) -> Index:
         """Return the index without `removed` and with `added`; a bullet in both was replaced.
 
-        A removed bullet need not be in the index. Takes time in proportion to the number of terms and to the
-        lists of the bullets' own terms; a change of counters alone returns the same index.
+        A removed bullet need not be in the index, one that is added again must be among the removed. Takes
+        time in proportion to the number of terms and to the lists of the bullets' own terms; a change of
+        counters alone returns the same index.
         """
-        before = {bullet.id: bullet for bullet in removed}
+        before = {bullet.id: bullet for bullet in removed if bullet.id in self.numbers}
         after = {bullet.id: bullet for bullet in added}
         unchanged = {key for key in before.keys() & after.keys() if _same_entry(before[key], after[key])}
-        outdated = [key for key in {**before, **after} if key not in unchanged and key in self.documents]
+        outdated = [bullet for key, bullet in before.items() if key not in unchanged]
         new = [bullet for key, bullet in after.items() if key not in unchanged]
         if not outdated and not new:
             return self
         builder = _Builder(self)
-        for key in outdated:
-            builder.remove(key)
+        for bullet in outdated:
+            builder.remove(bullet)
         for bullet in new:
             builder.add(bullet)
         return builder.index()
 
     def compounds(self, term: str) -> list[str]:
         """Return the terms of bullets that hold this one or are held by it."""
-        return compounds(term, self.postings, self._vocabulary)
+        return compounds(term, self.postings.packed, self._vocabulary)
 
     def frequency(self, term: str) -> int:
         """Return how many bullets have the term."""
-        return len(self.postings.get(term, ()))
+        return len(self.postings.of(term))
 
     def newest_stating(self, relation: str) -> list[str]:
         """Return the ids of the newest bullets that state a relation, by its key: those indexed last."""
-        return list(self.relations.get(relation, ()))[-_NEWEST_STATING:]
+        return list(self.relations.of(relation))[-_NEWEST_STATING:]
 
     def covering(self, weights: Mapping[str, float], floor: float) -> dict[str, float]:
         """Return the bullets whose terms weigh at least `floor` together, with that weight.
@@ -342,7 +418,7 @@ class Index:
         Terms are processed from the shortest list on. Once the weight of the remaining terms is below the
         floor, a bullet that is not found yet can't reach it, so the long lists are only looked up.
         """
-        lists = [(self.postings.get(term, _NONE), term, weight) for term, weight in weights.items()]
+        lists = [(self.postings.of(term), term, weight) for term, weight in weights.items()]
         lists.sort(key=lambda each: (len(each[0]), each[1]))
         left = sum(weights.values())
         need = floor - _EPSILON
@@ -373,7 +449,7 @@ class Index:
         """Return the BM25 score of each of these bullets for terms of these weights."""
         scores = dict.fromkeys(keys, 0.0)
         for term, weight in weights.items():
-            postings = self.postings.get(term, _NONE)
+            postings = self.postings.of(term)
             for key in scores.keys() & postings.keys():
                 scores[key] += weight * postings[key]
         return scores
@@ -388,7 +464,7 @@ class Index:
         covered = self.covering(weights, _NOMINATION_SHARE * sum(weights.values())) if wanted else {}
 
         def similarity(key: str) -> float:
-            lengths = sorted((len(wanted), len(self.documents[key].content)))
+            lengths = sorted((len(wanted), self.own[self.numbers[key]]))
             return covered[key] * lengths[0] / lengths[1]
 
         return tuple(sorted(covered, key=lambda key: (-similarity(key), key))[:limit])
@@ -398,80 +474,94 @@ class _Builder:
     """The next index while it is made."""
 
     def __init__(self, index: Index) -> None:
-        self._postings = _Lists(index.postings)
-        self._source = _Lists(index.source)
-        self._documents = dict(index.documents)
+        self._index = index
+        self._numbers = copied(index.numbers)
+        self._ids = list(index.postings.ids)
+        self._own = index.own[:]
+        self._lengths = index.postings.lengths[:]
+        self._source_lengths = index.source.lengths[:]
         self._core = set(index.core)
         self._turns = TurnsBuilder(index.turns)
-        self._relations = _Lists(index.relations)
+        self._postings, self._source, self._relations = _Lists(), _Lists(), _Lists()
 
-    def remove(self, key: str) -> None:
-        document = self._documents.pop(key)
-        self._postings.remove(key, chain(document.content, document.labels))
-        self._source.remove(key, document.source)
-        self._core.discard(key)
-        if document.origin is not None:
-            self._turns.remove(key, document.origin)
-        if document.relation:
-            self._relations.remove(key, (document.relation,))
+    def remove(self, bullet: Bullet) -> None:
+        entry, number = _entry(bullet), self._numbers.pop(bullet.id)
+        self._ids[number] = ""
+        self._postings.remove(number, entry.content)
+        self._postings.remove(number, entry.labels)
+        self._source.remove(number, entry.source)
+        self._relations.remove(number, entry.relations)
+        self._core.discard(bullet.id)
+        self._turns.remove(bullet.id)
 
     def add(self, bullet: Bullet) -> None:
-        document, weights = _entry(bullet)
-        self._postings.add(bullet.id, weights)
-        if document.source:
-            weight = _weight(1, len(document.source))
-            self._source.add(bullet.id, dict.fromkeys(document.source, weight))
-        self._documents[bullet.id] = document
+        entry, number = _entry(bullet), len(self._ids)
+        self._numbers[bullet.id] = number
+        self._ids.append(bullet.id)
+        self._own.append(entry.own)
+        self._lengths.append(len(entry.content))
+        self._source_lengths.append(len(entry.source))
+        self._postings.add(number, entry.content)
+        if entry.labels:
+            self._postings.add(number, entry.labels)
+        if entry.source:
+            self._source.add(number, entry.source)
+        if entry.relations:
+            self._relations.add(number, entry.relations)
         if bullet.core:
             self._core.add(bullet.id)
-        if document.origin is not None:
-            self._turns.add(bullet.id, document.origin)
-        if document.relation:
-            self._relations.add(bullet.id, {document.relation: 1.0})
+        if bullet.turn_id is not None:
+            self._turns.add(bullet, bullet.turn_id)
 
     def index(self) -> Index:
-        return Index(
-            self._postings.result(),
-            self._documents,
+        old = self._index
+        new = Index(
+            self._postings.onto(old.postings, self._ids, self._lengths),
+            len(self._numbers),
+            self._own,
             frozenset(self._core),
-            self._source.result(),
+            self._source.onto(old.source, self._ids, self._source_lengths),
             self._turns.result(),
-            self._relations.result(),
+            self._relations.onto(old.relations, self._ids, self._lengths),
         )
+        if old.size:
+            vars(new)["numbers"] = self._numbers
+        return new
 
 
 class _Lists:
-    """Posting lists while they are changed: one is copied before it is first written to."""
+    """What is removed from posting lists and added to them, as numbers by term."""
 
-    def __init__(self, postings: Postings) -> None:
-        self._postings = postings
-        self._own: dict[str, dict[str, float]] = {}
+    def __init__(self) -> None:
+        self._gone: defaultdict[str, list[int]] = defaultdict(list)
+        self._new: defaultdict[str, list[int]] = defaultdict(list)
 
-    def remove(self, key: str, terms: Iterable[str]) -> None:
+    def remove(self, number: int, terms: Iterable[str]) -> None:
         for term in terms:
-            del self._writable(term)[key]
+            self._gone[term].append(number)
 
-    def add(self, key: str, weights: Mapping[str, float]) -> None:
-        own = self._own
-        for term, weight in weights.items():
-            (own.get(term) or self._writable(term))[key] = weight
+    def add(self, number: int, terms: Iterable[str]) -> None:
+        new = self._new
+        for term in terms:
+            new[term].append(number)
 
-    def result(self) -> Postings:
-        if not self._own:
-            return self._postings
-        changed = dict(self._postings)
-        for term, postings in self._own.items():
-            if postings:
-                changed[term] = postings
-            else:
-                changed.pop(term, None)
-        return changed
-
-    def _writable(self, term: str) -> dict[str, float]:
-        own = self._own.get(term)
-        if own is None:
-            own = self._own[term] = dict(self._postings.get(term, ()))
-        return own
+    def onto(self, old: Postings, ids: Sequence[str], lengths: array[int]) -> Postings:
+        """Return the lists with the changes."""
+        packed, known = dict(old.packed), dict(old.known)
+        code = Postings(ids).code
+        if code != old.code:
+            packed = {term: array(code, _unpacked(held, old.code)).tobytes() for term, held in packed.items()}
+        for term, numbers in self._gone.items():
+            left = filterfalse(set(numbers).__contains__, _unpacked(packed[term], code))
+            packed[term] = array(code, left).tobytes()
+        for term, numbers in self._new.items():
+            packed[term] = packed.get(term, b"") + array(code, numbers).tobytes()
+        for term in self._gone:
+            if not packed[term]:
+                del packed[term]
+        for term in (*self._gone, *self._new) if known else ():
+            known.pop(term, None)
+        return Postings(ids, lengths, packed, known)
 
 
 def _same_entry(a: Bullet, b: Bullet) -> bool:
@@ -485,33 +575,45 @@ def _same_entry(a: Bullet, b: Bullet) -> bool:
         and a.claim == b.claim
         and a.core == b.core
         and a.source_words == b.source_words
-        and origin_of(a) == origin_of(b)
+        and a.turn_id == b.turn_id
+        and a.conversation_id == b.conversation_id
+        and a.created_at == b.created_at
     )
 
 
-def _entry(bullet: Bullet) -> tuple[IndexedBullet, dict[str, float]]:
-    """Return the terms of a bullet and their weights: its text, and each of its labels once."""
+class _Entry(NamedTuple):
+    """The terms of one bullet: of its text, as often as they occur there, `own` of them different.
+
+    `labels` are those of its labels only, `source` those of its source words only. `relations` is the key of
+    the relation that its text states, if it does.
+    """
+
+    content: tuple[str, ...]
+    own: int
+    labels: Sequence[str]
+    source: Sequence[str]
+    relations: Sequence[str]
+
+
+def _entry(bullet: Bullet) -> _Entry:
     language, content = language_and_terms(bullet.content)
-    length = len(content)
-    once = _weight(1, length)
-    weights = dict.fromkeys(content, once)
-    own = in_order(weights)
-    if len(own) < length:
-        counts = dict.fromkeys(own, 0)
-        for term in content:
-            counts[term] += 1
-        weights.update([(term, _weight(count, length)) for term, count in counts.items() if count > 1])
-    named = (bullet.topic or "", bullet.concept or "", bullet.context or "")
-    labels = " ".join((*named, *bullet.tags, *bullet.keywords)).strip()
-    found = _label_terms(labels, language) if len(labels) <= _CACHED_CHARS else terms(labels, language)
-    labelled = dict.fromkeys([term for term in found if term not in weights], once)
+    own = set(content)
+    named, further = (bullet.topic, bullet.concept, *bullet.tags), (bullet.context, *bullet.keywords)
+    found = _label_terms(named, language)
+    if any(further):
+        found = dict.fromkeys((*found, *terms(_joined(further), language)))
+    labels = [term for term in found if term not in own]
     if bullet.topic:
-        labelled[topic_term(bullet.topic)] = 1.0
-    weights.update(labelled)
-    source = _source_terms(bullet.source_words, language, weights) if bullet.source_words else ()
+        labels.append(topic_term(bullet.topic))
     relation = stated_by(bullet)
-    key = relation.key if relation is not None else ""
-    return IndexedBullet(own, tuple(labelled), source, origin_of(bullet), key), weights
+    source = _source_terms(bullet.source_words, language, own.union(labels)) if bullet.source_words else ()
+    return _Entry(content, len(own), labels, source, () if relation is None else (relation.key,))
+
+
+@lru_cache(maxsize=4_096)  # the same bullets are shown again and again
+def own_terms(text: str) -> tuple[str, ...]:
+    """Return the terms of a text, each once, as `in_order`."""
+    return in_order(set(terms(text)))
 
 
 def stated_by(bullet: Bullet) -> Relation | None:
@@ -520,15 +622,19 @@ def stated_by(bullet: Bullet) -> Relation | None:
     return claimed(claim.relation, claim.subject, claim.value) if relation is None and claim else relation
 
 
-def _source_terms(words: tuple[str, ...], language: str, known: Mapping[str, float]) -> tuple[str, ...]:
+def _source_terms(words: tuple[str, ...], language: str, known: Container[str]) -> tuple[str, ...]:
     found = dict.fromkeys(terms(" ".join(words), language))
     return tuple(term for term in found if term not in known)
 
 
 @lru_cache(maxsize=1_024)
-def _label_terms(labels: str, language: str) -> tuple[str, ...]:
-    """Return the terms of labels; cached because many bullets have the same ones."""
-    return terms(labels, language)
+def _label_terms(labels: tuple[str | None, ...], language: str) -> Collection[str]:
+    """Return the terms of labels, each once; cached because many bullets have the same ones."""
+    return dict.fromkeys(terms(_joined(labels), language)).keys()
+
+
+def _joined(labels: Iterable[str | None]) -> str:
+    return " ".join(filter(None, labels))
 
 
 @lru_cache(maxsize=8192)

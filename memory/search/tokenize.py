@@ -20,7 +20,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Literal, Protocol, cast
 
-from ace_graph.memory.languages.detection import guess_language, script_language
+from ace_graph.memory.languages.detection import guess_language, script_language, tells_of_another
 from ace_graph.memory.languages.tables import (
     FIRST,
     SPACELESS,
@@ -98,8 +98,8 @@ _SPACELESS = re.compile(
     r"\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 _CACHED_CHARS = 64
-"""A longer token is hardly a word that occurs again, so its terms are not cached."""
-_CACHED_TOKENS = 16_384
+"""What is longer without a space is hardly a word that occurs again, so its terms are not cached."""
+_CACHED_WORDS = 16_384
 """In each language."""
 _CLITICS = frozenset({"s", "ll", "ve", "re", "d", "m"})
 
@@ -113,16 +113,19 @@ def terms(text: str, language: str | None = None) -> tuple[str, ...]:
 
     `language` is one of PyStemmer's names; by default it is guessed from the text.
     """
-    found = tokens(text)
-    known = _known_terms(language or _guess(found))
-    return tuple(chain.from_iterable(map(known.__getitem__, found)))
+    if language is None:
+        return language_and_terms(text)[1]
+    return _read(fold(text).split(), _known_terms(language))
 
 
 def language_and_terms(text: str) -> tuple[str, tuple[str, ...]]:
     """Return what `language_of` and `terms` return, from one reading of the text."""
-    found = tokens(text)
-    language = _guess(found)
-    return language, tuple(chain.from_iterable(map(_known_terms(language).__getitem__, found)))
+    words, known = fold(text).split(), _known_terms(FIRST)
+    found = _read(words, known)
+    if known.others.isdisjoint(words):
+        return FIRST, found
+    language = _guess(chain.from_iterable(map(_TOKEN.findall, words)))
+    return language, found if language == FIRST else _read(words, _known_terms(language))
 
 
 def content_words(text: str, language: str | None = None) -> dict[str, str]:
@@ -185,26 +188,43 @@ def _guess(found: Iterable[str]) -> str:
 
 
 class _KnownTerms(dict[str, tuple[str, ...]]):
-    """The terms of the tokens that were read in one language; forgets all of them when it is full.
+    """The terms of words in one language; a word is what stands between two spaces, with its marks.
 
-    A look-up in a dictionary costs half of a call of a cached function, and an index is built of thousands.
+    A look-up in a dictionary costs less than the pattern of a token, and an index is built of thousands.
+    `others` are words with a token that is a stop word of other languages only.
     """
 
     def __init__(self, language: str) -> None:
         self._language = language
+        self.others: set[str] = set()
+        self.full = False
 
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        found = _new_terms(token, self._language)
-        if len(token) <= _CACHED_CHARS:
-            if len(self) >= _CACHED_TOKENS:
-                self.clear()
-            self[token] = found
-        return found
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        found = _TOKEN.findall(word)
+        if tells_of_another(map(str.casefold, found)):
+            self.others.add(word)
+        new = tuple(term for token in found for term in _new_terms(token, self._language))
+        if len(word) <= _CACHED_CHARS:
+            self[word] = new
+        self.full = max(len(self), len(self.others)) >= _CACHED_WORDS
+        return new
 
 
 @cache
+def _latest_terms(language: str) -> list[_KnownTerms]:
+    return [_KnownTerms(language)]
+
+
 def _known_terms(language: str) -> _KnownTerms:
-    return _KnownTerms(language)
+    """Return what is known in a language. Once it is full, the next text begins anew."""
+    latest = _latest_terms(language)
+    if latest[0].full:
+        latest[0] = _KnownTerms(language)
+    return latest[0]
+
+
+def _read(words: Iterable[str], known: _KnownTerms) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(map(known.__getitem__, words)))
 
 
 def _new_terms(token: str, language: str) -> tuple[str, ...]:

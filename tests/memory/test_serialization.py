@@ -220,3 +220,31 @@ def test_a_record_with_folded_steps_names_its_format() -> None:
     newer = dump_record(folded).replace('"format":2', '"format":3')
     with pytest.raises(NewerFormat, match="upgrade ace-graph"):
         load_record(newer)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ({"content": "two  spaces\nand a line"}, {"content": "two spaces and a line"}),
+        ({"tags": ["Semantic", " pizza"]}, {"tags": ("pizza",)}),
+        ({"topic": "a\u200bb"}, {"topic": "a b"}),
+        ({"created_at": "2026-01-01T01:00:00+01:00"}, {"created_at": datetime(2026, 1, 1, tzinfo=UTC)}),
+    ],
+)
+def test_a_stored_text_that_this_version_would_not_write_is_mended(
+    written: dict[str, object], read: dict[str, object]
+) -> None:
+    bullet = {"id": "a-00001", "section": "s", "content": "x", **written}
+    playbook = load_playbook(json.dumps({"format": 2, "bullets": [bullet]}))
+    known = playbook.entries["a-00001"]
+    assert {name: getattr(known, name) for name in read} == read
+    assert load_playbook(dump_playbook(playbook)) == playbook
+
+
+@pytest.mark.parametrize(
+    "written", [{"created_at": "2026-13-01T00:00:00Z"}, {"helpful": -1}, {"content": ""}, {"unknown": 1}]
+)
+def test_a_stored_value_out_of_range_is_refused(written: dict[str, object]) -> None:
+    bullet = {"id": "a-00001", "section": "s", "content": "x", **written}
+    with pytest.raises(CorruptPayload, match=f"bullets.0.{next(iter(written))}"):
+        load_playbook(json.dumps({"format": 2, "bullets": [bullet]}))

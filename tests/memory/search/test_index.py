@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.memory import Bullet
+from ace_graph.memory import Bullet, Playbook, Policy, Snapshot, apply, resolve
+from ace_graph.memory.delta import Delta, Update
 from ace_graph.memory.search import Index, fold, idf, terms, topic_term
 from tests.memory.counted_calls import calls_of
 from tests.plugins.sizes import HEAVY
@@ -75,6 +76,27 @@ def test_changing_leaves_the_old_index_as_it_was(bullets: list[Bullet], new: Bul
     assert index == twin
 
 
+def test_an_index_that_was_changed_for_long_is_built_anew() -> None:
+    playbook, numbers = Playbook.of([bullet("a-00001", "Find the denominator")]), [0]
+    for n in range(150):
+        update = Update(bullet_id="a-00001", content=f"Find number {n}")
+        delta = Delta(op_id=str(n), now=datetime(2026, 1, 1, tzinfo=UTC), operations=(update,))
+        numbers.append(len(playbook.index.own))
+        playbook = apply(playbook, resolve(Snapshot(playbook), delta, Policy()))
+    assert playbook.index == Index.build(playbook.bullets())
+    assert max(numbers) < 100
+
+
+@pytest.mark.heavy
+def test_more_bullets_than_two_bytes_count_are_found() -> None:
+    many = [bullet(f"a-{n}", "Find it") for n in range(65_536)]
+    more = [bullet(f"b-{n}", f"Find number {n}") for n in range(3)]
+    index = Index.build(many).changed((), more)
+    assert index.frequency("find") == 65_539
+    assert index.postings["2"].keys() == {"b-2"}
+    assert index.changed(many, ()) == Index.build(more)
+
+
 def test_a_vote_leaves_the_very_same_index() -> None:
     old = bullet("a", "find the denominator")
     index = Index.build([old])
@@ -125,7 +147,7 @@ def test_the_gate_finds_exactly_the_bullets_that_reach_the_floor(
 ) -> None:
     index = Index.build(bullets)
     floor = share * sum(weights.values())
-    held = {b.id: {term for part in index.documents[b.id][:2] for term in part} for b in bullets}
+    held = {b.id: {term for term, holders in index.postings.items() if b.id in holders} for b in bullets}
     sums = {key: sum(w for term, w in weights.items() if term in terms) for key, terms in held.items()}
     clear = {key for key, total in sums.items() if total and total > floor + 1e-6}
     possible = {key for key, total in sums.items() if total >= floor - 1e-6}
@@ -140,7 +162,7 @@ def test_scores_do_not_depend_on_which_bullets_are_asked_for(
     bullets: list[Bullet], weights: dict[str, float]
 ) -> None:
     index = Index.build(bullets)
-    together = index.scores(index.documents.keys(), weights)
+    together = index.scores(index.numbers, weights)
     assert all(index.scores([key], weights) == {key: score} for key, score in together.items())
 
 
@@ -208,7 +230,7 @@ def test_source_words_have_posting_lists_of_their_own() -> None:
     index = Index.build([fact])
     assert index.source.keys() == {"pool", "swim"}
     assert index.source.keys().isdisjoint(index.postings)
-    assert index.documents["a-00001"].source == ("pool", "swim")
+    assert all(index.source[term].keys() == {"a-00001"} for term in ("pool", "swim"))
     assert index.nominate("swimming pool") == (), "what says the same is found by the texts alone"
     assert index.changed([fact], []) == Index()
 
