@@ -9,14 +9,16 @@ import inspect
 import logging
 import re
 from collections.abc import Iterable
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
-from ace_graph.agent.runtime import Run
-from ace_graph.agent.state import Attempt, EvidenceJSON
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.numbers import numerals, parse_number
 from ace_graph.memory.search.tokenize import normal_form
+
+if TYPE_CHECKING:
+    from ace_graph.agent.runtime import Run
+    from ace_graph.agent.state import Attempt, EvidenceJSON
 
 logger = logging.getLogger("ace_graph")
 _PARTS = re.compile(r"\w+|[^\w\s]")

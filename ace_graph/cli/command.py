@@ -12,7 +12,6 @@ the exit code; what it raises becomes a sentence (see `main`). Heavy imports sta
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -121,6 +120,8 @@ class Call:
 
     def on_store(self, job: Callable[[Store], Awaitable[T]], settings: Settings | None = None) -> T:
         """Run `job` with the opened store and return its result."""
+        import asyncio
+
         from ace_graph.stores import open_store
 
         known = settings or self.settings()

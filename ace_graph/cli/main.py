@@ -8,7 +8,6 @@ called, so that `--help` answers at once and no command loads what only another 
 from __future__ import annotations
 
 import errno
-import traceback
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -64,6 +63,8 @@ class Root(CommandGroup):
             if _is_for_typer(error):
                 raise
             if debugging(ctx):
+                import traceback
+
                 traceback.print_exc()
             print_notice(_sentence(error))
             raise typer.Exit(2 if isinstance(error, UsageError) else 1) from error

@@ -74,14 +74,12 @@ from .reflection import (
     is_platitude as is_platitude,
     says_nothing as says_nothing,
 )
-from .reflector import (
-    FinishedTurn as FinishedTurn,
-    ReflectionResult as ReflectionResult,
-    Revision as Revision,
-)
+from .reflector import ReflectionResult as ReflectionResult
 from .tasks import (
+    FinishedTurn as FinishedTurn,
     LearningTask as LearningTask,
     PendingWork as PendingWork,
+    Revision as Revision,
     TEXT_CHARS as TEXT_CHARS,
     read_work as read_work,
     task_of as task_of,

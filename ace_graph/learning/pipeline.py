@@ -29,7 +29,7 @@ from ace_graph.learning.feedback import JudgedTurn
 from ace_graph.learning.learn_into import teams_for_worker
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import BulletVerdict, Lesson
-from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, is_small_talk, reflect
+from ace_graph.learning.reflector import OnRoleUsage, ReflectionResult, reflect
 from ace_graph.learning.statements.forms import SENSITIVE
 from ace_graph.learning.statements.model_facts import (
     ReadMessage,
@@ -39,7 +39,14 @@ from ace_graph.learning.statements.model_facts import (
     with_told,
 )
 from ace_graph.learning.statements.turn_source import from_trajectory, from_turn
-from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks, task_of
+from ace_graph.learning.tasks import (
+    FinishedTurn,
+    LearningTask,
+    PendingWork,
+    TurnTasks,
+    is_small_talk,
+    task_of,
+)
 from ace_graph.learning.turn_record import stored_reflection
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.commit import Commit, Pending

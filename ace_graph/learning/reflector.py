@@ -9,13 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import Field
 
 from ace_graph.agent.models import OnUsage, Structured, Usage, call_model, finish_problem, structured_call
 from ace_graph.agent.models.reply import NO_OBJECT
@@ -25,8 +22,7 @@ from ace_graph.base.errors import AceError, LearningError, ModelError
 from ace_graph.base.off_loop import run_off_loop
 from ace_graph.base.prompts import data_block, preview
 from ace_graph.learning.reflection import Lesson, Reflection, copies, is_platitude, says_nothing
-from ace_graph.learning.statements.forms import pattern
-from ace_graph.learning.statements.statement import Statement
+from ace_graph.learning.tasks import TOGETHER, FinishedTurn
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 
@@ -34,44 +30,8 @@ _TRACE_CHARS = 6_000
 _FAILED, _ERRORS, _ERROR_CHARS = "tool: Error", 5, 300
 """How a failed call begins in a trace, and how many of them, how long, are shown beside its end."""
 
-FIRST_TURNS, TOGETHER = 10, 10
-"""Of turns that nothing speaks against, a learner's first have a reflection each, later ones one together."""
 _TURN_CHARS = 600
 """Of the question and of the answer of a turn that is read together with others."""
-_SMALL_TALK = pattern("small_talk")
-_SMALL_TALK_CHARS = 500
-
-
-@dataclass(frozen=True)
-class FinishedTurn:
-    """The turn that is looked back at: this one, or an earlier one that the learner has now judged.
-
-    `said` are the statements of the question, where it was read already; they are not stored. `day` is that
-    of the question where the learner is, where it is known.
-    """
-
-    turn_id: str
-    question: str
-    answer: str
-    injected: Sequence[str]
-    cited: Sequence[str]
-    topic: str | None
-    reasoning: str = ""
-    trace: Sequence[str] = ()
-    ground_truth: str | None = None
-    additional_context: str = ""
-    revision: Revision | None = None
-    conversation_id: str | None = None
-    day: date | None = None
-    said: Annotated[tuple[Statement, ...] | None, Field(exclude=True)] = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class Revision:
-    """What became of the answer after a critique: the answer that was given, and the evidence on it."""
-
-    answer: str
-    evidence: Sequence[Evidence]
 
 
 @dataclass(frozen=True)
@@ -92,40 +52,6 @@ class ReflectionResult:
 
 OnRoleUsage = Callable[[str, Usage], None]
 """Called with a role and what its call cost, also where the reply could not be used."""
-
-
-def worth_reflecting(
-    run: Run, question: str, evidence: Sequence[Evidence], turns: int = 0, waiting: int = TOGETHER
-) -> bool:
-    """Whether there is a reflection after this turn, by the context's `reflect_when`.
-
-    With `auto` a failure is reflected on at once, and so is each of a learner's first turns (`turns` is the
-    access clock before this one). Others wait until, with those `waiting`, there are enough for one call:
-    benchmarks/quality/RESULTS.md has what that saves, and that it costs next to nothing.
-    """
-    match run.context.reflect_when:
-        case "always":
-            return True
-        case "never":
-            return False
-        case "evidence":
-            return any(item.verdict != "unknown" for item in evidence)
-        case "auto":
-            if failed(evidence):
-                return True
-            due = turns < FIRST_TURNS or waiting + 1 >= TOGETHER
-            return due and not is_small_talk(question)
-
-
-def failed(evidence: Iterable[Evidence]) -> bool:
-    """Whether any evidence says that the answer was wrong, or partly so."""
-    return any(item.verdict in ("failure", "partial") for item in evidence)
-
-
-def is_small_talk(message: str) -> bool:
-    """Whether there is nothing to learn of a message: a greeting, thanks, or no text at all."""
-    words = message.strip()
-    return not words or (len(words) <= _SMALL_TALK_CHARS and _SMALL_TALK.fullmatch(words) is not None)
 
 
 async def reflect(

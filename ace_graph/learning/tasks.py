@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, ValidationError
 
 from ace_graph.agent.evidence import from_json
-from ace_graph.agent.runtime import Run
-from ace_graph.agent.state import ACEState, Attempt, Memory
 from ace_graph.base.errors import LearningError
 from ace_graph.base.frozen import Frozen
 from ace_graph.base.text import truncate, without_surrogates
@@ -29,16 +28,57 @@ from ace_graph.learning.feedback import (
 )
 from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflection import Lesson
-from ace_graph.learning.reflector import TOGETHER, FinishedTurn, Revision, failed, worth_reflecting
+from ace_graph.learning.statements.forms import pattern
 from ace_graph.learning.statements.reading import reading_of
+from ace_graph.learning.statements.statement import Statement
 from ace_graph.memory.commit import Pending
 from ace_graph.memory.delta.operations import Add, Operation, Reset, Touch
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.turn import TurnRecord
 
+if TYPE_CHECKING:
+    from ace_graph.agent.runtime import Run
+    from ace_graph.agent.state import ACEState, Attempt, Memory
+
+FIRST_TURNS, TOGETHER = 10, 10
+"""Of turns that nothing speaks against, a learner's first have a reflection each, later ones one together."""
+_SMALL_TALK = pattern("small_talk")
+_SMALL_TALK_CHARS = 500
 PATTERN_CONFIDENCE = 0.7
 """An execution pattern less certain than this is not stored (document 001)."""
+
+
+@dataclass(frozen=True)
+class FinishedTurn:
+    """The turn that is looked back at: this one, or an earlier one that the learner has now judged.
+
+    `said` are the statements of the question, where it was read already; they are not stored. `day` is that
+    of the question where the learner is, where it is known.
+    """
+
+    turn_id: str
+    question: str
+    answer: str
+    injected: Sequence[str]
+    cited: Sequence[str]
+    topic: str | None
+    reasoning: str = ""
+    trace: Sequence[str] = ()
+    ground_truth: str | None = None
+    additional_context: str = ""
+    revision: Revision | None = None
+    conversation_id: str | None = None
+    day: date | None = None
+    said: Annotated[tuple[Statement, ...] | None, Field(exclude=True)] = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Revision:
+    """What became of the answer after a critique: the answer that was given, and the evidence on it."""
+
+    answer: str
+    evidence: Sequence[Evidence]
 
 
 @dataclass(frozen=True)
@@ -115,6 +155,40 @@ def tasks_of(state: ACEState, attempt: Attempt, memory: Memory, run: Run) -> Tur
         (judged, _previous_task(judged, state, snapshot, run)) if judged is not None else None,
         dropped=waiting if forgets else (),
     )
+
+
+def worth_reflecting(
+    run: Run, question: str, evidence: Sequence[Evidence], turns: int = 0, waiting: int = TOGETHER
+) -> bool:
+    """Whether there is a reflection after this turn, by the context's `reflect_when`.
+
+    With `auto` a failure is reflected on at once, and so is each of a learner's first turns (`turns` is the
+    access clock before this one). Others wait until, with those `waiting`, there are enough for one call:
+    benchmarks/quality/RESULTS.md has what that saves, and that it costs next to nothing.
+    """
+    match run.context.reflect_when:
+        case "always":
+            return True
+        case "never":
+            return False
+        case "evidence":
+            return any(item.verdict != "unknown" for item in evidence)
+        case "auto":
+            if failed(evidence):
+                return True
+            due = turns < FIRST_TURNS or waiting + 1 >= TOGETHER
+            return due and not is_small_talk(question)
+
+
+def failed(evidence: Iterable[Evidence]) -> bool:
+    """Whether any evidence says that the answer was wrong, or partly so."""
+    return any(item.verdict in ("failure", "partial") for item in evidence)
+
+
+def is_small_talk(message: str) -> bool:
+    """Whether there is nothing to learn of a message: a greeting, thanks, or no text at all."""
+    words = message.strip()
+    return not words or (len(words) <= _SMALL_TALK_CHARS and _SMALL_TALK.fullmatch(words) is not None)
 
 
 def _waiting(access: Access) -> tuple[str, ...]:

@@ -12,21 +12,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from ace_graph.agent.resources import Resources
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import UsageError, unknown
-from ace_graph.learning.pending import RetryPolicy
 from ace_graph.learning.tasks import PendingWork, task_of
 from ace_graph.learning.trajectories import get_trajectory, votes_of
-from ace_graph.learning.worker import PendingOutcome, drain_until
 from ace_graph.memory.commit import Amend, Commit, Pending, operation_id
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.evidence import SCORES, Evidence, Verdict
 from ace_graph.memory.stores.store import Store
 from ace_graph.memory.trajectory import ScoreRule, effective_score, with_feedback
 from ace_graph.memory.turn import FeedbackKind, TurnFeedback, TurnRecord
+
+if TYPE_CHECKING:
+    from ace_graph.agent.resources import Resources
+    from ace_graph.learning.worker import PendingOutcome
 
 RELEARN_AT = 0.3
 """A trajectory whose effective score moved by so much is learned from again."""
@@ -95,6 +97,9 @@ async def reflect_on(
     `trajectory_id` may be the id of pending work as well. Raises TrajectoryNotFound, UsageError for one in
     progress, and what the store raises.
     """
+    from ace_graph.learning.pending import RetryPolicy
+    from ace_graph.learning.worker import drain_until
+
     pending_id = await queue_reflection(learner_id, trajectory_id, store, resources.clock())
     return await drain_until(learner_id, pending_id, resources, store, RetryPolicy())
 

@@ -10,7 +10,7 @@ and the store checks the caller's right in the transaction of each call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -241,8 +241,8 @@ class PlaybookHandle:
         of it. Raises what the store raises.
         """
         bullets = reading.bullets if self.named is None else without_turns(reading.bullets)
-        numbered = await in_slices(_numbered(reading, bullets))
-        beyond = await off_loop(adds_beyond_cap, numbered.bullets, self.store.policy)
+        beyond = await off_loop(adds_beyond_cap, bullets, self.store.policy)
+        numbered = await in_slices(_numbered(reading, bullets, beyond))
         admitted = [bullet for place, bullet in enumerate(numbered.bullets) if place not in beyond]
         unread = [numbered.bullets[place] for place in sorted(beyond)]
         progress(len(unread))
@@ -431,12 +431,13 @@ def check_shown(name: str, description: str | None) -> None:
             raise ChangeRefused(f"the {field} can't be shown to others and to models: {why}; use other words")
 
 
-def _numbered(reading: Reading, bullets: Sequence[Add]) -> Steps[Reading]:
-    """The reading with a ref for each bullet."""
-    named = list[Add]()
-    for n, bullet in enumerate(bullets):
-        named.append(bullet.model_copy(update={"ref": f"b{n}"}))
-        yield
+def _numbered(reading: Reading, bullets: Sequence[Add], beyond: Collection[int]) -> Steps[Reading]:
+    """The reading with these bullets, and a ref for each but those at the places `beyond` the cap."""
+    named = list(bullets)
+    for n in range(len(named)):
+        if n not in beyond:
+            named[n] = named[n].model_copy(update={"ref": f"b{n}"})
+            yield
     return replace(reading, bullets=tuple(named))
 
 

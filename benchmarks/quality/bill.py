@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ace_graph.base.prompts import Prompts
-from ace_graph.learning.reflector import FIRST_TURNS, TOGETHER
+from ace_graph.learning.tasks import FIRST_TURNS, TOGETHER
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.search.tokenize import estimate_tokens
 

@@ -39,13 +39,12 @@ from ace_graph.learning.curator import stays_own
 from ace_graph.learning.feedback import Feedback, JudgedTurn, check_objection, read_feedback
 from ace_graph.learning.patterns import kinds_of
 from ace_graph.learning.reflection import LearnerFact, Reflection, copies, says_nothing
-from ace_graph.learning.reflector import worth_reflecting
 from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.model_facts import learner_facts
 from ace_graph.learning.statements.reading import asks_to_clear
 from ace_graph.learning.statements.turn_source import source_text
 from ace_graph.learning.statements.validity import validity_of
-from ace_graph.learning.tasks import read_work
+from ace_graph.learning.tasks import read_work, worth_reflecting
 from ace_graph.memory.arithmetic import calculate
 from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type, infer_topic
@@ -326,7 +325,7 @@ READERS: tuple[Reader, ...] = (
         of_message=True,
     ),
     Reader("read_feedback, the answer", _feedback_answer, ("ace_graph.learning.statements.sentences",)),
-    Reader("worth_reflecting", _worth_reflecting, ("ace_graph.learning.reflector",), of_message=True),
+    Reader("worth_reflecting", _worth_reflecting, ("ace_graph.learning.tasks",), of_message=True),
     Reader("the tutor's answer", _tutor_question, ("ace_graph.agent.models.local", *_TUTOR), of_message=True),
     Reader("the tutor, an earlier question", _tutor_earlier_question),
     Reader("the tutor, a bullet", _tutor_playbook),

@@ -174,6 +174,9 @@ READ_FIELDS = frozenset(Bullet.model_fields) - {"vouched"}
 """The fields of a bullet that a file may set. No file can vouch for its own text."""
 _OF_THE_TURN = frozenset({"turn_id", "conversation_id", "source_words"})
 """Where a bullet came from, in the learner's words: only our own JSON has these."""
+_SAID = frozenset(name for name, field in Bullet.model_fields.items() if field.exclude_if is None) - {
+    *("id", "memory_type", "created_at", "updated_at")
+}
 _ALWAYS_GIVEN = {"id": "new", "section": "general"}
 
 
@@ -197,8 +200,12 @@ class Collector:
         if isinstance(checked, str):
             self.refuse(name, checked)
         else:
-            unasked = {"id", "memory_type", "created_at", "updated_at"} - given.keys()
-            self._found.append(Add(**checked.model_dump(exclude=unasked), foreign=bool(checked.examples)))
+            values = {name: getattr(checked, name) for name in given}
+            asked = {name: value for name, value in values.items() if value or name in _SAID}
+            add = Add(**asked, foreign=bool(checked.examples))
+            # A bullet of a file is whole: what is not there is said to be at its default
+            add.model_fields_set.update(_SAID)
+            self._found.append(add)
 
     def objects(self, items: Iterable[tuple[str, object]]) -> Iterator[tuple[str, Fields]]:
         """Yield those of the named `items` that are valid JSON objects; refuse the others."""

@@ -183,7 +183,7 @@ def outcome_of(
 ) -> ImportOutcome:
     """Return what became of the bullets of `reading`, whose refs are unique, by their deltas' reports.
 
-    `unread` are those that were in no delta, because the playbook holds no more.
+    `unread` are those that were in no delta, because the playbook holds no more; they need no ref.
     """
     reports = tuple(reports)
     given = {ref: name for report in reports for ref, name in report.refs.items()}
@@ -192,12 +192,12 @@ def outcome_of(
     for report in reports:
         gone.update({pruned.id: PLAYBOOK_FULL for pruned in report.pruned})
         gone.update({pair.gone: f"{pair.kept} holds a later value" for pair in report.superseded})
-    asked_as = {asked.ref: asked.id or asked.content[:60] for asked in reading.bullets}
+    asked_as = {asked.ref: _asked_as(asked) for asked in reading.bullets}
     adds_rejected = (item for report in reports for item in report.rejected if item.op == "add")
     refused = [
         *reading.refused,
         *(Refusal(asked_as.get(rejected.id, rejected.id), rejected.why) for rejected in adds_rejected),
-        *(Refusal(asked_as.get(bullet.ref, ""), PLAYBOOK_FULL) for bullet in unread),
+        *(Refusal(_asked_as(bullet), PLAYBOOK_FULL) for bullet in unread),
     ]
     held = {name for report in reports for name in report.quarantined}
     kept, merged, renamed = dict[str, Bullet | None](), 0, 0
@@ -208,7 +208,7 @@ def outcome_of(
         if name in kept or name not in added:
             merged += 1
         elif (bullet := after.get_bullet(name)) is None and (name in gone or name not in held):
-            refused.append(Refusal(asked.id or asked.content[:60], gone.get(name, "it was archived again")))
+            refused.append(Refusal(_asked_as(asked), gone.get(name, "it was archived again")))
             added.discard(name)
         else:
             kept[name] = bullet
@@ -225,6 +225,10 @@ def outcome_of(
         quarantined=tuple(name for name, b in kept.items() if b is None or b.status == "quarantined"),
         left_out=reading.left_out,
     )
+
+
+def _asked_as(bullet: Add) -> str:
+    return bullet.id or bullet.content[:60]
 
 
 def _number(bullet: Add) -> int:

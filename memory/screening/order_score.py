@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -32,6 +32,8 @@ BIAS = "="
 """What the bias stands under; no feature is called so."""
 _FEWEST = 10
 """Features of a sentence of five words; shorter ones say too little to be judged."""
+_FREQUENT = 4_096
+"""Features whose numbers are kept once they are read."""
 _ENDINGS = ("ing", "ed", "es", "s", "ly")
 
 
@@ -54,13 +56,13 @@ def scorer(table: Iterable[str]) -> Callable[[str], OrderScore]:
     """
     rows = dict(line.split("\t", 1) for line in table)
     *biases, rarest = _numbers(rows[BIAS])
-    bias = OrderScore(*biases)
+    bias, numbers = OrderScore(*biases), lru_cache(maxsize=_FREQUENT)(_numbers)
 
     def score(sentence: str) -> OrderScore:
         found = set(features(sentence))
         if len(found) < _FEWEST:
             return bias
-        known = [_numbers(rows[each]) for each in found if each in rows]
+        known = [numbers(rows[each]) for each in found if each in rows]
         length = math.sqrt(sum(idf * idf for _, _, idf in known) + (len(found) - len(known)) * rarest**2)
         order = sum(weight * idf for weight, _, idf in known)
         wish = sum(weight * idf for _, weight, idf in known)
@@ -89,9 +91,12 @@ def features(sentence: str) -> Iterator[str]:
 
 
 def _token(match: re.Match[str]) -> str:
-    if match.lastgroup != "word":
-        return f"<{match.lastgroup}>"
-    word = match[0].replace("’", "'")
+    return _stem(match[0]) if match.lastgroup == "word" else f"<{match.lastgroup}>"
+
+
+@lru_cache(maxsize=16_384)
+def _stem(written: str) -> str:
+    word = written.replace("’", "'")
     cut = (word[: -len(end)] for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= 3)
     return next(cut, word)
 

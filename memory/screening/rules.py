@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from itertools import chain
 from typing import cast
 
 from ace_graph.base.tables import read_toml
@@ -52,7 +53,8 @@ _HAN_APART = re.compile(
 _APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ ._*\-|/]{1,2}[^\W\d_](?![^\W_])){7,400}")
 _ENCODED = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
 _LETTERS_AND_DIGITS = re.compile(r"(?=[a-z]{0,63}[0-9@$|])[a-z0-9@$|]{3,64}")
-_AS_LETTERS = str.maketrans("0134578@$|", "oieastbasi")
+_LIKE_LETTERS = "0134578@$|"
+_AS_LETTERS = str.maketrans(_LIKE_LETTERS, "oieastbasi")
 
 
 def folded(text: str) -> str:
@@ -85,7 +87,8 @@ def readings(text: str) -> Iterator[str]:
     if not text.isascii():
         native = _HAN_APART.sub("", _cyrillic(text.casefold()))
         seen |= dict.fromkeys((native, _spread(native)))
-    seen |= dict.fromkeys([_LETTERS_AND_DIGITS.sub(_digits_as_letters, reading) for reading in seen])
+    if any(map(text.__contains__, _LIKE_LETTERS)):
+        seen |= dict.fromkeys([_LETTERS_AND_DIGITS.sub(_digits_as_letters, reading) for reading in seen])
     for encoded in _ENCODED.findall(latin):
         if (decoded := _decoded(encoded)) is not None:
             seen[folded(decoded).casefold()] = None
@@ -242,18 +245,53 @@ class Rules(tuple[Rule, ...]):
         return {word: tuple(of) for word, of in numbers.items()}
 
     @cached_property
-    def _also(self) -> frozenset[str]:
-        return frozenset(word for rule in self for word in rule.also)
+    def _needed(self) -> _HeldWords:
+        return _HeldWords(self._by_word)
+
+    @cached_property
+    def _also(self) -> _HeldWords:
+        return _HeldWords(word for rule in self for word in rule.also)
 
     def applying(self, text: str) -> Iterator[Rule]:
         """Yield the rules of which a text holds one of the words, in order."""
-        found = sorted({n for word, numbers in self._by_word.items() if word in text for n in numbers})
+        found = sorted({n for word in ("", *self._needed.of(text)) for n in self._by_word.get(word, ())})
         if not found:
             return
-        beside = {word for word in self._also if word in text}
+        beside = self._also.of(text)
         yield from (
             rule for rule in map(self.__getitem__, found) if not rule.also or beside.intersection(rule.also)
         )
+
+
+_START, _CACHED_CHARS, _CACHED_PARTS = 3, 64, 16_384
+
+
+class _HeldWords(dict[str, tuple[str, ...]]):
+    """The words that a part of a text without spaces holds, by that part; forgets all when it is full.
+
+    Texts consist of the same parts for the most. Of others only the words are looked for whose first three
+    letters stand in it.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._by_start = dict[str, list[str]]()
+        self._short = list[str]()
+        for word in filter(None, dict.fromkeys(words)):
+            (self._short if len(word) < _START else self._by_start.setdefault(word[:_START], [])).append(word)
+
+    def __missing__(self, part: str) -> tuple[str, ...]:
+        starts = {part[at : at + _START] for at in range(len(part) - _START + 1)}
+        near = (word for start in self._by_start.keys() & starts for word in self._by_start[start])
+        found = tuple(word for word in (*self._short, *near) if word in part)
+        if len(part) <= _CACHED_CHARS:
+            if len(self) >= _CACHED_PARTS:
+                self.clear()
+            self[part] = found
+        return found
+
+    def of(self, text: str) -> set[str]:
+        """Return the words that a text holds."""
+        return set(chain.from_iterable(map(self.__getitem__, text.split())))
 
 
 def _holds_one(text: str, words: tuple[str, ...]) -> bool:

@@ -83,11 +83,12 @@ def _never_joins(char: str) -> bool:
     return char.isascii() or (unicodedata.category(char)[0] != "M" and not "\u1160" <= char <= "\u11ff")
 
 
-# After fold() every digit is ASCII, and what is not ASCII is a letter or a mark.
+# After fold() every digit is ASCII, and what is not ASCII is a letter or a mark. A set is said by what of
+# ASCII is not in it: a set of all that is beyond ASCII takes milliseconds to compile.
+_LETTER, _LETTER_OR_DIGIT = r"[^\x00-@\[-`{-\x7f]", r"[^\x00-/:-@\[-`{-\x7f]"
 _TOKEN = re.compile(
     r"[0-9]+(?:[.,/][0-9]+)*(?:%|(?:st|nd|rd|th)(?![A-Za-z0-9]))?"
-    r"|[A-Za-z\x80-\U0010ffff][A-Za-z0-9\x80-\U0010ffff]*"
-    r"(?:'[A-Za-z\x80-\U0010ffff]+)*(?:(?:\+\+|#)(?![A-Za-z0-9]))?"
+    rf"|{_LETTER}{_LETTER_OR_DIGIT}*(?:'{_LETTER}+)*(?:(?:\+\+|#)(?![A-Za-z0-9]))?"
 )
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?%?")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
@@ -356,7 +357,7 @@ def _wholes(word: str, text: str) -> Iterator[str]:
 
 
 # Up to four letters, two capitals, a digit, a mark, a run of line breaks, a run of further spaces.
-_PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[^\x00-\x20A-Za-z\x7f-\U0010ffff]|\n+|(?<=\s)[ \t\r\f\v]+")
+_PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[!-@\[-`{-~]|\n+|(?<=\s)[ \t\r\f\v]+")
 _TOKEN_COUNT_CACHED_CHARS = 1_024
 _CACHED_TEXTS = 16_384
 """More than the bullets that the questions to a large playbook come close to."""

@@ -11,7 +11,7 @@ text has keeps two texts apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -190,16 +190,31 @@ class Token(NamedTuple):
     word: str
 
 
+class PhraseTable:
+    """Phrases, and the words that are read instead. Of several that begin at a word the longest counts."""
+
+    def __init__(self, meanings: Mapping[tuple[str, ...], tuple[str, ...]]) -> None:
+        self._meanings = meanings
+        lengths: dict[str, set[int]] = {}
+        for phrase in meanings:
+            lengths.setdefault(phrase[0], set()).add(len(phrase))
+        self._lengths = {word: tuple(sorted(each, reverse=True)) for word, each in lengths.items()}
+
+    def at(self, words: Sequence[str], place: int) -> tuple[int, tuple[str, ...]]:
+        """Return how many words the phrase at a place has, 0 for none, and what is read instead."""
+        for length in self._lengths.get(words[place], ()):
+            phrase = tuple(words[place : place + length])
+            meaning = self._meanings.get(phrase)
+            if meaning is not None:
+                return len(phrase), meaning
+        return 0, ()
+
+
 @dataclass(frozen=True)
 class Phrases:
-    """The tables of data/phrases.toml, ready for use.
+    """The tables of data/phrases.toml, ready for use; `synonyms` maps a word to what is read instead."""
 
-    `meanings` maps the words of a phrase to those that are read instead; `lengths` its first word to how many
-    words such phrases have, the longest first; `synonyms` a single word to the one that is read instead.
-    """
-
-    meanings: Mapping[tuple[str, ...], tuple[str, ...]]
-    lengths: Mapping[str, tuple[int, ...]]
+    meanings: PhraseTable
     synonyms: Mapping[str, str]
     before_verbs: frozenset[str]
     after_once: frozenset[str]
@@ -214,8 +229,7 @@ def phrases() -> Phrases:
         split = entry.index(">")
         meanings[tuple(entry[:split])] = tuple(entry[split + 1 :])
     return Phrases(
-        meanings=MappingProxyType(meanings),
-        lengths=_lengths_by_first_word(meanings),
+        meanings=PhraseTable(meanings),
         synonyms=pairs(tables["synonyms"]),
         before_verbs=frozenset(tables["before_verbs"].split()),
         after_once=frozenset(tables["after_once"].split()),
@@ -231,40 +245,36 @@ def _empty_phrases(tables: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     yield from ((*start, *advised, *tail) for start, advised, tail in product(*parts))
 
 
-def _lengths_by_first_word(found: Iterable[tuple[str, ...]]) -> Mapping[str, tuple[int, ...]]:
-    lengths: dict[str, set[int]] = {}
-    for phrase in found:
-        lengths.setdefault(phrase[0], set()).add(len(phrase))
-    return MappingProxyType({word: tuple(sorted(each, reverse=True)) for word, each in lengths.items()})
-
-
-def normalized_tokens(text: str) -> list[Token]:
+@lru_cache(maxsize=64)  # what a text claims, says and orders is read one after the other
+def normalized_tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of `text` in their order, turns of phrase replaced."""
     found = [
         Token(match.lastgroup or "", match.group(), match.group().casefold())
         for match in _TOKEN.finditer(_plain(text))
     ]
     table = phrases()
+    words = [token.word for token in found]
     tokens: list[Token] = []
     place = 0
     while place < len(found):
-        token = found[place]
-        place += 1
-        length, meaning = _phrase(found, place - 1) if token.word in table.lengths else (0, ())
+        token, word = found[place], words[place]
+        length, meaning = table.meanings.at(words, place)
         if length:
             tokens.extend(Token("number" if word.isdecimal() else "word", word, word) for word in meaning)
-            place += length - 1
-        elif token.word == "once" and place < len(found) and found[place].word in table.after_once:
+            place += length
+            continue
+        place += 1
+        if word == "once" and place < len(found) and words[place] in table.after_once:
             tokens.append(Token("word", "when", "when"))
-        elif (synonym := table.synonyms.get(token.word)) is not None:
+        elif (synonym := table.synonyms.get(word)) is not None:
             tokens.append(Token("word", synonym, synonym))
-        elif token.word.endswith("n't"):
+        elif word.endswith("n't"):
             tokens.append(Token("word", "not", "not"))
-        elif token.word != "to" or place < 2 or found[place - 2].word not in table.before_verbs:
+        elif word != "to" or place < 2 or words[place - 2] not in table.before_verbs:
             # The token without a contracted verb: they for they're, we for we'll
-            word = _CONTRACTED.sub("", token.word)
-            tokens.append(token if word == token.word else Token(token.kind, token.text[: len(word)], word))
-    return tokens
+            bare = _CONTRACTED.sub("", word) if "'" in word else word
+            tokens.append(token if bare == word else Token(token.kind, token.text[: len(bare)], bare))
+    return tuple(tokens)
 
 
 def _plain(text: str) -> str:
@@ -280,16 +290,6 @@ def _plain(text: str) -> str:
     parts = _NORMALIZE_CURRENCIES.split(text)
     signs = _NORMALIZE_CURRENCIES.findall(text)
     return "".join(fold(part) + sign for part, sign in zip(parts, [*signs, ""], strict=True))
-
-
-def _phrase(found: list[Token], place: int) -> tuple[int, tuple[str, ...]]:
-    """Return how many tokens the phrase at this place takes, 0 where there is none, and what it means."""
-    table = phrases()
-    for length in table.lengths[found[place].word]:
-        meaning = table.meanings.get(tuple(token.word for token in found[place : place + length]))
-        if meaning is not None:
-            return length, meaning
-    return 0, ()
 
 
 _CURRENCIES = frozenset("$€£¥")

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from ace_graph.base.tables import groups, pairs, word_sets
 from ace_graph.memory.similarity.claim import (
+    PhraseTable,
     Quantity,
     Token,
     canonical_number,
@@ -33,15 +34,11 @@ from ace_graph.memory.similarity.claim import (
 # The words are in data/rewordings.toml. A key is the root of the word that stands for all.
 
 
-_Phrases = Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]
-
-
 @dataclass(frozen=True)
 class Grammar:
     """The word sets of the table, which says what each of them is for.
 
-    `modals` maps a modal verb to the one that stands for all; `meanings` and `synonyms` map the first word
-    of a phrase to such phrases, the longest first, and to what is read instead.
+    `modals` maps a modal verb to the one that stands for all.
     """
 
     light: frozenset[str]
@@ -57,8 +54,8 @@ class Grammar:
     particles: frozenset[str]
     giving: frozenset[str]
     modals: Mapping[str, str]
-    meanings: _Phrases
-    synonyms: _Phrases
+    meanings: PhraseTable
+    synonyms: PhraseTable
 
 
 @cache
@@ -82,8 +79,8 @@ def grammar() -> Grammar:
         particles=sets["particles"],
         giving=frozenset(map(key_of, sets["giving"])),
         modals=MappingProxyType(modals),
-        meanings=_by_first_word(_meanings()),
-        synonyms=_by_first_word(_synonymous_phrases()),
+        meanings=PhraseTable(dict(_meanings())),
+        synonyms=PhraseTable(dict(_synonymous_phrases())),
     )
 
 
@@ -107,14 +104,6 @@ def verb_of(word: str) -> str | None:
     return None if verb is None else key_of(verb)
 
 
-def phrase_at(found: _Phrases, words: Sequence[str], place: int) -> tuple[int, tuple[str, ...]]:
-    """Return how many words the phrase at a place has, 0 where there is none, and what is read instead."""
-    for phrase, meaning in found.get(words[place], ()):
-        if tuple(words[place : place + len(phrase)]) == phrase:
-            return len(phrase), meaning
-    return 0, ()
-
-
 def _meanings() -> Iterable[tuple[tuple[str, ...], tuple[str, ...]]]:
     for entry in groups(_table()["meanings"]):
         yield tuple(entry[0].split("_")), tuple(entry[2:])
@@ -126,15 +115,6 @@ def _synonymous_phrases() -> Iterable[tuple[tuple[str, ...], tuple[str, ...]]]:
         for phrase in group:
             if "_" in phrase:
                 yield tuple(map(key_of, phrase.split("_"))), (key_of(group[0]),)
-
-
-def _by_first_word(found: Iterable[tuple[tuple[str, ...], tuple[str, ...]]]) -> _Phrases:
-    by_word: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
-    for phrase, meaning in found:
-        by_word.setdefault(phrase[0], []).append((phrase, meaning))
-    return MappingProxyType(
-        {word: tuple(sorted(each, key=lambda one: -len(one[0]))) for word, each in by_word.items()}
-    )
 
 
 @cache
@@ -239,7 +219,7 @@ def _with_meanings(tokens: Sequence[Token]) -> list[Token]:
     """Return the tokens with phrases put into the words that are read instead."""
     words, found, place = [token.word for token in tokens], list[Token](), 0
     while place < len(tokens):
-        length, meaning = phrase_at(grammar().meanings, words, place)
+        length, meaning = grammar().meanings.at(words, place)
         found.extend(Token("word", word, word) for word in meaning)
         if not length:
             found.append(tokens[place])
@@ -332,7 +312,7 @@ class _Reader:
 
     def _take_word(self, word: str, full: str) -> None:
         table = grammar()
-        length, meaning = phrase_at(table.synonyms, self._keys, self._place)
+        length, meaning = table.synonyms.at(self._keys, self._place)
         if length:
             self._add("word", meaning[0], word)
             self._place += length - 1
@@ -662,29 +642,54 @@ class SentenceForm:
     words: Mapping[str, str]
 
 
-@lru_cache(maxsize=4_096)
 def statement_of(text: str) -> SentenceForm | None:
     """Return what a text of few sentences says, None where the rules are not sure to understand one."""
-    sentences = _BETWEEN.split(text.strip(), maxsplit=_MOST_SENTENCES)
+    sentences = _sentences(text)
     if len(sentences) > _MOST_SENTENCES:
         return None
-    parts = [parts_of(sentence) for sentence in sentences]
-    forms = [_form(each, main=True) if each else None for each in parts]
-    if None in forms:
+    read = [_read(sentence) for sentence in sentences]
+    known = [each for each in read if each is not None]
+    if len(known) < len(read):
         return None
-    known = [part for each in parts for part in each or ()]
-    duty = forms[0] is not None and forms[0][0] == "" and any(part.word in _DUTIES for part in parts[0] or ())
-    return SentenceForm(tuple(forms), duty, MappingProxyType({part.key: part.word for part in known}))
+    first = known[0]
+    duty = first.form[0] == "" and any(part.word in _DUTIES for part in first.parts)
+    words = {part.key: part.word for each in known for part in each.parts}
+    return SentenceForm(tuple(each.form for each in known), duty, MappingProxyType(words))
 
 
 def say_the_same(a: str, b: str) -> bool:
     """Whether two English sentences say the same in other words, for certain."""
+    pairs = _sentences(a), _sentences(b)
+    if len(pairs[0]) != len(pairs[1]) or not all(map(_of_one_form, *pairs)):
+        return False
     first, second = statement_of(a), statement_of(b)
-    if first is None or second is None or first.form != second.form:
+    if first is None or second is None:
         return False
     return all(
         _same_word(word, second.words[key]) for key, word in first.words.items() if key in second.words
     )
+
+
+class _Sentence(NamedTuple):
+    parts: tuple[SentencePart, ...]
+    form: _Form
+
+
+def _sentences(text: str) -> list[str]:
+    return _BETWEEN.split(text.strip(), maxsplit=_MOST_SENTENCES)
+
+
+@lru_cache(maxsize=8_192)
+def _read(sentence: str) -> _Sentence | None:
+    """Return the parts and the form of a sentence, None where the rules are not sure to understand it."""
+    parts = parts_of(sentence)
+    form = _form(parts, main=True) if parts else None
+    return None if parts is None or form is None else _Sentence(tuple(parts), form)
+
+
+def _of_one_form(a: str, b: str) -> bool:
+    first, second = _read(a), _read(b)
+    return first is not None and second is not None and first.form == second.form
 
 
 def _same_word(x: str, y: str) -> bool:
@@ -818,7 +823,7 @@ def _stands_alone(parts: Sequence[SentencePart], place: int) -> bool:
 def _joined_phrases(keys: Sequence[str]) -> tuple[str, ...]:
     found, place = list[str](), 0
     while place < len(keys):
-        length, meaning = phrase_at(grammar().synonyms, keys, place)
+        length, meaning = grammar().synonyms.at(keys, place)
         found.extend(meaning or (keys[place],))
         place += length or 1
     return tuple(found)

@@ -7,7 +7,7 @@ import json
 from langchain_core.messages import AIMessage, HumanMessage
 
 from ace_graph import ACEContext
-from ace_graph.learning.reflector import FIRST_TURNS, TOGETHER
+from ace_graph.learning.tasks import FIRST_TURNS, TOGETHER
 from ace_graph.memory import Snapshot
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said

@@ -7,13 +7,15 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
-from ace_graph.agent.models.call import redacted
 from ace_graph.base.errors import ConfigurationError, ModelNotAllowed, ModelNotConfigured
 from ace_graph.base.settings import Settings
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 logger = logging.getLogger("ace_graph")
 
@@ -105,6 +107,8 @@ def make_model(
         except (TypeError, ValidationError):  # some providers refuse unknown options
             return build(temperature=heat)
     except Exception as error:
+        from ace_graph.agent.models.call import redacted
+
         problem = redacted(str(error))[:300]
     raise ConfigurationError(f"ACE_MODEL={choice} can't be used: {problem}")
 

@@ -15,9 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import NamedTuple
-
-from langchain_core.messages import AIMessage, BaseMessage
+from typing import TYPE_CHECKING, NamedTuple
 
 from ace_graph.base.prompts import preview
 from ace_graph.learning.feedback import JudgedExchange, turn_before
@@ -67,6 +65,9 @@ from ace_graph.memory.numbers import normalize, numerals
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import is_spaceless, normal_form
 from ace_graph.memory.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
 
 MAX_QUOTE_CHARS = 300
 MAX_FACT_CHARS = 300
@@ -303,8 +304,12 @@ def consent_question(found: Sequence[Statement], messages: Sequence[BaseMessage]
     `messages` is the conversation: what was asked in it before is not asked again.
     """
     question = _question(_waiting(found))
+    if not question:
+        return ""
+    from langchain_core.messages import AIMessage
+
     answers = (each.text for each in messages if isinstance(each, AIMessage))
-    return "" if not question or any(question in answer for answer in answers) else question
+    return "" if any(question in answer for answer in answers) else question
 
 
 def confirmed_statements(message: str, before: JudgedExchange | None, snapshot: Snapshot) -> list[Statement]:

@@ -12,12 +12,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from langchain_core.messages import BaseMessage
-
-from ace_graph.agent.runtime import Run
-from ace_graph.agent.state import ACEState, Memory
 from ace_graph.base.off_loop import off_loop, run_off_loop
 from ace_graph.base.prompts import Prompts, data_block, preview
 from ace_graph.learning.feedback import (
@@ -44,6 +40,12 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.turn import answer_hash
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+
+    from ace_graph.agent.runtime import Run
+    from ace_graph.agent.state import ACEState, Memory
 
 # Clears the memory when a message asks to forget everything and the learner confirms it with a yes.
 #

@@ -21,7 +21,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.turn import TurnRecord
 
 if TYPE_CHECKING:
-    from ace_graph.learning.reflector import FinishedTurn
+    from ace_graph.learning.tasks import FinishedTurn
 
 _END = re.compile(r"(?<=[.!?])\s+|[\r\n]+|(?<=[。！？])")
 _PERSONS = ("own", "mine", "others")

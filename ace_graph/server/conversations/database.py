@@ -9,13 +9,14 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Final, LiteralString, TypeVar, cast
-
-from langchain_core.messages import AnyMessage
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from typing import TYPE_CHECKING, Any, ClassVar, Final, LiteralString, TypeVar, cast
 
 from ace_graph.base.errors import OtherSchema, StoreUnavailable
 from ace_graph.base.tables import named_texts
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AnyMessage
+    from langgraph.checkpoint.base import BaseCheckpointSaver
 
 R = TypeVar("R")
 Row = tuple[object, ...]

@@ -8,10 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final, LiteralString, NamedTuple
+from typing import TYPE_CHECKING, Final, LiteralString, NamedTuple
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import CheckpointTuple
 from platformdirs import user_data_path
 
 from ace_graph.base.clock import Clock, SystemClock
@@ -21,6 +19,10 @@ from ace_graph.memory.stores.base import Timeouts
 from ace_graph.server.conversations.cleaning import ConversationLimits, clean_conversations
 from ace_graph.server.conversations.database import SQL, ConversationDatabase, Row, make_schema
 from ace_graph.server.conversations.repository import Conversations, new_owner
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import CheckpointTuple
 
 _POSTGRES = ("postgresql://", "postgres://")
 

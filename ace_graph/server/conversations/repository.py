@@ -18,10 +18,8 @@ from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Seque
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from uuid import uuid4
-
-from langchain_core.messages import AnyMessage
 
 from ace_graph.base.clock import Clock
 from ace_graph.base.errors import RequestRefused
@@ -35,6 +33,9 @@ from ace_graph.server.conversations.database import (
     in_turn,
     make_schema,
 )
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AnyMessage
 
 _STARTED = 19
 """The index of the start time in /proc/PID/stat, counted from after the program's name."""
