@@ -83,5 +83,5 @@ def test_nothing_is_said_to_be_nothing(visit: Visit) -> None:
     new.open("/memory")
     assert "Nothing is remembered yet" in new.page.locator(".nothing").inner_text()
     new.open("/chat")
-    new.page.click(".examples button >> nth=1")
+    new.click(".examples button >> nth=1")
     assert "5/6" in new.page.locator(".line.assistant .text").inner_text()
