@@ -8,6 +8,7 @@ pytest_plugins = [
     "tests.plugins.few_certificates",
     "tests.plugins.heavy",
     "tests.plugins.hypothesis_profiles",
+    "tests.plugins.in_memory",
     "tests.plugins.loop_clock",
     "tests.plugins.lost_workers",
     "tests.plugins.loopback_only",

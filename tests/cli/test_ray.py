@@ -83,7 +83,7 @@ def nodes() -> Iterator[RayNodes]:
     """
     if find_spec("ray") is None:
         pytest.skip("Ray is not installed: pip install '.[ray]'")
-    folder = Path(tempfile.mkdtemp(prefix="ray"))  # the path of a socket in it must be short
+    folder = Path(tempfile.mkdtemp(prefix="ray", dir="/tmp"))  # the path of a socket in it must be short
     with ray_nodes(folder) as started:
         yield started
     shutil.rmtree(folder, ignore_errors=True)
