@@ -1,9 +1,9 @@
 """Which cases of the conformance suite run in a plain `make test` on which stores.
 
-The store in SQLite passes all of them there but one of 10,000 bullets: what its reader reads is bounded at 1,000,
-and `test_sqlite_jobs.py` counts what a turn does at 3,000. The others leave out what is large, servers most of
-what is no turn of a learner, and what is the same again in the namespaces of named playbooks. The gate runs every
-case on every store.
+The store in SQLite passes all of them there but one of 10,000 bullets: what its reader reads is bounded at
+1,000, and `test_sqlite_jobs.py` counts what a turn does at 3,000. The others leave out what is large,
+servers most of what is no turn of a learner, and what is the same again in the namespaces of named
+playbooks. The gate runs every case on every store.
 """
 
 from __future__ import annotations
