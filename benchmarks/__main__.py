@@ -15,8 +15,10 @@ from rich.console import Console
 
 from benchmarks.attached import measure_attached
 from benchmarks.available_stores import Places, places
+from benchmarks.commands import measure_commands
 from benchmarks.consolidation import measure_consolidation
 from benchmarks.core import measure_core
+from benchmarks.earlier import measure_earlier
 from benchmarks.footprint import measure_footprint
 from benchmarks.goals import goals_table
 from benchmarks.growth import measure_growth
@@ -26,7 +28,6 @@ from benchmarks.plan import FULL, QUICK, Findings, Plan
 from benchmarks.report import write_report
 from benchmarks.store_unit import measure_store_unit
 from benchmarks.stores import measure_stores
-from benchmarks.turns import measure_turns
 from benchmarks.unit import measure_unit
 from benchmarks.windows import measure_windows
 from benchmarks.writers import measure_writers
@@ -35,9 +36,10 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 PARTS = (
     "unit",
     "store-unit",
+    "earlier",
     "core",
     "windows",
-    "turns",
+    "commands",
     "attached",
     "consolidation",
     "stores",
@@ -87,12 +89,15 @@ def _measure(parts: list[str], plan: Plan, found: Places, findings: Findings, co
             measure_windows(plan, findings)
         elif part == "footprint":
             measure_footprint(plan, findings)
+        elif part == "commands":
+            measure_commands(plan, findings)
+        elif part == "earlier":
+            measure_earlier(plan, findings)
         elif part == "unit":
             asyncio.run(measure_unit(plan, findings))
         else:
             measure = {
                 "store-unit": measure_store_unit,
-                "turns": measure_turns,
                 "attached": measure_attached,
                 "consolidation": measure_consolidation,
                 "stores": measure_stores,

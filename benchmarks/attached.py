@@ -5,7 +5,6 @@ from __future__ import annotations
 from ace_graph import playbooks
 from benchmarks.available_stores import ROOMY, Place, Places, seeded
 from benchmarks.corpus import lessons, questions
-from benchmarks.goals import Goal
 from benchmarks.learner import Learner, with_graph
 from benchmarks.plan import Findings, Plan
 from benchmarks.table import Table
@@ -15,7 +14,6 @@ __all__ = ["measure_attached", "with_attached"]
 
 PLAYBOOKS = 8
 BULLETS = 200
-_LIMIT = 3.0
 
 
 async def measure_attached(plan: Plan, found: Places, findings: Findings) -> None:
@@ -26,8 +24,6 @@ async def measure_attached(plan: Plan, found: Places, findings: Findings) -> Non
         more = attached.over(without)
         told = (without.told(), attached.told(), more.told(), number(more.cpu_p50))
         rows.append((place.name, *told))
-        what = f"{PLAYBOOKS} attached playbooks of {BULLETS} bullets over none, {place.name}"
-        findings.goals.append(Goal(what, more.p50, _LIMIT))
     columns = ("store", "none p50 / p95", f"{PLAYBOOKS} attached", "they cost", "cpu")
     note = f"Milliseconds of a turn of a learner with {BULLETS} bullets; each playbook has as many."
     findings.tables.append(Table("Attached playbooks", columns, rows, note))

@@ -1,4 +1,4 @@
-"""Memory and start-up: what a cached snapshot takes, how large a process gets, how long an import lasts.
+"""What a cached snapshot takes of memory.
 
     python -m benchmarks.footprint SIZE     one process that holds snapshots and prints what they took
 
@@ -11,65 +11,41 @@ import gc
 import json
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import dump_playbook, load_playbook
 from benchmarks.corpus import bullets
+from benchmarks.goals import Goal
 from benchmarks.plan import Findings, Plan
 from benchmarks.table import Table
-from benchmarks.timing import number
 
 __all__ = ["measure_footprint"]
 
-_CODE = {
-    "python -c pass": "pass",
-    "import ace_graph": "import ace_graph",
-    "import ace_graph.memory": "import ace_graph.memory",
-    "import langgraph.graph (not ours)": "import langgraph.graph",
-    "from ace_graph import build_ace_graph": "from ace_graph import build_ace_graph",
-}
-_RESIDENT = "\nimport re; print(re.search(r'VmRSS:\\s+(\\d+)', open('/proc/self/status').read())[1])"
+_MOST_MB = 1.5
+"""Of a cached snapshot of 1,000 bullets: what a server keeps for a learner."""
 
 _HELD = 20_000
 """Bullets in all that are held while the process is measured, so that it has to grow."""
 
 
 def measure_footprint(plan: Plan, findings: Findings) -> None:
-    """Add the tables of memory and of start-up times."""
+    """Add the table of memory."""
     rows: list[tuple[str, ...]] = []
     for size in plan.sizes:
         told = json.loads(_output([sys.executable, "-m", "benchmarks.footprint", str(size)]))
         parts = [f"{told[name] / size:,.0f}" for name in ("bullets", "index", "hashes", "all", "resident")]
-        rows.append((f"{size:,}", *parts, f"{told['resident'] / 1e6:.1f}"))
+        resident = told["resident"] / 1e6
+        rows.append((f"{size:,}", *parts, f"{resident:.1f}"))
+        if size == 1_000:
+            what = "memory of a server for a learner of 1,000 bullets"
+            findings.goals.append(Goal(what, resident, _MOST_MB, "MB"))
     note = "Bytes per bullet, as allocated by Python; `resident` is what the process grew by."
     columns = ("bullets", "bullets", "index", "hashes", "all", "resident", "resident MB")
     findings.tables.append(Table("Memory of a cached snapshot", columns, rows, note))
-    findings.tables.append(_starts(plan))
-
-
-def _starts(plan: Plan) -> Table:
-    commands = {name: [sys.executable, "-c", code] for name, code in _CODE.items()}
-    commands["ace-graph --help"] = [str(Path(sys.executable).with_name("ace-graph")), "--help"]
-    rows: list[tuple[str, ...]] = []
-    for name, command in commands.items():
-        seconds = [_seconds(command) for _ in range(plan.starts)]
-        resident = ""
-        if command[1] == "-c" and Path("/proc/self/status").exists():
-            resident = number(int(_output([*command[:2], command[2] + _RESIDENT])) / 1024)
-        rows.append((name, number(median(seconds) * 1000), resident))
-    return Table("Start", ("command", "ms, the whole process", "resident MiB"), rows, "Medians.")
-
-
-def _seconds(command: Sequence[str]) -> float:
-    began = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
-    return time.perf_counter() - began
 
 
 def _output(command: Sequence[str]) -> str:

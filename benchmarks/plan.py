@@ -24,6 +24,9 @@ class Plan:
     starts: int = 7
     unit_turns: int = 300
     unit_runs: int = 5
+    earlier_runs: int = 2
+    import_lines: int = 20_000
+    quick: bool = False
 
 
 FULL = Plan(sizes=(200, 1_000, 10_000), turns=60, questions=300, repeats=30)
@@ -37,6 +40,9 @@ QUICK = Plan(
     starts=1,
     unit_turns=20,
     unit_runs=1,
+    earlier_runs=1,
+    import_lines=500,
+    quick=True,
 )
 
 

@@ -11,7 +11,6 @@ from ace_graph.memory.stores.store import Store
 from ace_graph.memory.turn import TurnRecord, answer_hash
 from benchmarks.available_stores import Places, seeded
 from benchmarks.corpus import START, lessons, questions
-from benchmarks.goals import Goal
 from benchmarks.plan import Findings, Plan
 from benchmarks.table import Table
 from benchmarks.timing import Job, timed_async
@@ -19,8 +18,6 @@ from benchmarks.timing import Job, timed_async
 __all__ = ["measure_stores"]
 
 _JOBS = 6
-_COLD_MS = 40.0
-"""A load of 1,000 bullets with its index, in a process that knows nothing."""
 
 
 async def measure_stores(plan: Plan, found: Places, findings: Findings) -> None:
@@ -33,9 +30,6 @@ async def measure_stores(plan: Plan, found: Places, findings: Findings) -> None:
         for n, client in enumerate(clients):
             own = times[_JOBS * n : _JOBS * (n + 1)]
             rows.append((f"{client.store.name}, {size:,} bullets", *(one.told() for one in own)))
-            if size == 1_000 and found.all[n].url != "memory://":
-                what = f"a cold load of 1,000 bullets with its index, {client.store.name}"
-                findings.goals.append(Goal(what, own[1].p50, _COLD_MS))
             await client.store.forget(client.learner)
             await client.store.close()
     columns = (

@@ -1,0 +1,35 @@
+"""Measures finding and attached playbooks with whichever commit is first on Python's path; writes JSON.
+
+    python -P benchmarks/probe.py FILE QUICK     FILE gets {table: [columns, rows]}; QUICK may be empty
+
+It is run in a checkout of another commit, with that commit's package and benchmarks: it calls nothing of them
+but what commit 46b8010 has, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.attached import measure_attached
+from benchmarks.available_stores import places
+from benchmarks.core import measure_core
+from benchmarks.plan import FULL, QUICK, Findings
+
+
+def main(file: Path, *, quick: bool) -> None:
+    """Measure and write."""
+    plan = QUICK if quick else replace(FULL, sizes=(1_000, 10_000), repeats=10)
+    findings = Findings()
+    measure_core(plan, findings)
+    with places() as found:
+        asyncio.run(measure_attached(plan, found, findings))
+    told = {table.title: [table.columns, list(table.rows)] for table in findings.tables}
+    file.write_text(json.dumps(told), "utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), quick=bool(sys.argv[2]))
