@@ -8,7 +8,6 @@ pytest_plugins = [
     "tests.plugins.few_certificates",
     "tests.plugins.heavy",
     "tests.plugins.hypothesis_profiles",
-    "tests.plugins.in_memory",
     "tests.plugins.loop_clock",
     "tests.plugins.lost_workers",
     "tests.plugins.loopback_only",
@@ -21,4 +20,5 @@ pytest_plugins = [
     "tests.plugins.shared_data",
     "tests.plugins.standard_suites",
     "tests.plugins.warm_python",
+    "tests.plugins.in_memory",  # the last is the first to be configured
 ]
