@@ -20,4 +20,5 @@ pytest_plugins = [
     "tests.plugins.shared_data",
     "tests.plugins.standard_suites",
     "tests.plugins.warm_python",
+    "tests.plugins.in_memory",  # the last is the first to be configured
 ]

@@ -11,6 +11,7 @@ from ace_graph.agent.models import ModelCall
 from ace_graph.base import UsageError
 from ace_graph.training import Accuracy, AdaptationOptions, OnlineAdapter, Outcome, Sample
 from tests.adaptation.stub_learner import KINDS, Apprentice, exact, lesson_for, options, question_of, samples
+from tests.plugins.sizes import PATIENT
 
 
 async def test_later_prompts_hold_earlier_lessons_and_earlier_ones_do_not() -> None:
@@ -123,12 +124,17 @@ async def test_a_reflection_that_fails_is_counted_and_costs_no_answer() -> None:
 
 
 async def test_concurrent_calls_are_limited_and_learning_is_sequential() -> None:
-    busy, most = 0, dict[str, int]()
+    busy, most, three = 0, dict[str, int](), asyncio.Event()
 
     async def slow(sample: Sample, answer: str) -> bool:
         nonlocal busy
         busy += 1
         most[phase[0]] = max(most.get(phase[0], 0), busy)
+        if busy == 3:
+            three.set()
+        if phase[0] != "online":
+            async with asyncio.timeout(PATIENT):
+                await three.wait()  # the first of a control are there together, whichever is first
         for _ in range(20):
             await asyncio.sleep(0)
         busy -= 1

@@ -21,16 +21,19 @@ class RayNodes:
     """A running cluster: `address` is for RAY_ADDRESS, `client` for `--on`."""
 
     def __init__(self, process: subprocess.Popen[str], told: Path) -> None:
-        self._process, self._told = process, told
+        self._process, self._told, self._killed = process, told, False
         self.address, self.client = self._reply()
 
     def kill_one(self) -> None:
         """Kill the second node and every process on it."""
         self._say("kill")
+        self._killed = True
 
-    def add_one(self) -> None:
-        """Start another node."""
-        self._say("add")
+    def replace_the_killed(self) -> None:
+        """Start another node where one was killed."""
+        if self._killed:
+            self._say("add")
+            self._killed = False
 
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None

@@ -76,17 +76,24 @@ def model(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 
 
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[RayNodes]:
+def cluster() -> Iterator[RayNodes]:
     """Two nodes, for the tests of this file.
 
     Only one of them is not `long`: it has the bytes of one process, too, though a node is killed in it.
     """
     if find_spec("ray") is None:
         pytest.skip("Ray is not installed: pip install '.[ray]'")
-    folder = Path(tempfile.mkdtemp(prefix="ray"))  # the path of a socket in it must be short
+    folder = Path(tempfile.mkdtemp(prefix="ray", dir="/tmp"))  # the path of a socket in it must be short
     with ray_nodes(folder) as started:
         yield started
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def nodes(cluster: RayNodes) -> RayNodes:
+    """Both nodes; one that the test before has killed is replaced only now."""
+    cluster.replace_the_killed()
+    return cluster
 
 
 def adapting(out: str) -> tuple[str, ...]:
@@ -167,7 +174,6 @@ def test_a_killed_node_costs_a_retry_and_a_killed_run_resumes(
     nodes.kill_one()
     model.released.set()
     _, told = second.communicate(timeout=PATIENT)
-    nodes.add_one()
 
     assert second.returncode == 0, told
     assert (ace.folder / "run" / "steps.jsonl").read_bytes().startswith(begun)
@@ -229,7 +235,6 @@ def test_a_node_killed_in_a_pass_over_learners_changes_nothing(
     nodes.kill_one()
     model.released.set()
     out, told = there.communicate(timeout=PATIENT)
-    nodes.add_one()
 
     assert there.returncode == 0, told
     assert out == here.out

@@ -21,6 +21,7 @@ from dev.site.pages import SiteError, diagrams, page_of, picture_name
 from dev.site.reference import reference_page
 from tests.packaging.repository import ROOT
 from tests.plugins.heavy import some_heavy
+from tests.plugins.sizes import PATIENT
 
 SHOWN = ("index.html", "start/index.html", "architecture/index.html", "reference/routes/index.html",
          "notebooks/01_quickstart/index.html", "reference/ace_graph/index.html")  # fmt: skip
@@ -71,10 +72,9 @@ class Seen:
 
 
 def _open(url: str, browser: Browser, *, width: int, dark: bool) -> Seen:
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
+    page = _patient(
+        browser.new_page(viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light")
     )
-    page = context.new_page()
     asked: list[str] = []
     errors: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -82,8 +82,13 @@ def _open(url: str, browser: Browser, *, width: int, dark: bool) -> Seen:
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(url, wait_until="networkidle")
     seen = Seen(asked, errors, _broken(page), page.locator("article img").count(), _width(page))
-    context.close()
+    page.close()
     return seen
+
+
+def _patient(page: Page) -> Page:
+    page.set_default_timeout(1000 * PATIENT)
+    return page
 
 
 def _broken(page: Page) -> int:
@@ -119,7 +124,7 @@ def test_diagrams_are_pictures(site: Site, browser: Browser) -> None:
 
 def test_a_search_finds_a_page(site: Site, browser: Browser) -> None:
     def search(real: Browser) -> int:
-        page = real.new_page()
+        page = _patient(real.new_page())
         page.goto(site.url, wait_until="networkidle")
         assert page.get_by_text("Screening of text").count() == 0
         page.keyboard.press("Control+k")
@@ -144,7 +149,7 @@ QUESTIONS = {
 
 def test_the_search_answers_questions(site: Site, browser: Browser) -> None:
     def ask(real: Browser) -> int:
-        page = real.new_page()
+        page = _patient(real.new_page())
         page.goto(site.url, wait_until="networkidle")
         page.keyboard.press("Control+k")
         for question, wanted in QUESTIONS.items():

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.plugins.neo4j_source import jars_folder
+from tests.plugins.sizes import PATIENT
 
 RECIPE = Path(__file__).resolve().parents[2] / "dev" / "neo4j"
 IMAGE = "neo4j:5.26-community"
@@ -62,6 +63,7 @@ class LocalServer:
             "PYTHON": sys.executable,
             "NEO4J_AUTH_ENABLED": "true" if auth else "false",
             "SETTINGS": _PLANNED_ONCE,
+            "START_SECONDS": str(int(PATIENT)),
             "JAVA_TOOL_OPTIONS": f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {_QUICK_START}",
         }
 
@@ -99,7 +101,7 @@ def start_in_docker(name: str) -> str:
     publish = ["--publish", "127.0.0.1::7687", "--env", "NEO4J_AUTH=none"]
     _run(["docker", "run", "--detach", "--rm", "--name", name, *publish, IMAGE])
     port = _run(["docker", "port", name, "7687/tcp"]).strip().rpartition(":")[2]
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENT
     while not _run_ok(_bolt_port("answers", port)):
         if time.monotonic() > deadline:
             raise RuntimeError(f"Neo4j in Docker did not answer: {_run(['docker', 'logs', name])[-2000:]}")

@@ -33,15 +33,14 @@ def can_start() -> bool:
 
 
 class LocalPostgres:
-    """A server on a port that stays the same, its data in memory where that can be.
+    """A server on a port that stays the same.
 
     With a `folder` its data are there, and what is committed survives a power cut, as in use. It does not
     outlive the process `owner`, by default this one.
     """
 
     def __init__(self, *, password: str = "", owner: int | None = None, folder: Path | None = None) -> None:
-        fast = "/dev/shm" if not os.environ.get("TMPDIR") and os.access("/dev/shm", os.W_OK) else None
-        self.home = Path(tempfile.mkdtemp(prefix="ace-postgres-", dir=folder or fast))
+        self.home = Path(tempfile.mkdtemp(prefix="ace-postgres-", dir=folder))
         self.port = 0
         self.pid = 0
         self._owner = owner or os.getpid()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.testing.conformance import CORE_VERBS, VERBS, Case, cases
-from tests.memory.stores.large_cases import is_a_sample
+from tests.memory.stores.large_cases import is_a_sample, is_small_for_sqlite
 from tests.memory.stores.stores_under_test import (
     MemoryPlaybooks,
     MemorySubject,
@@ -25,7 +25,7 @@ async def test_in_memory_store(case: Case) -> None:
     await case(MemorySubject())
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
+@pytest.mark.parametrize("case", some_heavy(cases(), is_small_for_sqlite), ids=str)
 async def test_sqlite_store(case: Case, tmp_path: Path) -> None:
     await case(SQLiteSubject(tmp_path / "ace.db"))
 

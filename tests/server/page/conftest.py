@@ -16,7 +16,7 @@ import httpx
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request
 
 from ace_graph.memory.delta import Reset
 from ace_graph.memory.stores.sql import SQLiteStore
@@ -83,6 +83,14 @@ class Visitor:
     def open(self, path: str) -> None:
         """Open a view."""
         self.page.goto(f"{self.site.url}/page{path}")
+
+    def click(self, what: str | Locator) -> None:
+        """Click, and wait until the view that this may lead to is whole: a click ends where that begins."""
+        if isinstance(what, str):
+            self.page.click(what)
+        else:
+            what.click()
+        self.page.wait_for_load_state()
 
     def said(self) -> str:
         """Return what the status region says."""

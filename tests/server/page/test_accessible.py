@@ -39,10 +39,10 @@ def filled(visit: Visit, site: Site, learner: str, **options: object) -> Visitor
     site.add(learner, "Ada lives in Berlin", "Ada lives in Rome")
     visitor = visit(learner, **options)
     visitor.open(f"/playbooks/default/bullets/{names[1]}")
-    visitor.page.click("#do-off")
+    visitor.click("#do-off")
     visitor.open("/chat")
     visitor.page.fill("#message", "How do I add fractions? What is 1/2 + 1/3?")
-    visitor.page.click("#send")
+    visitor.click("#send")
     visitor.page.locator(".receipt").wait_for()
     return visitor
 
@@ -72,7 +72,7 @@ def test_axe_finds_no_violation(visit: Visit, site: Site, scheme: str) -> None:
         abe.open(view)
         found += [f"{view} {each}" for each in violations(abe)]
     abe.page.goto(f"{site.url}/page/playbooks/default")
-    abe.page.locator(".bullet-text a").first.click()
+    abe.click(abe.page.locator(".bullet-text a").first)
     found += violations(abe)
     assert found == []
 
@@ -103,7 +103,7 @@ def test_axe_finds_no_violation_in_what_is_opened(visit: Visit, site: Site, sche
     for view, *clicks in OPENED:
         gil.open(view)
         if clicks[0] == "#listed a":
-            gil.page.click("[popovertarget=chats]")
+            gil.click("[popovertarget=chats]")
         for place in clicks:
             gil.page.locator(place).first.click()
         found += [f"{view} {clicks[-1]}: {each}" for each in violations(gil)]
@@ -124,6 +124,7 @@ def test_a_bullet_is_changed_by_the_keyboard_alone(visit: Visit, site: Site) -> 
         keys.press("Tab")
     keys.press("Enter")
     bea.page.locator("textarea[id^=edit-]:focus").wait_for()
+    bea.page.wait_for_load_state()  # or Tab would lead to what is not there yet
     assert bea.page.evaluate("() => document.activeElement.id").startswith("edit-")
     keys.press("Control+A")
     keys.type("Read the question twice")
@@ -134,9 +135,8 @@ def test_a_bullet_is_changed_by_the_keyboard_alone(visit: Visit, site: Site) -> 
 
 
 def _choose(visitor: Visitor, field: str, value: str) -> None:
-    visitor.page.click("#more > summary")
-    with visitor.page.expect_navigation():
-        visitor.page.click(f"#{field}-{value}")
+    visitor.click("#more > summary")
+    visitor.click(f"#{field}-{value}")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def test_an_answer_has_a_receipt(visit: Visit, site: Site, options: dict[str, bo
     rob = visit(learner, **options)
     rob.open("/chat")
     rob.page.fill("#message", "How do I add fractions? What is 1/2 + 1/3?")
-    rob.page.click("#send")
+    rob.click("#send")
     receipt = rob.page.locator(".receipt")
     receipt.wait_for()
     assert receipt.get_attribute("open") is None
@@ -47,7 +47,7 @@ def test_after_sending_the_answer_is_in_view(visit: Visit, width: int, options: 
         question = "\n".join([f"What is {number + 1}/7 + 1/3?", *["I ask for a friend."] * 6])
         ria.page.fill("#message", question)
         if options:
-            ria.page.click("#send")
+            ria.click("#send")
         else:
             ria.page.press("#message", "Enter")
         ria.page.locator(".receipt").nth(number).wait_for()
@@ -81,11 +81,11 @@ def test_what_was_learned_is_shown_and_opens(visit: Visit) -> None:
     sue = visit("sue")
     sue.open("/chat")
     sue.page.fill("#message", "Remember that my name is Sue")
-    sue.page.click("#send")
+    sue.click("#send")
     chip = sue.page.locator(".chip")
     chip.wait_for()
     assert "Sue" in chip.inner_text()
-    chip.click()
+    sue.click(chip)
     assert "Sue" in sue.page.locator("h1").inner_text()
 
 
@@ -94,13 +94,13 @@ def test_a_correction_helps_in_the_next_answer(visit: Visit, site: Site) -> None
     tim = visit("tim")
     tim.open("/chat")
     tim.page.fill("#message", "How do I add fractions? What is 1/2 + 1/3?")
-    tim.page.click("#send")
-    tim.page.locator(".receipt > summary").click()
-    tim.page.click(".receipt .menu > summary")
-    tim.page.locator(".receipt .menu button", has_text="Wrong").first.click()
+    tim.click("#send")
+    tim.click(tim.page.locator(".receipt > summary"))
+    tim.click(".receipt .menu > summary")
+    tim.click(tim.page.locator(".receipt .menu button", has_text="Wrong").first)
     assert tim.said().startswith("Switched off")
     tim.page.fill("#message", "How do I add fractions? What is 1/4 + 1/3?")
-    tim.page.click("#send")
+    tim.click("#send")
     tim.page.locator(".line.assistant").nth(1).wait_for()
     tim.page.locator(".receipt").nth(1).wait_for()
     assert "Nothing remembered" in tim.page.locator(".receipt").nth(1).inner_text()
@@ -110,9 +110,9 @@ def test_an_answer_is_judged(visit: Visit) -> None:
     una = visit("una")
     una.open("/chat")
     una.page.fill("#message", "What is 2/3 of 9?")
-    una.page.click("#send")
-    una.page.locator(".receipt > summary").click()
-    una.page.locator("[id^=good-]").click()
+    una.click("#send")
+    una.click(una.page.locator(".receipt > summary"))
+    una.click(una.page.locator("[id^=good-]"))
     assert "judged" in una.said()
     assert "right" in una.page.locator(".receipt .verdict").inner_text()
 
@@ -127,7 +127,7 @@ def test_a_temporary_chat_keeps_nothing(visit: Visit, site: Site, options: dict[
     vic.page.on("request", lambda request: sent.append(request.post_data or ""))
     for question in ("My name is Victoria", "What is 1/2 + 1/3?"):
         vic.page.fill("#message", question)
-        vic.page.click("#send")
+        vic.click("#send")
         vic.page.locator(".line.user", has_text=question).wait_for()
         vic.page.locator("#send:enabled").wait_for()
         vic.page.locator(".line.assistant:not([aria-busy])").last.wait_for()
@@ -146,13 +146,13 @@ def test_a_conversation_is_renamed_and_deleted(visit: Visit, site: Site) -> None
     wes = visit("wes")
     wes.open("/chat")
     wes.page.fill("#message", "What is 3/4 of 8?")
-    wes.page.click("#send")
-    wes.page.click("#this-chat > summary")
+    wes.click("#send")
+    wes.click("#this-chat > summary")
     wes.page.fill("#title", "Parts of eight")
-    wes.page.click("#rename")
+    wes.click("#rename")
     assert wes.page.locator("h1").inner_text() == "Parts of eight"
-    wes.page.click("#this-chat > summary")
-    wes.page.click("#delete-chat")
+    wes.click("#this-chat > summary")
+    wes.click("#delete-chat")
     assert wes.said().startswith("Deleted")
     assert site.api.get("/api/conversations", headers=bearer("wes")).json()["conversations"] == []
 
@@ -165,19 +165,19 @@ def test_a_question_is_asked_again_and_the_chat_found_and_downloaded(
     for question in ("What is 3/4 of 8?", "What is 1/2 + 1/3?"):
         wim.open("/chat")
         wim.page.fill("#message", question)
-        wim.page.click("#send")
+        wim.click("#send")
         wim.page.locator(".receipt").wait_for()
     first = wim.page.locator(".receipt [name=turn]").get_attribute("value") or ""
-    wim.page.click("#retry")
+    wim.click("#retry")
     wim.page.locator(f".receipt [name=turn]:not([value='{first}'])").wait_for(state="attached")
     assert wim.page.locator(".line.user .text").all_inner_texts() == ["What is 1/2 + 1/3?"]
     wim.page.fill("#find", "of 8")
     wim.page.press("#find", "Enter")
     expect(wim.page.locator(".conversations li")).to_have_count(1)
-    wim.page.click(".conversations a")
-    wim.page.click("#this-chat > summary")
+    wim.click(".conversations a")
+    wim.click("#this-chat > summary")
     with wim.page.expect_download() as download:
-        wim.page.click("#this-chat [download]")
+        wim.click("#this-chat [download]")
     assert Path(download.value.path()).read_text(encoding="utf-8").startswith("Q: What is 3/4 of 8?")
 
 
@@ -190,14 +190,14 @@ def test_a_changed_question_takes_the_place_of_the_last_one(
     xia.open("/chat")
     for number, question in enumerate(("What is 3/4 of 8?", "Remember that my name is Mia.")):
         xia.page.fill("#message", question)
-        xia.page.click("#send")
+        xia.click("#send")
         xia.page.locator(".receipt").nth(number).wait_for()
     assert "Mia" in str(site.contents(learner))
-    xia.page.click("#again")
+    xia.click("#again")
     assert xia.page.input_value("#message") == "Remember that my name is Mia."
     assert "takes the place of your last one" in xia.page.locator("#changing").inner_text()
     xia.page.fill("#message", "Remember that my name is Kim.")
-    xia.page.click("#send")
+    xia.click("#send")
     xia.page.locator("#again").wait_for()
     said = xia.page.locator(".line.user .text")
     assert said.all_inner_texts() == ["What is 3/4 of 8?", "Remember that my name is Kim."]
@@ -213,14 +213,14 @@ def test_what_is_built_on_since_stays_and_the_page_says_so(
     yan = visit(learner, **options)
     yan.open("/chat")
     yan.page.fill("#message", "Remember that my name is Mia.")
-    yan.page.click("#send")
+    yan.click("#send")
     yan.page.locator(".chip").wait_for()
     known = site.api.get("/api/playbook", headers=bearer(learner)).json()["bullets"][0]["id"]
     changed = {"content": "Called Mia by friends"}
     site.api.patch(f"/api/playbook/{known}", json=changed, headers=bearer(learner)).raise_for_status()
-    yan.page.click("#again")
+    yan.click("#again")
     yan.page.fill("#message", "What is 1/2 + 1/3?")
-    yan.page.click("#send")
+    yan.click("#send")
     assert "was changed since and stays" in yan.said()
 
 

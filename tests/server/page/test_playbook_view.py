@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -17,15 +19,15 @@ WITHOUT = {"java_script_enabled": False}
 
 def choose(visitor: Visitor, action: str) -> None:
     """Choose from the menu of the first memory."""
-    visitor.page.locator(".row .menu > summary").first.click()
-    visitor.page.locator(f"[id^={action}-]").first.click()
+    visitor.click(visitor.page.locator(".row .menu > summary").first)
+    visitor.click(visitor.page.locator(f"[id^={action}-]").first)
 
 
 def on_day(visitor: Visitor, field: str, day: str) -> None:
     """Ask what was true, or known, on a day."""
-    visitor.page.click(".heading .menu > summary")
+    visitor.click(".heading .menu > summary")
     visitor.page.fill(field, day)
-    visitor.page.click("#show-day")
+    visitor.click("#show-day")
 
 
 @pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
@@ -36,16 +38,16 @@ def test_a_bullet_is_added_edited_removed_and_brought_back(
     ada = visit(learner, **options)
     ada.open("/playbooks/default")
     ada.page.fill("#content", "Draw a bar before you add fractions")  # open, as nothing is remembered yet
-    ada.page.click("#add")
+    ada.click("#add")
     assert ada.said() == "Added."
-    ada.page.locator("[id^=change-]").click()
+    ada.click(ada.page.locator("[id^=change-]"))
     ada.page.locator("textarea[id^=edit-]").fill("Draw a bar before you compare fractions")
-    ada.page.click("text=Save")
+    ada.click("text=Save")
     assert ada.said() == "Changed."
     assert site.contents(learner) == ["Draw a bar before you compare fractions"]
     choose(ada, "remove")
     assert (ada.said(), site.contents(learner)) == ("Removed.", [])
-    ada.page.click("#undo")
+    ada.click("#undo")
     assert ada.said() == "Undone."
     assert site.contents(learner) == ["Draw a bar before you compare fractions"]
 
@@ -56,12 +58,12 @@ def test_pinned_and_switched_off_are_undone(visit: Visit, site: Site) -> None:
     ben.open("/playbooks/default")
     choose(ben, "pin")
     assert ben.page.locator(".pin").inner_text() == "always in mind"
-    ben.page.click("#undo")
+    ben.click("#undo")
     assert ben.page.locator(".pin").count() == 0
     choose(ben, "off")
     assert ben.said().startswith("Switched off")
     assert ben.page.locator(".row").count() == 0
-    ben.page.click("#switched-off")
+    ben.click("#switched-off")
     choose(ben, "on")
     assert ben.said() == "Switched on again."
 
@@ -77,15 +79,15 @@ def test_search_filter_sort_and_pages(visit: Visit, site: Site) -> None:
     assert cem.page.locator(".row").count() == min(30, total)
     shown = cem.page.locator(".bullet-text").all_inner_texts()
     assert shown == sorted(shown, key=str.casefold)
-    cem.page.click("text=Next")
+    cem.click("text=Next")
     assert cem.page.locator(".row").count() == min(30, total - 30)
     cem.page.locator("#words").press_sequentially("rivers")
+    expect(cem.page).to_have_url(re.compile("words=rivers"))  # the address keeps the search
     expect(cem.page.locator(".bullet-text", has_text="tenses")).to_have_count(0)
     assert all("rivers" in text for text in cem.page.locator(".bullet-text").all_inner_texts())
-    assert "words=rivers" in cem.page.url, "the address keeps the search"
     cem.page.fill("#words", "")
     expect(cem.page.locator(".row")).to_have_count(min(30, total))
-    cem.page.click(".chip >> text=home")
+    cem.click(".chip >> text=home")
     homes = cem.page.locator(".bullet-text").all_inner_texts()
     assert {int(text.split()[1]) // 30 for text in homes} == {1}
 
@@ -121,11 +123,11 @@ def test_what_a_learner_said_is_edited_without_the_mark_of_it_and_keeps_it(visit
     site.api.post("/api/ai/chat", json=said, headers=bearer("ola")).raise_for_status()
     ola = visit("ola")
     ola.open("/memory")
-    ola.page.click("[id^=change-]")
+    ola.click("[id^=change-]")
     field = ola.page.locator("textarea[id^=edit-]")
     assert field.input_value() == "I live in Oslo"
     field.fill("I live in Rome")
-    ola.page.click(".edit button.main")
+    ola.click(".edit button.main")
     assert ola.said() == "Changed."
     assert site.contents("ola") == ["Learner says: I live in Rome"]
 
@@ -137,12 +139,12 @@ def test_a_stale_edit_shows_both_texts_and_loses_nothing(visit: Visit, site: Sit
     for tab in (first, second):
         tab.open(f"/playbooks/default?edit={name}")
     second.page.fill(f"#edit-{name}", "Read the question aloud")
-    second.page.click("text=Save")
+    second.click("text=Save")
     first.page.fill(f"#edit-{name}", "Read the question three times")
-    first.page.click("text=Save")
+    first.click("text=Save")
     assert "Read the question aloud" in first.page.locator("main").inner_text()
     assert first.page.input_value("#content") == "Read the question three times"
-    first.page.click("text=Save mine")
+    first.click("text=Save mine")
     assert site.contents("eve") == ["Read the question three times"]
 
 
@@ -151,11 +153,11 @@ def test_what_is_refused_can_be_sent_again_and_says_why_in_german_too(visit: Vis
     fee.allowed = {422}
     fee.open("/playbooks/default")
     fee.page.evaluate("() => document.querySelector('#content').value = 'x'.repeat(5_000)")
-    fee.page.locator(".add button.main").click()
+    fee.click(fee.page.locator(".add button.main"))
     assert "Etwas davon ist nicht brauchbar" in fee.page.locator("[role=alert]").inner_text()
     assert fee.page.locator("[role=alert] [lang=en]").count() == 1
     fee.page.fill("textarea", "Die Einheit zuerst nennen")
-    fee.page.click("main button.main")
+    fee.click("main button.main")
     assert fee.said() == "Hinzugefügt."
     assert site.contents("fee") == ["Die Einheit zuerst nennen"]
 
@@ -166,7 +168,7 @@ def test_undo_does_not_undo_what_somebody_else_did(visit: Visit, site: Site) -> 
     fay.open("/playbooks/default")
     choose(fay, "remove")
     site.add("fay", "Something that came in between")
-    fay.page.click("#undo")
+    fay.click("#undo")
     assert "so nothing was done" in fay.said()
     assert site.contents("fay") == ["Something that came in between"]
 
@@ -176,7 +178,7 @@ def test_after_a_delete_the_back_button_shows_no_way_to_harm(visit: Visit, site:
     gus = visit("gus")
     gus.allowed = {404}
     gus.open(f"/playbooks/default/bullets/{name}")
-    gus.page.click("#do-remove")
+    gus.click("#do-remove")
     gus.page.go_back()
     gus.page.wait_for_load_state()
     assert gus.page.locator("#do-pin").count() == 0
@@ -191,10 +193,10 @@ def test_bullets_that_say_the_same_are_merged(visit: Visit, site: Site) -> None:
     hans.open("/playbooks/default?select=1")
     for text in (first, second):
         hans.page.locator("[data-row]", has_text=text).locator("[name=ids]").check()
-    hans.page.click("#merge-selected")
+    hans.click("#merge-selected")
     assert hans.said() == "Merged."
     assert len(site.contents("hans")) == 2
-    hans.page.click("#undo")
+    hans.click("#undo")
     assert len(site.contents("hans")) == 3
 
 
@@ -205,7 +207,7 @@ def test_bullets_that_do_not_say_the_same_are_not_merged(visit: Visit, site: Sit
     hal.open("/playbooks/default?select=1")
     for name in ids:
         hal.page.check(f"#tick-{name}")
-    hal.page.click("#merge-selected")
+    hal.click("#merge-selected")
     assert hal.said().startswith("Nothing was merged")
     assert len(site.contents("hal")) == 2
 
@@ -216,7 +218,7 @@ def test_a_bullet_tells_its_history_and_its_turns(visit: Visit, site: Site, opti
     [name] = site.add(learner, "Say the unit with each number")
     ida = visit(learner, **options)
     ida.open(f"/playbooks/default/bullets/{name}")
-    ida.page.click("#do-useful")
+    ida.click("#do-useful")
     assert ida.said() == "Noted: it is useful."
     assert ida.page.locator(".votes").inner_text() == "worked 1 of 1 time"
     assert ida.page.locator(".versions li").count() == 2
@@ -243,20 +245,20 @@ def test_a_version_comes_back_and_a_difference_is_shown(
     site.add(learner, first, second)
     joe = visit(learner, **options)
     joe.open("/playbooks/default/history")
-    joe.page.locator("#version-1 .menu summary").click()
-    joe.page.click("#back-1")
+    joe.click(joe.page.locator("#version-1 .menu summary"))
+    joe.click("#back-1")
     assert second in joe.page.locator(".diff.del").inner_text(), "what would go is shown first"
     assert site.contents(learner) == [first, second]
-    joe.page.click("#go-back")
+    joe.click("#go-back")
     assert joe.said() == "It is as it was then."
     assert site.contents(learner) == [first]
-    joe.page.locator("#version-2 .menu summary").click()
-    joe.page.click("#version-2 >> text=Compare with another point")
-    joe.page.click("#version-1 >> text=Compare")
+    joe.click(joe.page.locator("#version-2 .menu summary"))
+    joe.click("#version-2 >> text=Compare with another point")
+    joe.click("#version-1 >> text=Compare")
     assert second in joe.page.locator(".diff.ins").inner_text()
     joe.open("/playbooks/default/history")
-    joe.page.click("#left summary")
-    joe.page.locator("[id^=restore-]").click()
+    joe.click("#left summary")
+    joe.click(joe.page.locator("[id^=restore-]"))
     assert sorted(site.contents(learner)) == sorted([first, second])
 
 
@@ -278,7 +280,7 @@ def test_the_figures_tell_how_each_own_playbook_is_used(visit: Visit, site: Site
         ["0 memories", "not used yet"],
     ]
     assert "fox" not in fay.page.content()
-    fay.page.click("text=maths")
+    fay.click("text=maths")
     assert fay.page.locator(".bullet-text").all_inner_texts() == [RULE]
 
 

@@ -19,23 +19,23 @@ def test_learning_pauses_and_goes_on(visit: Visit, site: Site, options: dict[str
     site.add(learner, "To add fractions, bring them to one denominator first")
     pia = visit(learner, **options)
     pia.open("/privacy")
-    pia.page.click("#pause")
+    pia.click("#pause")
     assert pia.said() == "Learning is paused."
     for question, known in (("My name is Pia. What is 1/2 + 1/3?", 1), ("Remember that my name is Pia", 1)):
         pia.open("/chat")
         assert "Learning is paused." in pia.page.locator(".whoanswers").inner_text()
         pia.page.fill("#message", question)
-        pia.page.click("#send")
+        pia.click("#send")
         receipt = pia.page.locator(".line.marked .learned")
         receipt.wait_for()
         assert receipt.inner_text() == "Learning is paused: nothing was remembered."
         assert len(site.contents(learner)) == known
     pia.open("/privacy")
-    pia.page.click("#pause")
+    pia.click("#pause")
     assert pia.said() == "Learning goes on."
     pia.open("/chat")
     pia.page.fill("#message", "Remember that my name is Pia")
-    pia.page.click("#send")
+    pia.click("#send")
     pia.page.locator(".receipt").wait_for()
     assert len(site.contents(learner)) == 2
 
@@ -45,7 +45,7 @@ def test_all_is_downloaded_and_deleted(visit: Visit, site: Site) -> None:
     quin = visit("quin", java_script_enabled=False)
     quin.open("/chat")
     quin.page.fill("#message", "What is 1/2 + 1/3?")
-    quin.page.click("#send")
+    quin.click("#send")
     quin.open("/privacy")
     assert (
         "2 memories" in quin.page.locator("main").inner_text()
@@ -53,14 +53,14 @@ def test_all_is_downloaded_and_deleted(visit: Visit, site: Site) -> None:
     )
     assert "asks first" in quin.page.locator("#sensitive").inner_text()
     with quin.page.expect_download() as download:
-        quin.page.click("#export")
+        quin.click("#export")
     kept = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
     assert (kept["learner_id"], len(kept["conversations"])) == ("quin", 1)
     assert "Name the unit" in json.dumps(kept["playbook"])
-    quin.page.click("#delete-all summary")
+    quin.click("#delete-all summary")
     assert "Backups" in quin.page.locator("main").inner_text()
     quin.page.check("#sure")
-    quin.page.click("#delete-all button")
+    quin.click("#delete-all button")
     assert quin.said() == "Everything is deleted."
     assert site.contents("quin") == []
     assert "0 chats" in quin.page.locator("main").inner_text()

@@ -138,12 +138,12 @@ def test_the_field_is_ready_to_be_mended(visit: Visit, site: Site, options: dict
     jan = visit(learner, **options)
     jan.open("/playbooks")
     jan.page.fill("#name", "taken")
-    jan.page.click("#create button")
+    jan.click("#create button")
     assert "choose another one" in jan.page.locator("#create [role=alert]").inner_text()
     assert jan.page.locator("#name").evaluate("field => field === document.activeElement")
     jan.problems.clear()  # Chromium names every answer that is no success
     jan.page.fill("#name", "free")
-    jan.page.click("#create button")
+    jan.click("#create button")
     assert jan.said() == "The playbook is there."
 
 
@@ -153,7 +153,7 @@ def test_a_message_that_is_not_answered_stays_in_its_field(visit: Visit, site: S
     kit.page.locator("#message").evaluate(
         "field => { field.removeAttribute('maxlength'); field.value = 'z'.repeat(100_001); }"
     )
-    kit.page.click("#send")
+    kit.click("#send")
     kit.page.locator("#problem").wait_for()
     assert len(kit.page.input_value("#message")) == 100_001
     assert kit.page.locator(".line").count() == 0

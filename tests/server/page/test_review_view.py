@@ -48,15 +48,15 @@ def test_bullets_are_let_in_and_removed_alone_and_together(
     names = switched_off(site, learner, *rules)
     uma = visit(learner, **options)
     uma.open("/review")
-    uma.page.click(f"#approve-{names[0]}")
+    uma.click(f"#approve-{names[0]}")
     assert uma.said() == "Switched on again."
-    uma.page.click(f"#reject-{names[1]}")
+    uma.click(f"#reject-{names[1]}")
     assert uma.said() == "Removed."
     uma.page.check(f"#tick-{names[2]}")
     uma.page.check(f"#tick-{names[3]}")
-    uma.page.click("#reject-selected")
+    uma.click("#reject-selected")
     assert site.contents(learner) == [rules[0]]
-    uma.page.click("#undo")
+    uma.click("#undo")
     assert sorted(site.contents(learner)) == sorted([rules[0], *rules[2:]])
 
 
@@ -67,6 +67,7 @@ def test_the_review_is_done_by_keys(visit: Visit, site: Site) -> None:
     for key in ("j", "r"):
         val.page.keyboard.press(key)
     val.page.locator("#undo").wait_for()
+    val.page.wait_for_load_state()  # then its keys are there, too
     assert len(site.contents("val")) == 1
     val.page.keyboard.press("u")
     val.page.locator("#status p", has_text="Undone").wait_for()
@@ -80,7 +81,7 @@ def test_a_dream_is_accepted_edited_and_refused(visit: Visit, site: Site, option
     wil = visit(learner, **options)
     wil.open("/review")
     assert wil.page.locator("[id^=tick-item-]").count() == 0
-    wil.page.click("#dream")
+    wil.click("#dream")
     assert wil.said() == "This is what the answers suggest."
     assert len(site.contents(learner)) == 6
     rows = wil.page.locator("[data-row]").all_inner_texts()
@@ -94,17 +95,17 @@ def test_a_dream_is_accepted_edited_and_refused(visit: Visit, site: Site, option
         strict=True,
     ):
         assert [part for part in parts if part not in row] == []
-    wil.page.click("[data-row] .more summary >> nth=0")
+    wil.click("[data-row] .more summary >> nth=0")
     wil.page.fill("#text-1", "Ask the Invoice Service for ten pages")
-    wil.page.click("#accept-item-1")
+    wil.click("#accept-item-1")
     assert wil.said() == "Accepted."
     assert "Ask the Invoice Service for ten pages" in site.contents(learner)
-    wil.page.click("#undo")
+    wil.click("#undo")
     assert len(site.contents(learner)) == 6
-    wil.page.click("#refuse-item-2")
+    wil.click("#refuse-item-2")
     assert wil.said() == "Refused."
     wil.page.check("#tick-item-1")
-    wil.page.click("#accept-items")
+    wil.click("#accept-items")
     assert sorted(site.contents(learner)) == sorted((PARAPHRASES[2], *OTHERS, HARMFUL))
     assert wil.page.locator("[id^=tick-item-]").count() == 0
 
@@ -113,11 +114,11 @@ def test_an_item_that_has_changed_meanwhile_stays_and_the_page_says_so(visit: Vi
     site.in_store(lambda store: live(store, "wyn"))
     wyn = visit("wyn")
     wyn.open("/review")
-    wyn.page.click("#dream")
+    wyn.click("#dream")
     site.api.delete("/api/playbook/gen-00009", headers=bearer("wyn")).raise_for_status()
     wyn.page.check("#tick-item-1")
     wyn.page.check("#tick-item-3")
-    wyn.page.click("#accept-items")
+    wyn.click("#accept-items")
     assert wyn.said().startswith("Some could not be decided")
     assert PAGES in site.contents("wyn")
     assert wyn.page.locator("[id^=tick-item-]").count() == 2
@@ -127,7 +128,7 @@ def test_a_proposal_is_accepted(visit: Visit, site: Site) -> None:
     shared = proposed(site, "xia", "yan", "Raise your hand before you speak in class")
     xia = visit("xia")
     xia.open("/review")
-    xia.page.click("#accept-1")
+    xia.click("#accept-1")
     assert xia.said() == "Accepted."
     xia.open(f"/playbooks/{shared}")
     assert "Raise your hand" in xia.page.locator(".rows").inner_text()
@@ -159,8 +160,8 @@ def test_an_accepted_proposal_is_taken_back(visit: Visit, site: Site) -> None:
     shared = proposed(site, "xio", "yun", "Raise your hand before you speak in class")
     xio = visit("xio")
     xio.open("/review")
-    xio.page.click("#accept-1")
-    xio.page.click("#undo")
+    xio.click("#accept-1")
+    xio.click("#undo")
     assert xio.said() == "Undone."
     xio.open(f"/playbooks/{shared}")
     assert xio.page.locator("[data-row]").count() == 0
@@ -174,11 +175,11 @@ def test_proposals_are_decided_together(visit: Visit, site: Site) -> None:
     assert xan.page.locator("[id^=tick-proposal-]").count() == 3
     xan.page.check("#tick-proposal-1")
     xan.page.check("#tick-proposal-3")
-    xan.page.click("#refuse-selected")
+    xan.click("#refuse-selected")
     assert xan.said() == "Refused."
-    xan.page.click("#edit-proposal-1")
+    xan.click("#edit-proposal-1")
     xan.page.fill("#reason-1", "we have this one")
-    xan.page.click("#refuse-1")
+    xan.click("#refuse-1")
     assert xan.page.locator("[id^=tick-proposal-]").count() == 0
     listed = site.api.get(f"/api/playbooks/{shared}/proposals?state=refused", headers=bearer("xan")).json()
     assert sorted(each["reason"] for each in listed["proposals"]) == ["", "", "we have this one"]
@@ -195,7 +196,7 @@ def test_of_proposals_accepted_together_one_that_is_gone_stops_no_other(visit: V
     ).raise_for_status()
     for tick in ("#tick-proposal-1", "#tick-proposal-2"):
         xeno.page.check(tick)
-    xeno.page.click("#accept-selected")
+    xeno.click("#accept-selected")
     assert xeno.said().startswith("Some could not be decided")
     xeno.open(f"/playbooks/{shared}")
     assert xeno.page.locator("[data-row]").count() == 1

@@ -52,7 +52,7 @@ def test_an_answer_that_was_judged_wrong_is_listed_as_wrong(visit: Visit, site: 
     una.open("/runs?show=failure")
     assert una.page.locator(".bullet-text").all_inner_texts() == ["What is 1/2 + 1/3?"]
     assert una.page.locator(".row .verdict").all_inner_texts() == ["wrong"]
-    una.page.click(".bullet-text a")
+    una.click(".bullet-text a")
     assert una.page.locator(".facts .verdict").inner_text() == "wrong"
 
 
@@ -65,15 +65,15 @@ def test_what_waits_and_what_failed_is_listed_and_tried_again(
     give_up(site, learner)
     zac = visit(learner, **options)
     zac.open("/runs")
-    zac.page.click("#show-dead")
+    zac.click("#show-dead")
     assert zac.page.locator(".bullet-text").all_inner_texts() == ["What is 1/2 + 1/3?"]
-    zac.page.click(".bullet-text a")
+    zac.click(".bullet-text a")
     assert "the model said nothing" in zac.page.locator(".notice").inner_text()
     zac.page.go_back()
-    zac.page.click("#retry-1")
+    zac.click("#retry-1")
     assert zac.said() == "It will be learned from again."
     zac.open("/runs")
-    zac.page.click("#show-pending")
+    zac.click("#show-pending")
     assert zac.page.locator("[data-row]").count() == 2
     assert zac.page.locator("#show-dead").count() == 0
 
@@ -83,14 +83,14 @@ def test_runs_come_in_pages_and_links_keep_the_choice(visit: Visit, site: Site) 
     zia = visit("zia")
     zia.open("/runs")
     assert zia.page.locator("[data-row]").count() == 30
-    zia.page.click("#per")
+    zia.click("#per")
     assert zia.page.locator("#show-all").get_attribute("aria-current") == "true"
-    zia.page.click("[rel=next]")
+    zia.click("[rel=next]")
     assert zia.page.locator("[data-row]").count() == 2
     assert "per=week" in zia.page.url
-    zia.page.click("[rel=prev]")
+    zia.click("[rel=prev]")
     assert zia.page.locator("[data-row]").count() == 30
-    zia.page.click("#show-success")
+    zia.click("#show-success")
     assert "per=week" in zia.page.url
 
 
@@ -113,16 +113,16 @@ def test_runs_have_steps_and_figures(visit: Visit, options: dict[str, bool]) -> 
     zoe = visit(f"zoe-{len(options)}", **options)
     zoe.open("/chat")
     zoe.page.fill("#message", "What is 5/6 + 1/2?")
-    zoe.page.click("#send")
+    zoe.click("#send")
     zoe.page.locator(".receipt").wait_for()
     zoe.open("/runs")
     assert zoe.page.locator("svg .bar").count() == 1
-    zoe.page.click("text=The figures as a table")
+    zoe.click("text=The figures as a table")
     assert zoe.page.locator("tbody tr").count() == 1
-    zoe.page.click("text=5/6 + 1/2")
-    zoe.page.click("text=Steps")
+    zoe.click("text=5/6 + 1/2")
+    zoe.click("text=Steps")
     assert zoe.page.locator(".turns li").first.is_visible()
-    zoe.page.click("#retry")
+    zoe.click("#retry")
     assert zoe.said() == "It will be learned from again."
     zoe.open("/runs?show=failure")
     assert "No answer is like that" in zoe.page.locator("main").inner_text()

@@ -23,10 +23,10 @@ def test_who_is_not_signed_in_is_asked_to_and_comes_to_what_was_wanted(visit: Vi
     kim.allowed = {401}
     kim.open("/playbooks/default?words=insect")
     kim.page.fill("#token", token("kim"))
-    kim.page.click("main button")
+    kim.click("main button")
     assert kim.page.locator(".row").count() == 1
-    kim.page.click("#more > summary")
-    kim.page.click("#sign-out")
+    kim.click("#more > summary")
+    kim.click("#sign-out")
     kim.open("/playbooks/default")
     assert kim.page.locator("#token").count() == 1
 
@@ -36,7 +36,7 @@ def test_a_wrong_token_is_refused_with_a_sentence(visit: Visit) -> None:
     guest.allowed = {401}
     guest.open("/login")
     guest.page.fill("#token", "nonsense")
-    guest.page.click("main button")
+    guest.click("main button")
     assert "can't be used" in guest.page.locator("[role=alert]").inner_text()
 
 
@@ -63,7 +63,7 @@ def test_the_form_of_a_login_leads_to_its_target(visit: Visit) -> None:
     lou = visit()
     lou.open("/login?target=/page/runs")
     lou.page.fill("#token", token("lou"))
-    lou.page.click("main button")
+    lou.click("main button")
     assert lou.page.url.endswith("/page/runs")
 
 
@@ -86,12 +86,12 @@ def test_nothing_typed_is_lost_when_the_token_expires(visit: Visit, site: Site) 
     nia.allowed = {401}
     [cookie] = [each for each in nia.context.cookies() if each.get("name") == "ace_session"]
     nia.context.add_cookies([{**cookie, "value": expired("nia")}])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]  # a cookie as it was read
-    nia.page.locator(".add button.main").click()
+    nia.click(nia.page.locator(".add button.main"))
     assert "kept" in nia.page.locator(".notice").inner_text()
     nia.page.fill("#token", token("nia"))
-    nia.page.click("main button")
+    nia.click("main button")
     assert nia.page.input_value("textarea") == "Say what you assume"
-    nia.page.click("text=Send it now")
+    nia.click("text=Send it now")
     assert site.contents("nia") == ["Say what you assume"]
 
 
@@ -226,21 +226,21 @@ def test_an_operator_helps_in_the_open(visit: Visit, site: Site) -> None:
     boss.allowed = {401, 403}
     boss.open("/login")
     boss.page.fill("#token", token("boss", operates=True))
-    boss.page.click("main button")
-    boss.page.click("#more > summary")
-    boss.page.click("#more >> text=Learners")
+    boss.click("main button")
+    boss.click("#more > summary")
+    boss.click("#more >> text=Learners")
     boss.page.locator("#search").press_sequentially("ra")
     expect(boss.page.locator("[data-row]")).to_have_count(1)
-    boss.page.click("#open-1")
+    boss.click("#open-1")
     assert "memory of rae" in boss.page.locator(".operating").inner_text()
-    boss.page.click(".row .menu > summary")
-    boss.page.locator("[id^=off-]").click()
+    boss.click(".row .menu > summary")
+    boss.click(boss.page.locator("[id^=off-]"))
     assert boss.said().startswith("Switched off")
     for view in ("/playbooks", "/review", "/runs", "/privacy", "/chat"):
         boss.open(view)
         assert "memory of rae" in boss.page.locator(".operating").inner_text()
     assert boss.page.locator("#message").count() == 0
-    boss.page.click("text=What is 1/2 + 1/3?")
+    boss.click("text=What is 1/2 + 1/3?")
     assert "5/6" in boss.page.locator(".line.assistant").inner_text()
     assert boss.page.locator(".line.user .speaker").inner_text() == "rae"
     assert boss.page.locator("#message, .judge, .more").count() == 0
@@ -248,7 +248,7 @@ def test_an_operator_helps_in_the_open(visit: Visit, site: Site) -> None:
         f"{site.url}/page/chat/send", form={"message": "I speak for rae"}, headers={"origin": site.url}
     )
     assert spoken.status == 403
-    boss.page.click("#leave")
+    boss.click("#leave")
     assert boss.page.locator(".operating").count() == 0
     rae.open("/playbooks/default/history")
     assert "operator:boss" in rae.page.locator("#version-2").inner_text()

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.plugins.sizes import PATIENT
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer
 
@@ -34,7 +33,7 @@ class Phone:
         self.page.locator("main").get_by_label(label, exact=True).filter(visible=True).fill(text)
 
     def sees(self, text: str) -> None:
-        expect(self.page.locator("main").get_by_text(text).last).to_be_in_viewport(timeout=1000 * PATIENT)
+        expect(self.page.locator("main").get_by_text(text).last).to_be_in_viewport()
 
 
 def ask(phone: Phone) -> None:
