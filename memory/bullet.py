@@ -102,8 +102,7 @@ def _utc(moment: datetime) -> datetime:
         raise ValueError("must be a time between the years 1 and 9999 in UTC, too") from error
 
 
-def cleaned(value: object) -> object:
-    """Return a text as one clean line."""
+def _cleaned(value: object) -> object:
     return clean_line(value) if isinstance(value, str) else value
 
 
@@ -121,8 +120,7 @@ def _day(value: object) -> object:
     raise ValueError("must be a day such as 2026-11-26")
 
 
-def without_types(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the tags that name no memory type."""
+def _without_types(tags: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(tag for tag in tags if tag.casefold() not in MEMORY_TYPES)
 
 
@@ -131,10 +129,10 @@ Text = Annotated[str, BeforeValidator(encodable)]
 # Limits stand before the cleaning, where pydantic checks them itself: after it, each is a call of Python.
 Bounded = AfterValidator(_bounded)
 """For a text that is to become a bullet's: what counts is its length in NFKC, as it is compared."""
-ShortLine = Annotated[str, Field(max_length=256), BeforeValidator(cleaned)]
-Tags = Annotated[tuple[ShortLine, ...], AfterValidator(without_types)]
+ShortLine = Annotated[str, Field(max_length=256), BeforeValidator(_cleaned)]
+Tags = Annotated[tuple[ShortLine, ...], AfterValidator(_without_types)]
 """No tag names a memory type: what a bullet's type is, `memory_type` says (document 003)."""
-Context = Annotated[str, Field(max_length=MAX_CONTEXT_CHARS), BeforeValidator(cleaned)]
+Context = Annotated[str, Field(max_length=MAX_CONTEXT_CHARS), BeforeValidator(_cleaned)]
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
 Day = Annotated[date, BeforeValidator(_day)]
 """A calendar day where the speaker is; of a moment its day."""
@@ -143,7 +141,7 @@ Days = Annotated[float, Field(gt=0, le=1_000_000)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 """A number in [0, 1], not NaN."""
 TrajectoryId = Annotated[Text, Field(min_length=1, max_length=256)]
-SourceWord = Annotated[str, Field(max_length=MAX_WORD_CHARS), BeforeValidator(cleaned)]
+SourceWord = Annotated[str, Field(max_length=MAX_WORD_CHARS), BeforeValidator(_cleaned)]
 LEFT_OUT = Field(exclude_if=lambda value: not value)
 """A field that is stored only where it holds something, so that most bullets stay as short as they were."""
 
@@ -170,7 +168,7 @@ class StatedClaim(Frozen):
 class PastValue(Frozen):
     """A value of a slot that a newer one replaced, as its text says it, and the days on which it was true."""
 
-    content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARS), BeforeValidator(cleaned)]
+    content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARS), BeforeValidator(_cleaned)]
     valid_from: Annotated[Day | None, LEFT_OUT] = None
     valid_until: Annotated[Day | None, LEFT_OUT] = None
 
@@ -199,9 +197,9 @@ class Bullet(Frozen):
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """
 
-    id: Annotated[str, Field(min_length=1, max_length=128), BeforeValidator(cleaned)]
-    section: Annotated[str, Field(min_length=1, max_length=100), BeforeValidator(cleaned)]
-    content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARS), BeforeValidator(cleaned)]
+    id: Annotated[str, Field(min_length=1, max_length=128), BeforeValidator(_cleaned)]
+    section: Annotated[str, Field(min_length=1, max_length=100), BeforeValidator(_cleaned)]
+    content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARS), BeforeValidator(_cleaned)]
     helpful: Count = 0
     harmful: Count = 0
     neutral: Count = 0

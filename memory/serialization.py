@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from datetime import date, datetime
-from functools import cache
+from collections.abc import Iterable, Mapping
+from datetime import date
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, TypeVar, cast
+from typing import Annotated, Final, Literal, TypeVar, cast
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
-from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from ace_graph.base.errors import CorruptPayload, NewerFormat
 from ace_graph.base.frozen import Frozen
-from ace_graph.base.text import encodable
-from ace_graph.memory.bullet import EPOCH_START, LEFT_OUT, Bullet, Count, cleaned, without_types
+from ace_graph.memory.bullet import LEFT_OUT, Bullet, Count
 from ace_graph.memory.delta.effect import Archived, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, Vote
@@ -91,6 +88,7 @@ _EXAMPLES_SINCE = {"playbook": 2, "effect": 3}
 """The formats from which on bullets name their trajectories in `examples`; before it was in `sources`."""
 
 _TURN_ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OFTEN_EQUAL = ("created_at", "updated_at", "importance", "section", "topic", "tags")
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -129,103 +127,6 @@ _ALL_FIELDS = set(Bullet.model_fields)
 """One set for all bullets that are read; a copy of a bullet gets a copy of it."""
 
 
-# Reading what `dump_playbook` wrote, without a call of Python for each field.
-#
-# Half of the time of a model's validator goes into functions that clean texts and move times to UTC. What was
-# written is clean already. So pydantic's core checks the same types, limits and names, and patterns in place
-# of these functions. A text that doesn't pass is read by the model, which mends it or says what is wrong.
-
-
-_CLEAN = r"^(?:[^\s\p{C}]+(?: [^\s\p{C}]+)*)?$"
-"""What `clean_line` leaves as it is; it leaves joiners in words, too."""
-_IN_UTC = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?Z$"
-
-
-@cache
-def _written() -> SchemaValidator:
-    """Return the validator of a playbook as it was written; of dictionaries instead of models."""
-    _StoredPlaybook.model_rebuild()
-    Bullet.model_rebuild()
-    return SchemaValidator(_rows_of(_StoredPlaybook, bullets=core_schema.list_schema(_rows_of(Bullet))))
-
-
-def _rows_of(model: type[BaseModel], **given: CoreSchema) -> CoreSchema:
-    """Return the schema of a model's fields, as they were written."""
-    # The schema of a model is a dictionary of many kinds.
-    fields: dict[str, Any] = cast("Any", model.__pydantic_core_schema__)["schema"]["fields"]
-    rows = {
-        name: core_schema.typed_dict_field(
-            given.get(name) or _as_written(field["schema"]), required=field["schema"]["type"] != "default"
-        )
-        for name, field in fields.items()
-    }
-    return core_schema.typed_dict_schema(rows, extra_behavior="forbid")
-
-
-def _as_written(schema: Any) -> Any:
-    """Return the schema of a field with patterns in place of functions; it is a dictionary of many kinds."""
-    match schema:
-        case {"type": "function-before", "function": {"function": does}, "schema": {"type": "str"} as text}:
-            if does is encodable:  # no text of JSON holds a surrogate
-                return text
-            return {**text, "pattern": _CLEAN} if does is cleaned else schema
-        case {"type": "function-after", "schema": {"type": "datetime"}}:
-            return core_schema.str_schema(pattern=_IN_UTC)
-        case {"type": "function-after", "function": {"function": does}, "schema": tags}:
-            return _as_written(tags) if does is without_types else schema
-        case {"type": "function-after", "function": {"function": does}, "schema": tags} if (
-            does is without_types
-        ):
-            return _as_written(tags)
-        case {"type": "model"}:
-            return schema
-        case dict():
-            return {name: _as_written(part) for name, part in cast("dict[str, Any]", schema).items()}
-        case list():
-            return list(map(_as_written, cast("Any", schema)))
-        case _:
-            return schema
-
-
-class _Moments(dict[str | datetime, datetime]):
-    """The times of texts, each read once: most bullets were changed when they were made."""
-
-    def __missing__(self, text: str) -> datetime:
-        found = self[text] = datetime.fromisoformat(text)
-        return found
-
-
-def _read_playbook(text: str) -> _StoredPlaybook:
-    try:
-        found: dict[str, Any] = _written().validate_json(text)  # as `_StoredPlaybook` has it
-        moments, shares = _Moments({EPOCH_START: EPOCH_START}), dict[float, float]()
-        bullets = list[Bullet]()
-        for row in found["bullets"]:
-            row["created_at"] = moments[row["created_at"]]
-            row["updated_at"] = moments[row["updated_at"]]
-            row["importance"] = shares.setdefault(row["importance"], row["importance"])
-            row["tags"] = row["tags"] and without_types(row["tags"])
-            bullets.append(_made(row))
-    except ValueError:
-        stored = read_stored(_StoredPlaybook, text, "playbook", FORMAT)
-        for bullet in stored.bullets:
-            # Which fields the text named nobody asks; pydantic's set of them is larger than the bullet.
-            object.__setattr__(bullet, "__pydantic_fields_set__", _ALL_FIELDS)
-        return stored
-    return _StoredPlaybook.model_construct(None, **{**found, "bullets": bullets})
-
-
-def _made(row: dict[str, Any]) -> Bullet:
-    """Return the bullet of these values; `model_construct` takes ten times as long."""
-    bullet = Bullet.__new__(Bullet)
-    set_ = object.__setattr__
-    set_(bullet, "__dict__", row)
-    set_(bullet, "__pydantic_fields_set__", _ALL_FIELDS)
-    set_(bullet, "__pydantic_extra__", None)
-    set_(bullet, "__pydantic_private__", None)
-    return bullet
-
-
 def dump_playbook(playbook: Playbook) -> str:
     """Return the canonical JSON of the content."""
     return _StoredPlaybook(
@@ -241,6 +142,17 @@ def dump_playbook(playbook: Playbook) -> str:
     ).model_dump_json()
 
 
+def _share_values(bullets: Iterable[Bullet]) -> None:
+    """Let new bullets that are nobody's yet share equal values, which take a sixth of a learner's memory."""
+    one: dict[object, object] = {}
+    for bullet in bullets:
+        # Which fields the text named nobody asks; pydantic's set of them is larger than the bullet.
+        object.__setattr__(bullet, "__pydantic_fields_set__", _ALL_FIELDS)
+        values = vars(bullet)
+        for name in _OFTEN_EQUAL:
+            values[name] = one.setdefault(values[name], values[name])
+
+
 def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
     """Return the playbook; None and `{}` (a learner without a playbook yet) give an empty one.
 
@@ -249,10 +161,11 @@ def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
     """
     if text is None:
         return Playbook()
-    stored = _read_playbook(text)
+    stored = read_stored(_StoredPlaybook, text, "playbook", FORMAT)
     current = stored.format >= _EXAMPLES_SINCE["playbook"]
     bullets = stored.bullets if current else map(_with_examples, stored.bullets)
     entries = {bullet.id: bullet for bullet in bullets}
+    _share_values(entries.values())
     if len(entries) != len(stored.bullets):
         raise CorruptPayload(_broken("playbook", "two bullets have one id"))
     if known is not None:
