@@ -22,7 +22,7 @@ from benchmarks.plan import FULL, QUICK, Findings
 
 def main(file: Path, *, quick: bool) -> None:
     """Measure and write."""
-    plan = QUICK if quick else replace(FULL, sizes=(1_000, 10_000), repeats=10)
+    plan = QUICK if quick else replace(FULL, sizes=(1_000, 10_000), turns=30, questions=150, repeats=10)
     findings = Findings()
     measure_core(plan, findings)
     with places() as found:
