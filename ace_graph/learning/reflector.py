@@ -154,8 +154,7 @@ async def _ask(
         text, problem = message.text, finish_problem(message)
         if problem is not None:
             return Structured(None, problem, text)
-        lessons = [Lesson(content=line.strip()) for line in _LINE.findall(text)]
-        return Structured(Reflection(lessons=lessons), None, text)
+        return Structured(Reflection(lessons=lessons_in(text)), None, text)
     except ModelError as error:
         if needed:
             raise
@@ -167,6 +166,11 @@ _LINES = (
     "Each lesson is one sentence. Where there is nothing to learn, reply with the word none."
 )
 _LINE = re.compile(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+(\S.*)$", re.MULTILINE)
+
+
+def lessons_in(text: str) -> list[Lesson]:
+    """Return the lines of a list in plain text as lessons."""
+    return [Lesson(content=line.strip()) for line in _LINE.findall(text)]
 
 
 def _replayed(found: ReflectionResult, evidence: Sequence[Evidence], retry: Retry | None) -> ReflectionResult:

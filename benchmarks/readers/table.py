@@ -39,6 +39,7 @@ from ace_graph.learning.curator import stays_own
 from ace_graph.learning.feedback import Feedback, JudgedTurn, check_objection, read_feedback
 from ace_graph.learning.patterns import kinds_of
 from ace_graph.learning.reflection import LearnerFact, Reflection, copies, says_nothing
+from ace_graph.learning.reflector import lessons_in
 from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.model_facts import learner_facts
 from ace_graph.learning.statements.reading import asks_to_clear
@@ -353,6 +354,7 @@ READERS: tuple[Reader, ...] = (
     _reader(numerals),
     _reader(parse_number),
     Reader("copies", _copies, ("ace_graph.learning.reflection",)),
+    Reader("lessons_in", lessons_in, ("ace_graph.learning.reflector",), most=_BULLET_CHARS),
     _reader(says_nothing),
     Reader("stays_own", refused(_lesson), ("ace_graph.learning.curator",), most=_BULLET_CHARS),
     Reader("a reflection", refused(_reflection)),

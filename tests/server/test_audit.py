@@ -141,7 +141,7 @@ async def test_the_button_of_a_finding_mends_it_and_is_undone(kind: AuditKind) -
         rows = audit.count('id="finding-')
         assert rows == len((await _findings(served))["findings"]) == 1
         mended = await send(audit, "mend-1")
-        assert "Nothing is rotten." in mended
+        assert "No problems found." in mended
         assert (await _findings(served))["counts"][kind] == 0
         undone = await send(mended, "undo")
         assert undone.count('id="finding-') == rows

@@ -62,7 +62,7 @@ async def test_another_answer_than_the_last_one_is_not_replaced() -> None:
         refused = await served.post(KIM, "c1", replaces=first["turnId"])
         alone = await served.post(KIM, replaces=first["turnId"])
         assert (refused.status_code, alone.status_code) == (409, 409)
-        assert "read the conversation again" in refused.json()["error"]
+        assert "read what came after it" in refused.json()["error"]
         assert (await messages(served), await contents(served)) == (before, known)
         listed = (await served.client.get("/api/conversations")).json()["conversations"]
         assert [each["conversationId"] for each in listed] == ["c1"]
