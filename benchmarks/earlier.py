@@ -30,7 +30,6 @@ _GOALS = {
     "retrieve, 1,000": 0.5,
     "retrieve, 10,000": 0.5,
     "retrieve by meaning, 1,000": 0.5,
-    "retrieve by meaning, 10,000": 0.5,
     "8 attached playbooks over none, PostgreSQL": 0.5,
     "8 attached playbooks over none, Neo4j": 0.5,
     _IMPORT: 0.1,

@@ -11,23 +11,31 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
+from benchmarks import core
 from benchmarks.attached import measure_attached
 from benchmarks.available_stores import places
-from benchmarks.core import measure_core
 from benchmarks.plan import FULL, QUICK, Findings
 
 
 def main(file: Path, *, quick: bool) -> None:
     """Measure and write."""
-    plan = QUICK if quick else replace(FULL, sizes=(1_000, 10_000), turns=30, questions=150, repeats=10)
+    plan = QUICK if quick else replace(FULL, sizes=(1_000,), turns=30, questions=150, repeats=10)
     findings = Findings()
-    measure_core(plan, findings)
+    core.measure_core(plan, findings)
     with places() as found:
         asyncio.run(measure_attached(plan, found, findings))
-    told = {table.title: [table.columns, list(table.rows)] for table in findings.tables}
+    if not quick:
+        # Commit 46b8010 fills its vectors within a time that a slow machine exceeds
+        with patch.object(core, "find_static_vectors", return_value=None):
+            core.measure_core(replace(plan, sizes=(10_000,)), findings)
+    told: dict[str, tuple[tuple[str, ...], list[Sequence[str]]]] = {}
+    for table in findings.tables:
+        told.setdefault(table.title, (table.columns, []))[1].extend(table.rows)
     file.write_text(json.dumps(told), "utf-8")
 
 
