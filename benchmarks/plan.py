@@ -24,7 +24,7 @@ class Plan:
     starts: int = 7
     unit_turns: int = 300
     unit_runs: int = 5
-    earlier_runs: int = 2
+    earlier_runs: int = 1
     import_lines: int = 20_000
     quick: bool = False
 
