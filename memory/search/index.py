@@ -610,7 +610,7 @@ def _entry(bullet: Bullet) -> _Entry:
     return _Entry(content, len(own), labels, source, () if relation is None else (relation.key,))
 
 
-@lru_cache(maxsize=4_096)  # the same bullets are shown again and again
+@lru_cache(maxsize=16_384)  # the same bullets are shown again and again; 5 MB at most
 def own_terms(text: str) -> tuple[str, ...]:
     """Return the terms of a text, each once, as `in_order`."""
     return in_order(set(terms(text)))
