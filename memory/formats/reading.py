@@ -22,7 +22,7 @@ from ace_graph.base.errors import FormatError
 from ace_graph.base.text import clean_line, encodable, truncate
 from ace_graph.memory.bullet import AVOID, MAX_DISTINCT, MAX_EXAMPLES, MAX_KEYWORDS, Bullet
 from ace_graph.memory.delta.merge import MAX_SOURCES, MAX_TAGS
-from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.delta.operations import Add, check_days
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.source_words import MAX_SOURCE_WORDS
 
@@ -310,11 +310,15 @@ def _checked(given: Mapping[str, object]) -> Bullet | str:
     try:
         # Validated as JSON, so that lists become tuples and texts moments, and "5" stays a text.
         text = json.dumps({name: _encodable(value) for name, value in {**_ALWAYS_GIVEN, **given}.items()})
-        return Bullet.model_validate_json(text, strict=True)
+        bullet = Bullet.model_validate_json(text, strict=True)
+        check_days(bullet.valid_from, bullet.valid_until)
     except RecursionError:
         return "it is nested too deeply"
     except ValidationError as error:
         return _reason(error.errors(include_input=False, include_url=False)[0])
+    except ValueError as error:
+        return str(error)
+    return bullet
 
 
 def _encodable(value: object) -> object:

@@ -29,6 +29,18 @@ def test_a_bad_bullet_is_refused_and_the_others_are_kept() -> None:
     assert len(reading) == 5
 
 
+def test_a_bullet_that_ends_before_it_begins_is_refused_and_the_others_are_kept() -> None:
+    bullets = [
+        {"content": "bad", "valid_from": "2026-05-01", "valid_until": "2026-01-01"},
+        {"content": "good"},
+    ]
+    reading = read_bullets(json.dumps(bullets))
+    assert [add.content for add in reading.bullets] == ["good"]
+    assert [(refusal.what, refusal.why) for refusal in reading.refused] == [
+        ("bad", "valid_until 2026-01-01 is before valid_from 2026-05-01: exchange them, or leave one out")
+    ]
+
+
 def test_an_unknown_field_is_counted_and_its_bullet_kept() -> None:
     bullets = [
         {"content": "a", "colour": "red"},
