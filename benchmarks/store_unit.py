@@ -19,8 +19,8 @@ __all__ = ["measure_store_unit"]
 
 _TURN = "content unchanged"
 _ATTACHED = f"{PLAYBOOKS} attached playbooks of {BULLETS} bullets"
-_GOALS = {"SQLite": 3.2, "PostgreSQL": 3.8, "Neo4j": 4.5}
-"""Of a turn whose content is unchanged, in B, at 1,000 bullets."""
+_GOALS = {"PostgreSQL": 3.8, "Neo4j": 4.5}
+"""Of a turn whose content is unchanged, in B, at 1,000 bullets; that on SQLite has its own table."""
 
 
 async def measure_store_unit(plan: Plan, found: Places, findings: Findings) -> None:

@@ -27,9 +27,9 @@ async def measure_stores(plan: Plan, found: Places, findings: Findings) -> None:
         clients = [await _client(place.open(), size, plan) for place in found.all]
         rounds = plan.repeats if size < 10_000 else min(plan.repeats, 15)
         times = await timed_async(rounds, [job for client in clients for job in client.jobs()])
-        for n, client in enumerate(clients):
+        for n, (place, client) in enumerate(zip(found.all, clients, strict=True)):
             own = times[_JOBS * n : _JOBS * (n + 1)]
-            rows.append((f"{client.store.name}, {size:,} bullets", *(one.told() for one in own)))
+            rows.append((f"{place.name}, {size:,} bullets", *(one.told() for one in own)))
             await client.store.forget(client.learner)
             await client.store.close()
     columns = (

@@ -124,7 +124,7 @@ async def measure_unit(plan: Plan, findings: Findings) -> None:
     )
     findings.goals += [Goal(f"a turn, {name}", ratios[name], limit, "B") for name, limit in _GOALS.items()]
     findings.goals += [
-        Goal(f"more than that, {name}", ratios[name] - ratios[_TURN], limit, "B")
+        Goal(f"a turn, {name}, over one with its {_TURN}", ratios[name] - ratios[_TURN], limit, "B")
         for name, limit in _MORE.items()
         if name in ratios
     ]

@@ -25,7 +25,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from pydantic import SecretStr
 
 from ace_graph.base.settings import Settings
-from ace_graph.memory.delta.operations import Add, Delta, Judge, Operation, Pin, Quarantine, Touch
+from ace_graph.memory.bullet import Polarity
+from ace_graph.memory.delta.operations import Add, Delta, Judge, Pin, Quarantine, Touch
 from ace_graph.memory.stores.sql.sqlite import SQLiteStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import create_app
@@ -39,152 +40,53 @@ SAID = (
     "That's wrong, it should be 11/12.",
     "How do I add 1/2 and 1/3?",
 )
-STORY: tuple[tuple[int, tuple[Operation, ...]], ...] = (
-    (
-        88,
-        (
-            Add(
-                content="Learner says: my name is Ada",
-                section="profile",
-                slot="name",
-                ref="a",
-                sources=("learner",),
-            ),
-        ),
+
+
+def _said(text: str, slot: str | None = None, section: str = "profile") -> Add:
+    return Add(content=f"Learner says: {text}", section=section, slot=slot, ref="a", sources=("learner",))
+
+
+def _learned(text: str, topic: str, polarity: Polarity = "strategy") -> Add:
+    return Add(
+        content=text,
+        polarity=polarity,
+        memory_type="procedural",
+        topic=topic,
+        ref="a",
+        sources=("evidence: learner failure",),
+    )
+
+
+STORY = {
+    88: _said("my name is Ada", "name"),
+    86: _said("I prefer pictures to long texts", section="preferences"),
+    83: _learned("Bring fractions to one denominator before you add them", "fraction_addition"),
+    79: _learned("Add the tops and the bottoms of fractions", "fraction_addition", "anti_pattern"),
+    75: _said("I live in Berlin", "home"),
+    68: _learned("Draw a bar for each fraction before you compare them", "fraction_comparison"),
+    60: _learned("Estimate the result before you compute it", "arithmetic"),
+    51: Add(content="The test on fractions is on the last Friday of November", topic="school", ref="a"),
+    40: _learned("Write the unit beside every number of a word problem", "word_problems"),
+    33: _said("I live in Rome", "home"),
+    21: _learned(
+        "Multiply crosswise only to compare two fractions, never to add them",
+        "fraction_comparison",
+        "anti_pattern",
     ),
-    (
-        86,
-        (
-            Add(
-                content="Learner says: I prefer pictures to long texts",
-                section="preferences",
-                ref="a",
-                sources=("learner",),
-            ),
-        ),
-    ),
-    (
-        83,
-        (
-            Add(
-                content="Bring fractions to one denominator before you add them",
-                memory_type="procedural",
-                topic="fraction_addition",
-                ref="a",
-                sources=("evidence: learner failure",),
-            ),
-        ),
-    ),
-    (
-        79,
-        (
-            Add(
-                content="Add the tops and the bottoms of fractions",
-                polarity="anti_pattern",
-                memory_type="procedural",
-                topic="fraction_addition",
-                ref="a",
-                sources=("evidence: learner failure",),
-            ),
-        ),
-    ),
-    (
-        75,
-        (
-            Add(
-                content="Learner says: I live in Berlin",
-                section="profile",
-                slot="home",
-                ref="a",
-                sources=("learner",),
-            ),
-        ),
-    ),
-    (
-        68,
-        (
-            Add(
-                content="Draw a bar for each fraction before you compare them",
-                memory_type="procedural",
-                topic="fraction_comparison",
-                ref="a",
-                sources=("evidence: learner failure",),
-            ),
-        ),
-    ),
-    (
-        60,
-        (
-            Add(
-                content="Estimate the result before you compute it",
-                memory_type="procedural",
-                topic="arithmetic",
-                ref="a",
-                sources=("evidence: learner failure",),
-            ),
-        ),
-    ),
-    (51, (Add(content="The test on fractions is on the last Friday of November", topic="school", ref="a"),)),
-    (
-        40,
-        (
-            Add(
-                content="Write the unit beside every number of a word problem",
-                memory_type="procedural",
-                topic="word_problems",
-                ref="a",
-                sources=("evidence: learner failure",),
-            ),
-        ),
-    ),
-    (
-        33,
-        (
-            Add(
-                content="Learner says: I live in Rome",
-                section="profile",
-                slot="home",
-                ref="a",
-                sources=("learner",),
-            ),
-        ),
-    ),
-    (
-        21,
-        (
-            Add(
-                content="Multiply crosswise only to compare two fractions, never to add them",
-                polarity="anti_pattern",
-                memory_type="procedural",
-                topic="fraction_comparison",
-                ref="a",
-                sources=("evidence: learner failure",),
-            ),
-        ),
-    ),
-    (12, (Add(content="The class uses the book Numbers 6", topic="school", ref="a"),)),
-    (
-        1,
-        (
-            Add(
-                content="Learner says: I am in grade 6",
-                section="profile",
-                slot="grade",
-                ref="a",
-                sources=("learner",),
-            ),
-        ),
-    ),
-)
+    12: Add(content="The class uses the book Numbers 6", topic="school", ref="a"),
+    1: _said("I am in grade 6", "grade"),
+}
+"""What Ada's memory learned, by how many days ago."""
 
 
 async def live(store: SQLiteStore) -> None:
     """Let Ada learn for three months: what she said, what answers taught, judged answers on most days."""
-    story, known = dict(STORY), list[str]()
+    known = list[str]()
     for ago in range(DAYS, -1, -1):
         at = NOW - timedelta(days=ago, hours=2)
-        for number, operations in enumerate([story[ago]] if ago in story else []):
-            delta = Delta(op_id=f"learn-{ago}-{number}", now=at, operations=operations, author="ace_learning")
+        if ago in STORY:
+            operations = (STORY[ago],)
+            delta = Delta(op_id=f"learn-{ago}", now=at, operations=operations, author="ace_learning")
             done = await store.commit("ada", delta, await store.load("ada"))
             known += done.report.added
         if ago % 7 in (5, 6):

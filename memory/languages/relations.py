@@ -371,9 +371,11 @@ def _without_date(text: str, language: _Language) -> str:
     lower = [word.lower().strip(",") for word in split[:_LEAD_WORDS]]
     for begin in language.since:
         end = len(begin)
+        if tuple(lower[:end]) != begin:
+            continue
         while end < len(lower) and (lower[end] in language.dates or lower[end].isdecimal()):
             end += 1
-        if tuple(lower[: len(begin)]) == begin and len(begin) < end < len(lower):
+        if len(begin) < end < len(lower):
             return " ".join(split[end:])
     return text
 
@@ -397,7 +399,7 @@ def _is_past(text: str, language: _Language) -> bool:
     if language.spaceless:
         return any(phrase in text for phrase in language.not_now)
     padded = f" {' '.join(_lowered(word, place).strip(_MARKS) for place, word in enumerate(text.split()))} "
-    return any(f" {phrase} " in padded for phrase in language.not_now)
+    return any(phrase in padded for phrase in language.not_now)
 
 
 def _lowered(word: str, place: int) -> str:
@@ -438,7 +440,7 @@ def _language(name: str) -> _Language:
         adverbs=_listed(held["adverbs"]),
         articles=_listed(held.get("articles", "")),
         classes=_listed(held.get("classes", "")),
-        not_now=tuple(sorted(_listed(held["not_now"]))),
+        not_now=tuple(phrase if spaceless else f" {phrase} " for phrase in sorted(_listed(held["not_now"]))),
         joints=words(name, "persons", "joints"),
         elided=_listed(held.get("elided", "")),
         particles=_listed(held.get("particles", "")),

@@ -22,7 +22,7 @@ from functools import cached_property, lru_cache
 from itertools import filterfalse
 from math import log
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ace_graph.base.copy_on_write import CopyOnWrite, copied
 from ace_graph.memory.bullet import Bullet
@@ -238,8 +238,10 @@ _SPARE = 64
 _NEWEST_STATING = 64
 """So many bullets of one subject and relation are looked at: the value of today is among the last ones."""
 _TOPIC = "topic:"
-_NUMBER, _LARGE_NUMBER, _LENGTH = "H", "I", "H"
+_LENGTH = "H"
 _FEW_NUMBERS = 65_536
+_Code = Literal["H", "I"]
+"""How a number is packed: in two bytes where they are few, in four where they are more."""
 _NONE: Mapping[str, float] = MappingProxyType({})
 
 
@@ -270,7 +272,7 @@ class Postings(Mapping[str, Mapping[str, float]]):
         self.ids = ids
         self.lengths = array(_LENGTH) if lengths is None else lengths
         self.packed = packed
-        self.code = _NUMBER if len(ids) <= _FEW_NUMBERS else _LARGE_NUMBER
+        self.code: _Code = _code_for(ids)
         self.known = _Weighed(packed, self.code, ids, self.lengths)
         self.known.update(known)
         self.of: Callable[[str], Mapping[str, float]] = self.known.__getitem__
@@ -295,9 +297,10 @@ class _Weighed(dict[str, Mapping[str, float]]):
     """The bullets with a term and their weights, by the terms that were asked for."""
 
     def __init__(
-        self, packed: Mapping[str, bytes], code: str, ids: Sequence[str], lengths: Sequence[int]
+        self, packed: Mapping[str, bytes], code: _Code, ids: Sequence[str], lengths: Sequence[int]
     ) -> None:
-        self._packed, self._code, self._ids, self._lengths = packed, code, ids, lengths
+        self._packed, self._ids, self._lengths = packed, ids, lengths
+        self._code: _Code = code
 
     def __missing__(self, term: str) -> Mapping[str, float]:
         if term not in self._packed:
@@ -315,8 +318,12 @@ class _Weighed(dict[str, Mapping[str, float]]):
         return found
 
 
-def _unpacked(packed: bytes, code: str) -> array[int]:
-    numbers = array(_NUMBER if code == _NUMBER else _LARGE_NUMBER)
+def _code_for(ids: Sequence[str]) -> _Code:
+    return "H" if len(ids) <= _FEW_NUMBERS else "I"
+
+
+def _unpacked(packed: bytes, code: _Code) -> array[int]:
+    numbers = array(code)
     numbers.frombytes(packed)
     return numbers
 
@@ -548,7 +555,7 @@ class _Lists:
     def onto(self, old: Postings, ids: Sequence[str], lengths: array[int]) -> Postings:
         """Return the lists with the changes."""
         packed, known = dict(old.packed), dict(old.known)
-        code = Postings(ids).code
+        code = _code_for(ids)
         if code != old.code:
             packed = {term: array(code, _unpacked(held, old.code)).tobytes() for term, held in packed.items()}
         for term, numbers in self._gone.items():
