@@ -12,7 +12,7 @@ A text of more than _MOST_CHARS characters is not read, so the work for each is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 from types import MappingProxyType
@@ -41,6 +41,7 @@ _SLOT = re.compile("([SVPNK])")
 _TOKEN = re.compile(r"[^\W_]+|[:—]")
 _DIGIT = re.compile(r"\d")
 _SENTENCE = re.compile(r"[!?;] |\w{4}\. |[。！？；]")
+_WORDS_ALONE = str.maketrans({char: char.lower() if char.isalnum() else " " for char in map(chr, range(128))})
 _MARKS = " .,!?:;\"'“”„«»()。！？；、，「」"
 _END = ".!; 。！；"
 
@@ -65,24 +66,34 @@ class Relation(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """A form ready for use: `parts` are literals and slots in turns, a literal first and last, `words` the
-    whole words of the literals.
+    """A form ready for use: a text begins with `first` and ends with `last`, between them are slots.
 
-    `relation` is empty for a frame, whose noun names it. `instead` is the form of the text that is read in
-    place of one that is turned round.
+    `ended` are all slots but the last one, each with the literal that ends it. `relation` is empty for a frame,
+    whose noun names it. `words` are the whole words of the literals, `needed` one of them, or a character where
+    there are no spaces between words. `weight` is the number of the literals' characters. `link` is what stands
+    between a noun and its subject. `instead` is the form of the text that is read in place of one that is turned
+    round.
     """
 
     relation: str
-    parts: tuple[str, ...]
+    first: str
+    ended: tuple[tuple[str, str], ...]
+    last_slot: str
+    last: str
     words: frozenset[str]
-    certain: bool = True
-    instead: str | None = None
+    needed: str
+    weight: int
+    link: str | None
+    certain: bool
+    instead: str | None
 
 
 class _Language(NamedTuple):
     """The words of a language's table, ready for use.
 
-    `forms` are by a word that each needs, without spaces between words by a character.
+    `forms` are by a word that each needs, without spaces between words by a character. A text without a word
+    of `left_out` has no adverb and does not begin with a date, one without a word of `past` has no phrase of
+    `not_now`.
     """
 
     forms: Mapping[str, Sequence[_Form]]
@@ -102,6 +113,8 @@ class _Language(NamedTuple):
     since: Sequence[tuple[str, ...]]
     dates: frozenset[str]
     mine: frozenset[str]
+    left_out: frozenset[str]
+    past: frozenset[str]
 
 
 @lru_cache(maxsize=8_192)
@@ -158,23 +171,22 @@ def _weight_of(reading: _Reading) -> int:
 
 def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
     """Yield what each form finds in a text; where `turned`, in those that it is read in place of, too."""
+    tokens, by_word = _tokens(plain), _forms_by_word()
     wanted: dict[str, list[_Form]] = {}
-    tokens = {token.lower() for token in _TOKEN.findall(plain)}
-    if not plain.isascii():
-        tokens.update(plain)
-    for token in sorted(tokens):
-        for name, forms in _forms_by_word().get(token, ()):
+    for word in sorted(by_word.keys() & (tokens if plain.isascii() else tokens.union(plain))):
+        for name, forms in by_word[word]:
             wanted.setdefault(name, []).extend(form for form in forms if form.words <= tokens)
+    spaced = " ".join(plain.split())
     for name, forms in wanted.items():
         if not forms:
             continue
         language = _languages()[name]
-        text = _verb_second(_without_adverbs(_without_date(plain, language), language), language)
+        text = _prepared(plain, spaced, tokens, language)
         lower = text.lower()
         if len(lower) != len(text):
             continue
-        found = [(form, slots) for form in forms if (slots := _slots(form.parts, text, lower)) is not None]
-        if not found or _is_past(text, language):
+        found = [(form, slots) for form in forms if (slots := _slots(form, text, lower)) is not None]
+        if not found or _is_past(text, tokens, language):
             continue
         for form, slots in found:
             if form.instead is None:
@@ -188,14 +200,24 @@ def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
                 )
 
 
-def _slots(parts: Sequence[str], text: str, lower: str) -> dict[str, str] | None:
+def _tokens(text: str) -> set[str]:
+    """Return the words and numbers of a text in lower case, and the marks that stand in forms."""
+    if not text.isascii():
+        return set(_TOKEN.findall(text.lower()))
+    found = set(text.translate(_WORDS_ALONE).split())
+    if ":" in text:
+        found.add(":")
+    return found
+
+
+def _slots(form: _Form, text: str, lower: str) -> dict[str, str] | None:
     """Return the pieces of a text in the slots of a form, None where its literals are not in the text."""
-    first, last = parts[0], parts[-1]
+    first, last = form.first, form.last
     if not (lower.startswith(first) and lower.endswith(last)):
         return None
     end, at = len(text) - len(last), len(first)
     found: dict[str, str] = {}
-    for slot, literal in zip(parts[1:-2:2], parts[2:-1:2], strict=True):
+    for slot, literal in form.ended:
         if literal:
             place = lower.find(literal, at + 1, end)
         else:  # a number stands right behind a subject
@@ -205,13 +227,12 @@ def _slots(parts: Sequence[str], text: str, lower: str) -> dict[str, str] | None
             return None
         found[slot] = text[at:place]
         at = place + len(literal)
-    found[parts[-2]] = text[at:end]
+    found[form.last_slot] = text[at:end]
     return found
 
 
 def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Reading:
     """Return what a form finds with these pieces in its slots."""
-    weight = sum(map(len, form.parts[::2]))
     value = _without_class(slots["V" if "V" in slots else "P"].strip(_MARKS), language)
     if language.elided:
         value = value.replace("' ", "'")
@@ -226,7 +247,7 @@ def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Rea
             form.relation in _of_things() and _is_bare_name(said_of, language)
         )
         relation = None if subject is None else Relation(form.relation, subject, value, one, form.certain)
-        return _Reading(weight, relation)
+        return _Reading(form.weight, relation)
     noun, said_of = _whole_noun(form, slots, said_of, language)
     name = language.nouns.get(noun)
     subject = _subject_of(name, said_of, language)
@@ -236,7 +257,7 @@ def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Rea
         return _NOTHING
     if name is not None:
         known = Relation(name, subject, value, name in _of_one_value(), certain=True)
-        return _Reading(weight + len(noun), known)
+        return _Reading(form.weight + len(noun), known)
     first, *rest = noun.split() or [""]
     one_of_many = first in language.articles  # "Ada is a friend of Bob"
     named = (language.named and first and slots["N"].islower()) or _is_sort_of(noun, language)
@@ -246,17 +267,18 @@ def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Rea
     if not _forms_of_be().isdisjoint(rest):
         return _NOTHING
     one = (first in language.favourites and bool(rest)) or _is_name(value)
-    return _Reading(weight, Relation(f"the {noun}", subject, value, one, certain=True))
+    return _Reading(form.weight, Relation(f"the {noun}", subject, value, one, certain=True))
 
 
 def _whole_noun(
     form: _Form, slots: Mapping[str, str], said_of: str | None, language: _Language
 ) -> tuple[str, str | None]:
     """Return the noun of a frame and the subject; a known noun may go on behind its end: "place of birth"."""
-    noun = " ".join(word for word in slots["N"].lower().split() if word not in language.adverbs)
-    at = form.parts.index("N") + 1
-    link = form.parts[at]
-    if said_of is not None and form.parts[at + 1 : at + 2] == ("S",) and link in said_of:
+    noun, link = (
+        " ".join(word for word in slots["N"].lower().split() if word not in language.adverbs),
+        form.link,
+    )
+    if link is not None and said_of is not None and link in said_of:
         more, _, rest = said_of.partition(link)
         longer = f"{noun}{link}{more.lower()}"
         if longer in language.nouns:
@@ -303,14 +325,17 @@ def _is_sort_of(noun: str, language: _Language) -> bool:
 
 def _is_short(text: str, language: _Language) -> bool:
     """Whether a piece may be a subject or a value: neither a clause nor parts of two."""
-    if not text or _SENTENCE.search(text) is not None:
-        return False
     if language.spaceless:
-        return len(text) <= _MOST_SPACELESS and not any(each in text for each in language.particles)
+        short = 0 < len(text) <= _MOST_SPACELESS and not any(each in text for each in language.particles)
+        return short and _SENTENCE.search(text) is None
     split = text.split()
-    if len(split) > _MOST_WORDS or not _forms_of_be().isdisjoint(split):
+    if not text or len(split) > _MOST_WORDS or not _forms_of_be().isdisjoint(split):
+        return False
+    if _SENTENCE.search(text) is not None:
         return False
     joined = language.joints.intersection(split)
+    if not joined:
+        return True
     followed = zip(split, [*split[1:], ""], strict=True)
     return not any(word in joined and not after[:1].isupper() for word, after in followed)
 
@@ -352,13 +377,28 @@ def _core(text: str) -> str:
     return " ".join(split)
 
 
+def _prepared(plain: str, spaced: str, tokens: set[str], language: _Language) -> str:
+    """Return a text as the forms of a language are written; `spaced` is the text with single spaces."""
+    if language.spaceless:
+        return _without_adverbs(_without_date(plain, language), language)
+    if not language.left_out.isdisjoint(tokens):
+        spaced = _without_adverbs(_without_date(spaced, language), language)
+    elif language.elided and "'" in spaced:
+        spaced = _with_elided_apart(spaced, language)
+    return _verb_second(spaced, language)
+
+
+def _with_elided_apart(text: str, language: _Language) -> str:
+    return " ".join(_apart(word, language.elided) for word in text.split())
+
+
 def _without_adverbs(text: str, language: _Language) -> str:
     if language.spaceless:
         for adverb in sorted(language.adverbs, key=lambda each: (-len(each), each)):
             text = text.replace(adverb, "")
         return text
     if language.elided and "'" in text:
-        text = " ".join(_apart(word, language.elided) for word in text.split())
+        text = _with_elided_apart(text, language)
     split = text.split()
     return " ".join(
         word for place, word in enumerate(split) if _lowered(word, place).strip(",") not in language.adverbs
@@ -382,10 +422,11 @@ def _without_date(text: str, language: _Language) -> str:
 
 def _verb_second(text: str, language: _Language) -> str:
     """Return a text with its verb behind "I", where it stood before it: "arbeite ich bei ..."."""
-    first, second, *rest = (*text.split(" ", 2), "", "")[:3] if not language.spaceless else ("", "")
+    first, _, behind = text.partition(" ")
+    second, _, rest = behind.partition(" ")
     if second not in language.self_ or first.lower() in language.self_:
         return text
-    return " ".join((second, first.lower(), *filter(None, rest)))
+    return " ".join(filter(None, (second, first.lower(), rest)))
 
 
 def _apart(word: str, elided: frozenset[str]) -> str:
@@ -394,10 +435,12 @@ def _apart(word: str, elided: frozenset[str]) -> str:
     return f"{before}' {behind}" if mark and behind and before.lower() in elided else word
 
 
-def _is_past(text: str, language: _Language) -> bool:
+def _is_past(text: str, tokens: set[str], language: _Language) -> bool:
     """Whether a text says something of another time than today, or what somebody thinks or wishes."""
     if language.spaceless:
         return any(phrase in text for phrase in language.not_now)
+    if language.past.isdisjoint(tokens):
+        return False
     padded = f" {' '.join(_lowered(word, place).strip(_MARKS) for place, word in enumerate(text.split()))} "
     return any(phrase in padded for phrase in language.not_now)
 
@@ -427,8 +470,9 @@ def _language(name: str) -> _Language:
     spaceless = name in SPACELESS
     forms: dict[str, list[_Form]] = {}
     for form in _forms(held, spaceless=spaceless):
-        needed = _needed_character(form.parts) if spaceless else max(sorted(form.words), key=len)
-        forms.setdefault(needed, []).append(form)
+        forms.setdefault(form.needed, []).append(form)
+    adverbs, not_now = _listed(held["adverbs"]), sorted(_listed(held["not_now"]))
+    since = tuple(tuple(phrase.split()) for phrase in _dates(name, "since", "from"))
     return _Language(
         forms=MappingProxyType(forms),
         nouns=MappingProxyType({noun: relation for relation, noun in _named(held["nouns"])}),
@@ -437,16 +481,18 @@ def _language(name: str) -> _Language:
         favourites=_listed(held.get("favourites", "")),
         self_=_listed(held["self"]),
         pronouns=_listed(held["pronouns"]),
-        adverbs=_listed(held["adverbs"]),
+        adverbs=adverbs,
         articles=_listed(held.get("articles", "")),
         classes=_listed(held.get("classes", "")),
-        not_now=tuple(phrase if spaceless else f" {phrase} " for phrase in sorted(_listed(held["not_now"]))),
+        not_now=tuple(phrase if spaceless else f" {phrase} " for phrase in not_now),
         joints=words(name, "persons", "joints"),
         elided=_listed(held.get("elided", "")),
         particles=_listed(held.get("particles", "")),
-        since=tuple(tuple(phrase.split()) for phrase in _dates(name, "since", "from")),
+        since=since,
         dates=frozenset(word for phrase in _dates(name, *_DATES) for word in phrase.split()),
         mine=words(name, "persons", "mine"),
+        left_out=_needed_words((*adverbs, *(begin[0] for begin in since))),
+        past=_needed_words(not_now),
     )
 
 
@@ -472,8 +518,22 @@ def _forms(held: Mapping[str, str], *, spaceless: bool) -> Iterator[_Form]:
     for relation, form, instead in written:
         for chosen in product(*(word.split("/") for word in form.removeprefix("?").split())):
             parts = tuple(_SLOT.split(" ".join(filter(None, chosen))))
+            literals, slots = parts[::2], parts[1::2]
             words = frozenset[str]() if spaceless else _whole_words(parts)
-            yield _Form(relation, parts, words, not form.startswith("?"), instead)
+            followed = zip(slots, literals[1:], (*slots[1:], ""), strict=True)
+            yield _Form(
+                relation=relation,
+                first=literals[0],
+                ended=tuple(zip(slots[:-1], literals[1:-1], strict=True)),
+                last_slot=slots[-1],
+                last=literals[-1],
+                words=words,
+                needed=max(literals, key=len)[0] if spaceless else _longest(words),
+                weight=sum(map(len, literals)),
+                link=next((link for slot, link, after in followed if slot + after == "NS"), None),
+                certain=not form.startswith("?"),
+                instead=instead,
+            )
 
 
 def _named(text: str) -> Iterator[tuple[str, str]]:
@@ -489,9 +549,13 @@ def _whole_words(parts: Sequence[str]) -> frozenset[str]:
     return frozenset(match.group() for match in _TOKEN.finditer(f" {text} ") if _stands_alone(match))
 
 
-def _needed_character(parts: Sequence[str]) -> str:
-    """Return the first character of the longest of a form's literals."""
-    return max(parts[::2], key=len)[0]
+def _needed_words(phrases: Iterable[str]) -> frozenset[str]:
+    """Return words of which a text with one of the phrases has one."""
+    return frozenset(_longest(_tokens(phrase)) for phrase in phrases)
+
+
+def _longest(words: Iterable[str]) -> str:
+    return max(sorted(words), key=len)
 
 
 def _stands_alone(match: re.Match[str]) -> bool:
