@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import product
+from itertools import count, product
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -68,20 +68,22 @@ class Relation(NamedTuple):
 class _Form(NamedTuple):
     """A form ready for use: a text begins with `first` and ends with `last`, between them are slots.
 
-    `ended` are all slots but the last one, each with the literal that ends it. `relation` is empty for a frame,
-    whose noun names it. `words` are the whole words of the literals, `needed` one of them, or a character where
-    there are no spaces between words. `weight` is the number of the literals' characters. `link` is what stands
-    between a noun and its subject. `instead` is the form of the text that is read in place of one that is turned
-    round.
+    `needed` is a word that each text in the form has, without spaces between words a character. `place` is its
+    place in the table. `relation` is empty for a frame, whose noun names it. `ended` are all slots but the last
+    one, each with the literal that ends it, `longest` is the longest literal, `words` are the whole words of
+    all, `weight` is the number of their characters. `link` is what stands between a noun and its subject.
+    `instead` is the form of the text that is read in place of one that is turned round.
     """
 
+    needed: str
+    place: int
     relation: str
     first: str
     ended: tuple[tuple[str, str], ...]
     last_slot: str
     last: str
+    longest: str
     words: frozenset[str]
-    needed: str
     weight: int
     link: str | None
     certain: bool
@@ -91,12 +93,12 @@ class _Form(NamedTuple):
 class _Language(NamedTuple):
     """The words of a language's table, ready for use.
 
-    `forms` are by a word that each needs, without spaces between words by a character. A text without a word
+    A text without a word
     of `left_out` has no adverb and does not begin with a date, one without a word of `past` has no phrase of
     `not_now`.
     """
 
-    forms: Mapping[str, Sequence[_Form]]
+    forms: Sequence[_Form]
     nouns: Mapping[str, str]
     spaceless: bool
     named: bool
@@ -174,8 +176,10 @@ def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
     tokens, by_word = _tokens(plain), _forms_by_word()
     wanted: dict[str, list[_Form]] = {}
     for word in sorted(by_word.keys() & (tokens if plain.isascii() else tokens.union(plain))):
-        for name, forms in by_word[word]:
-            wanted.setdefault(name, []).extend(form for form in forms if form.words <= tokens)
+        for name, needed, forms in by_word[word]:
+            own = wanted.setdefault(name, [])
+            if needed <= tokens:
+                own += forms
     spaced = " ".join(plain.split())
     for name, forms in wanted.items():
         if not forms:
@@ -185,19 +189,24 @@ def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
         lower = text.lower()
         if len(lower) != len(text):
             continue
-        found = [(form, slots) for form in forms if (slots := _slots(form, text, lower)) is not None]
-        if not found or _is_past(text, tokens, language):
-            continue
-        for form, slots in found:
+        found: list[_Reading] = []
+        for form in sorted(forms):
+            if form.longest not in lower or (slots := _slots(form, text, lower)) is None:
+                continue
             if form.instead is None:
-                yield _reading(form, slots, language)
+                found += _reading(form, slots, language)
             elif turned:
-                instead = "".join(slots.get(piece, piece) for piece in _SLOT.split(form.instead))
-                yield from (
-                    each._replace(relation=each.relation._replace(certain=True))
-                    for each in _readings(instead, turned=False)
-                    if each.relation is not None
-                )
+                found += _turned_round(form.instead, slots)
+        if found and not _is_past(text, tokens, language):
+            yield from found
+
+
+def _turned_round(instead: str, slots: Mapping[str, str]) -> Iterator[_Reading]:
+    """Yield what is found in the text that a form stands for, with these pieces in its slots."""
+    text = "".join(slots.get(piece, piece) for piece in _SLOT.split(instead))
+    for weight, relation in _readings(text, turned=False):
+        if relation is not None:
+            yield _Reading(weight, relation._replace(certain=True))
 
 
 def _tokens(text: str) -> set[str]:
@@ -231,53 +240,51 @@ def _slots(form: _Form, text: str, lower: str) -> dict[str, str] | None:
     return found
 
 
-def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> _Reading:
-    """Return what a form finds with these pieces in its slots."""
+def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> Sequence[_Reading]:
+    """Return what a form finds with these pieces in its slots, if it does."""
     value = _without_class(slots["V" if "V" in slots else "P"].strip(_MARKS), language)
     if language.elided:
         value = value.replace("' ", "'")
     if not _is_short(value, language) or ("P" in slots and not _is_whole_name(value)):
-        return _NOTHING
+        return ()
     said_of = _before_verb(slots["K"], language) if "K" in slots else slots.get("S")
     if form.relation:
         if not _may_have(form.relation, value):
-            return _NOTHING
+            return ()
         subject = _subject_of(form.relation, said_of, language)
         one = form.relation in _of_one_value() and not (
             form.relation in _of_things() and _is_bare_name(said_of, language)
         )
         relation = None if subject is None else Relation(form.relation, subject, value, one, form.certain)
-        return _Reading(form.weight, relation)
+        return (_Reading(form.weight, relation),)
     noun, said_of = _whole_noun(form, slots, said_of, language)
     name = language.nouns.get(noun)
     subject = _subject_of(name, said_of, language)
     if subject is None:
-        return _NOTHING
+        return ()
     if name is not None and not _may_have(name, value):
-        return _NOTHING
+        return ()
     if name is not None:
         known = Relation(name, subject, value, name in _of_one_value(), certain=True)
-        return _Reading(form.weight + len(noun), known)
+        return (_Reading(form.weight + len(noun), known),)
     first, *rest = noun.split() or [""]
     one_of_many = first in language.articles  # "Ada is a friend of Bob"
     named = (language.named and first and slots["N"].islower()) or _is_sort_of(noun, language)
     named = named and not one_of_many
     if not named or len(rest) >= _NOUN_WORDS:
-        return _NOTHING
+        return ()
     if not _forms_of_be().isdisjoint(rest):
-        return _NOTHING
+        return ()
     one = (first in language.favourites and bool(rest)) or _is_name(value)
-    return _Reading(form.weight, Relation(f"the {noun}", subject, value, one, certain=True))
+    return (_Reading(form.weight, Relation(f"the {noun}", subject, value, one, certain=True)),)
 
 
 def _whole_noun(
     form: _Form, slots: Mapping[str, str], said_of: str | None, language: _Language
 ) -> tuple[str, str | None]:
     """Return the noun of a frame and the subject; a known noun may go on behind its end: "place of birth"."""
-    noun, link = (
-        " ".join(word for word in slots["N"].lower().split() if word not in language.adverbs),
-        form.link,
-    )
+    link = form.link
+    noun = " ".join(word for word in slots["N"].lower().split() if word not in language.adverbs)
     if link is not None and said_of is not None and link in said_of:
         more, _, rest = said_of.partition(link)
         longer = f"{noun}{link}{more.lower()}"
@@ -456,25 +463,25 @@ def _languages() -> Mapping[str, _Language]:
 
 
 @cache
-def _forms_by_word() -> Mapping[str, Sequence[tuple[str, Sequence[_Form]]]]:
-    """Return the forms that need a word, by language."""
-    found: dict[str, list[tuple[str, Sequence[_Form]]]] = {}
+def _forms_by_word() -> Mapping[str, Sequence[tuple[str, frozenset[str], Sequence[_Form]]]]:
+    """Return the forms that need a word, by language and by all words that they need."""
+    found: dict[str, dict[tuple[str, frozenset[str]], list[_Form]]] = {}
     for name, language in _languages().items():
-        for word, forms in language.forms.items():
-            found.setdefault(word, []).append((name, forms))
-    return MappingProxyType(found)
+        for form in language.forms:
+            alike = found.setdefault(form.needed, {}).setdefault((name, form.words), [])
+            alike.append(form)
+    return MappingProxyType(
+        {word: [(*key, forms) for key, forms in alike.items()] for word, alike in found.items()}
+    )
 
 
 def _language(name: str) -> _Language:
     held = table(name, _TABLE)
     spaceless = name in SPACELESS
-    forms: dict[str, list[_Form]] = {}
-    for form in _forms(held, spaceless=spaceless):
-        forms.setdefault(form.needed, []).append(form)
     adverbs, not_now = _listed(held["adverbs"]), sorted(_listed(held["not_now"]))
     since = tuple(tuple(phrase.split()) for phrase in _dates(name, "since", "from"))
     return _Language(
-        forms=MappingProxyType(forms),
+        forms=tuple(_forms(held, spaceless=spaceless)),
         nouns=MappingProxyType({noun: relation for relation, noun in _named(held["nouns"])}),
         spaceless=spaceless,
         named="named" in held,
@@ -515,20 +522,24 @@ def _forms(held: Mapping[str, str], *, spaceless: bool) -> Iterator[_Form]:
         *frames,
         *(("", form, instead) for form, _, instead in turned),
     ]
+    places = count()
     for relation, form, instead in written:
         for chosen in product(*(word.split("/") for word in form.removeprefix("?").split())):
             parts = tuple(_SLOT.split(" ".join(filter(None, chosen))))
             literals, slots = parts[::2], parts[1::2]
             words = frozenset[str]() if spaceless else _whole_words(parts)
             followed = zip(slots, literals[1:], (*slots[1:], ""), strict=True)
+            longest = max(literals, key=len)
             yield _Form(
+                needed=longest[0] if spaceless else _longest(words),
+                place=next(places),
                 relation=relation,
                 first=literals[0],
                 ended=tuple(zip(slots[:-1], literals[1:-1], strict=True)),
                 last_slot=slots[-1],
                 last=literals[-1],
+                longest=longest,
                 words=words,
-                needed=max(literals, key=len)[0] if spaceless else _longest(words),
                 weight=sum(map(len, literals)),
                 link=next((link for slot, link, after in followed if slot + after == "NS"), None),
                 certain=not form.startswith("?"),
