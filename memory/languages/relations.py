@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import count, product
+from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -26,6 +27,12 @@ _PACKAGE = "ace_graph.memory.languages"
 _MOST_CHARS = 300
 _MOST_WORDS, _MOST_SPACELESS = 8, 24
 """A subject or a value has at most so many words, in a script without spaces so many characters."""
+_MOST_VALUE = 12
+"""So many words a value has at most, with its article, its class and a mark."""
+_MOST_LITERAL = 40
+"""So many characters a literal of a form has at most."""
+_ANYWHERE, _AT_BEGINNING, _AT_END = range(3)
+"""In which part of a text a literal is."""
 _NOUN_WORDS = 3
 _SORT_CHARS, _KNOWN_CHARS = 3, 5
 """A noun in one word with its sort: so many characters for each, at least."""
@@ -40,6 +47,7 @@ _DATES = ("weekdays", "months", "last", "this", "day", "week", "month", "year", 
 _SLOT = re.compile("([SVPNK])")
 _TOKEN = re.compile(r"[^\W_]+|[:—]")
 _DIGIT = re.compile(r"\d")
+_MARK = re.compile("[!?;.。！？；]")
 _SENTENCE = re.compile(r"[!?;] |\w{4}\. |[。！？；]")
 _WORDS_ALONE = str.maketrans({char: char.lower() if char.isalnum() else " " for char in map(chr, range(128))})
 _MARKS = " .,!?:;\"'“”„«»()。！？；、，「」"
@@ -68,10 +76,11 @@ class Relation(NamedTuple):
 class _Form(NamedTuple):
     """A form ready for use: a text begins with `first` and ends with `last`, between them are slots.
 
-    `needed` is a word that each text in the form has, without spaces between words a character. `place` is its
-    place in the table. `relation` is empty for a frame, whose noun names it. `ended` are all slots but the last
-    one, each with the literal that ends it, `longest` is the longest literal, `words` are the whole words of
-    all, `weight` is the number of their characters. `link` is what stands between a noun and its subject.
+    `needed` is a word that each text in the form has, without spaces between words a character. `place` is
+    its place in the table. `relation` is empty for a frame, whose noun names it. `ended` are the slots but the
+    last one, each with the literal that ends it. `near` is the literal beside the value, where the value begins
+    or ends the text, else the longest one; `part` says where it is. `words` are the whole words of the
+    literals, `weight` is the number of their characters. `link` is what stands between a noun and its subject.
     `instead` is the form of the text that is read in place of one that is turned round.
     """
 
@@ -82,7 +91,8 @@ class _Form(NamedTuple):
     ended: tuple[tuple[str, str], ...]
     last_slot: str
     last: str
-    longest: str
+    near: str
+    part: int
     words: frozenset[str]
     weight: int
     link: str | None
@@ -93,9 +103,8 @@ class _Form(NamedTuple):
 class _Language(NamedTuple):
     """The words of a language's table, ready for use.
 
-    A text without a word
-    of `left_out` has no adverb and does not begin with a date, one without a word of `past` has no phrase of
-    `not_now`.
+    A text without a word of `left_out` has no adverb, one without a word of `past` no phrase of `not_now`.
+    `since` are phrases by their first word.
     """
 
     forms: Sequence[_Form]
@@ -112,7 +121,7 @@ class _Language(NamedTuple):
     joints: frozenset[str]
     elided: frozenset[str]
     particles: frozenset[str]
-    since: Sequence[tuple[str, ...]]
+    since: Mapping[str, Sequence[tuple[str, ...]]]
     dates: frozenset[str]
     mine: frozenset[str]
     left_out: frozenset[str]
@@ -132,7 +141,7 @@ def relation_of(text: str) -> Relation | None:
         plain = plain[len(_SAYS) :]
     if not plain or plain.endswith(("?", "？")):
         return None
-    return max(_readings(plain), key=_weight_of, default=_NOTHING).relation
+    return max(_readings(plain), key=itemgetter(0), default=_NOTHING)[1]
 
 
 def claimed(name: str, subject: str, value: str) -> Relation | None:
@@ -157,30 +166,23 @@ def same_value(a: Relation, b: Relation) -> bool:
     return _core(a.value) == _core(b.value)
 
 
-class _Reading(NamedTuple):
-    """What a form finds in a text, and how many characters of the text it has."""
-
-    weight: int
-    relation: Relation | None
+_Reading = tuple[int, Relation | None]
+"""How many characters of a text a form has, and what it finds there."""
+_NOTHING: _Reading = (0, None)
 
 
-_NOTHING = _Reading(0, None)
-
-
-def _weight_of(reading: _Reading) -> int:
-    return reading.weight
-
-
-def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
-    """Yield what each form finds in a text; where `turned`, in those that it is read in place of, too."""
-    tokens, by_word = _tokens(plain), _forms_by_word()
+def _readings(plain: str, *, turned: bool = True) -> Sequence[_Reading]:
+    """Return what each form finds in a text; where `turned`, in those that it is read in place of, too."""
+    tokens, by_word = _known_words().intersection(_tokens(plain)), _forms_by_word()
     wanted: dict[str, list[_Form]] = {}
     for word in sorted(by_word.keys() & (tokens if plain.isascii() else tokens.union(plain))):
-        for name, needed, forms in by_word[word]:
+        for name, alike in by_word[word].items():
             own = wanted.setdefault(name, [])
-            if needed <= tokens:
-                own += forms
-    spaced = " ".join(plain.split())
+            for needed, forms in alike.items():
+                if needed <= tokens:
+                    own += forms
+    found: list[_Reading] = []
+    spaced = " ".join(plain.split()) if any(wanted.values()) else ""
     for name, forms in wanted.items():
         if not forms:
             continue
@@ -189,16 +191,28 @@ def _readings(plain: str, *, turned: bool = True) -> Iterator[_Reading]:
         lower = text.lower()
         if len(lower) != len(text):
             continue
-        found: list[_Reading] = []
+        parts = _parts(lower, language)
+        own_found: list[_Reading] = []
         for form in sorted(forms):
-            if form.longest not in lower or (slots := _slots(form, text, lower)) is None:
+            if form.near not in parts[form.part] or (slots := _slots(form, text, lower)) is None:
                 continue
             if form.instead is None:
-                found += _reading(form, slots, language)
+                own_found += _reading(form, slots, language)
             elif turned:
-                found += _turned_round(form.instead, slots)
-        if found and not _is_past(text, tokens, language):
-            yield from found
+                own_found += _turned_round(form.instead, slots)
+        if own_found and not _is_past(text, tokens, language):
+            found += own_found
+    return found
+
+
+def _parts(lower: str, language: _Language) -> Sequence[str]:
+    """Return a text, its beginning and its end: where stands what is beside a value that begins or ends it."""
+    many = _MOST_VALUE * (2 if language.elided else 1)  # "l' école" is a word
+    if language.spaceless or lower.count(" ") <= many:
+        return lower, lower, lower
+    behind, before = lower.split(" ", many), lower.rsplit(" ", many)
+    beginning, end = len(lower) - len(behind[-1]) + _MOST_LITERAL, len(before[0]) - _MOST_LITERAL
+    return lower, lower[:beginning], lower[max(0, end) :]
 
 
 def _turned_round(instead: str, slots: Mapping[str, str]) -> Iterator[_Reading]:
@@ -206,17 +220,15 @@ def _turned_round(instead: str, slots: Mapping[str, str]) -> Iterator[_Reading]:
     text = "".join(slots.get(piece, piece) for piece in _SLOT.split(instead))
     for weight, relation in _readings(text, turned=False):
         if relation is not None:
-            yield _Reading(weight, relation._replace(certain=True))
+            yield weight, relation._replace(certain=True)
 
 
-def _tokens(text: str) -> set[str]:
+def _tokens(text: str) -> Sequence[str]:
     """Return the words and numbers of a text in lower case, and the marks that stand in forms."""
     if not text.isascii():
-        return set(_TOKEN.findall(text.lower()))
-    found = set(text.translate(_WORDS_ALONE).split())
-    if ":" in text:
-        found.add(":")
-    return found
+        return _TOKEN.findall(text.lower())
+    found = text.translate(_WORDS_ALONE).split()
+    return [*found, ":"] if ":" in text else found
 
 
 def _slots(form: _Form, text: str, lower: str) -> dict[str, str] | None:
@@ -242,10 +254,11 @@ def _slots(form: _Form, text: str, lower: str) -> dict[str, str] | None:
 
 def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> Sequence[_Reading]:
     """Return what a form finds with these pieces in its slots, if it does."""
-    value = _without_class(slots["V" if "V" in slots else "P"].strip(_MARKS), language)
+    name_like = "P" in slots
+    value = _without_class(slots["P" if name_like else "V"].strip(_MARKS), language)
     if language.elided:
         value = value.replace("' ", "'")
-    if not _is_short(value, language) or ("P" in slots and not _is_whole_name(value)):
+    if not _is_short(value, language) or (name_like and not _is_whole_name(value)):
         return ()
     said_of = _before_verb(slots["K"], language) if "K" in slots else slots.get("S")
     if form.relation:
@@ -256,27 +269,28 @@ def _reading(form: _Form, slots: Mapping[str, str], language: _Language) -> Sequ
             form.relation in _of_things() and _is_bare_name(said_of, language)
         )
         relation = None if subject is None else Relation(form.relation, subject, value, one, form.certain)
-        return (_Reading(form.weight, relation),)
+        return ((form.weight, relation),)
     noun, said_of = _whole_noun(form, slots, said_of, language)
     name = language.nouns.get(noun)
+    if name is None and not _is_named(noun, slots["N"], language):
+        return ()
     subject = _subject_of(name, said_of, language)
     if subject is None:
         return ()
-    if name is not None and not _may_have(name, value):
-        return ()
     if name is not None:
         known = Relation(name, subject, value, name in _of_one_value(), certain=True)
-        return (_Reading(form.weight + len(noun), known),)
-    first, *rest = noun.split() or [""]
-    one_of_many = first in language.articles  # "Ada is a friend of Bob"
-    named = (language.named and first and slots["N"].islower()) or _is_sort_of(noun, language)
-    named = named and not one_of_many
-    if not named or len(rest) >= _NOUN_WORDS:
-        return ()
-    if not _forms_of_be().isdisjoint(rest):
-        return ()
+        return ((form.weight + len(noun), known),) if _may_have(name, value) else ()
+    first, _, rest = noun.partition(" ")
     one = (first in language.favourites and bool(rest)) or _is_name(value)
-    return (_Reading(form.weight, Relation(f"the {noun}", subject, value, one, certain=True)),)
+    return ((form.weight, Relation(f"the {noun}", subject, value, one, certain=True)),)
+
+
+def _is_named(noun: str, written: str, language: _Language) -> bool:
+    """Whether a noun that no table knows names a relation: no "friend" in "a friend of Bob"."""
+    first, *rest = noun.split() or [""]
+    if first in language.articles or len(rest) >= _NOUN_WORDS or not _forms_of_be().isdisjoint(rest):
+        return False
+    return (language.named and first != "" and written.islower()) or _is_sort_of(noun, language)
 
 
 def _whole_noun(
@@ -334,17 +348,21 @@ def _is_short(text: str, language: _Language) -> bool:
     """Whether a piece may be a subject or a value: neither a clause nor parts of two."""
     if language.spaceless:
         short = 0 < len(text) <= _MOST_SPACELESS and not any(each in text for each in language.particles)
-        return short and _SENTENCE.search(text) is None
+        return short and not _ends_within(text)
+    if not text or text.count(" ") >= _MOST_WORDS or _ends_within(text):
+        return False
     split = text.split()
-    if not text or len(split) > _MOST_WORDS or not _forms_of_be().isdisjoint(split):
+    if not _forms_of_be().isdisjoint(split):
         return False
-    if _SENTENCE.search(text) is not None:
-        return False
-    joined = language.joints.intersection(split)
-    if not joined:
+    if language.joints.isdisjoint(split):
         return True
     followed = zip(split, [*split[1:], ""], strict=True)
-    return not any(word in joined and not after[:1].isupper() for word, after in followed)
+    return not any(word in language.joints and not after[:1].isupper() for word, after in followed)
+
+
+def _ends_within(text: str) -> bool:
+    """Whether a sentence ends within a piece; the first pattern is the faster one."""
+    return _MARK.search(text) is not None and _SENTENCE.search(text) is not None
 
 
 def _is_name(value: str) -> bool:
@@ -365,8 +383,11 @@ def _is_bare_name(subject: str | None, language: _Language) -> bool:
 
 def _without_class(value: str, language: _Language) -> str:
     """Return a value without what tells its kind: "Rome" for "the city of Rome"."""
+    first = value.partition(" ")[0].lower()
+    if first not in language.articles and first not in language.classes:
+        return value
     split = value.split()
-    start = 1 if len(split) > 1 and split[0].lower() in language.articles else 0
+    start = 1 if len(split) > 1 and first in language.articles else 0
     if len(split) > start + 1 and split[start].lower() in language.classes:
         start += 1
         if len(split) > start + 1 and split[start].islower() and len(split[start]) <= _LINK_CHARS:
@@ -384,15 +405,16 @@ def _core(text: str) -> str:
     return " ".join(split)
 
 
-def _prepared(plain: str, spaced: str, tokens: set[str], language: _Language) -> str:
+def _prepared(plain: str, spaced: str, tokens: frozenset[str], language: _Language) -> str:
     """Return a text as the forms of a language are written; `spaced` is the text with single spaces."""
     if language.spaceless:
         return _without_adverbs(_without_date(plain, language), language)
+    text = _without_date(spaced, language)
     if not language.left_out.isdisjoint(tokens):
-        spaced = _without_adverbs(_without_date(spaced, language), language)
-    elif language.elided and "'" in spaced:
-        spaced = _with_elided_apart(spaced, language)
-    return _verb_second(spaced, language)
+        text = _without_adverbs(text, language)
+    elif language.elided and "'" in text:
+        text = _with_elided_apart(text, language)
+    return _verb_second(text, language)
 
 
 def _with_elided_apart(text: str, language: _Language) -> str:
@@ -406,17 +428,19 @@ def _without_adverbs(text: str, language: _Language) -> str:
         return text
     if language.elided and "'" in text:
         text = _with_elided_apart(text, language)
-    split = text.split()
-    return " ".join(
-        word for place, word in enumerate(split) if _lowered(word, place).strip(",") not in language.adverbs
-    )
+    first, *rest = text.split()
+    kept = [first] if first.lower().strip(",") not in language.adverbs else []
+    return " ".join(kept + [word for word in rest if word.strip(",") not in language.adverbs])
 
 
 def _without_date(text: str, language: _Language) -> str:
     """Return a text without the "since May" that it begins with."""
+    begins = language.since.get(text.split(None, 1)[0].lower().strip(","))
+    if begins is None:
+        return text
     split = text.split()
     lower = [word.lower().strip(",") for word in split[:_LEAD_WORDS]]
-    for begin in language.since:
+    for begin in begins:
         end = len(begin)
         if tuple(lower[:end]) != begin:
             continue
@@ -442,19 +466,15 @@ def _apart(word: str, elided: frozenset[str]) -> str:
     return f"{before}' {behind}" if mark and behind and before.lower() in elided else word
 
 
-def _is_past(text: str, tokens: set[str], language: _Language) -> bool:
+def _is_past(text: str, tokens: frozenset[str], language: _Language) -> bool:
     """Whether a text says something of another time than today, or what somebody thinks or wishes."""
     if language.spaceless:
         return any(phrase in text for phrase in language.not_now)
     if language.past.isdisjoint(tokens):
         return False
-    padded = f" {' '.join(_lowered(word, place).strip(_MARKS) for place, word in enumerate(text.split()))} "
+    first, *rest = text.split()  # a later word with a capital is a name
+    padded = f" {' '.join(word.strip(_MARKS) for word in (first.lower(), *rest))} "
     return any(phrase in padded for phrase in language.not_now)
-
-
-def _lowered(word: str, place: int) -> str:
-    """Return the first word of a text in lower case; a later one with a capital is a name."""
-    return word if place else word.lower()
 
 
 @cache
@@ -463,23 +483,31 @@ def _languages() -> Mapping[str, _Language]:
 
 
 @cache
-def _forms_by_word() -> Mapping[str, Sequence[tuple[str, frozenset[str], Sequence[_Form]]]]:
-    """Return the forms that need a word, by language and by all words that they need."""
-    found: dict[str, dict[tuple[str, frozenset[str]], list[_Form]]] = {}
+def _forms_by_word() -> Mapping[str, Mapping[str, Mapping[frozenset[str], Sequence[_Form]]]]:
+    """Return the forms that need a word, by language and by all the words that they need."""
+    found: dict[str, dict[str, dict[frozenset[str], list[_Form]]]] = {}
     for name, language in _languages().items():
         for form in language.forms:
-            alike = found.setdefault(form.needed, {}).setdefault((name, form.words), [])
-            alike.append(form)
-    return MappingProxyType(
-        {word: [(*key, forms) for key, forms in alike.items()] for word, alike in found.items()}
-    )
+            by_words = found.setdefault(form.needed, {}).setdefault(name, {})
+            by_words.setdefault(form.words, []).append(form)
+    return MappingProxyType(found)
+
+
+@cache
+def _known_words() -> frozenset[str]:
+    """Return the words that tell whether a text is in a form, or has an adverb or a phrase of `not_now`."""
+    found = {word for language in _languages().values() for form in language.forms for word in form.words}
+    return frozenset(found.union(*((*each.left_out, *each.past) for each in _languages().values())))
 
 
 def _language(name: str) -> _Language:
     held = table(name, _TABLE)
     spaceless = name in SPACELESS
     adverbs, not_now = _listed(held["adverbs"]), sorted(_listed(held["not_now"]))
-    since = tuple(tuple(phrase.split()) for phrase in _dates(name, "since", "from"))
+    since: dict[str, list[tuple[str, ...]]] = {}
+    for phrase in _dates(name, "since", "from"):
+        begin = tuple(phrase.split())
+        since.setdefault(begin[0], []).append(begin)
     return _Language(
         forms=tuple(_forms(held, spaceless=spaceless)),
         nouns=MappingProxyType({noun: relation for relation, noun in _named(held["nouns"])}),
@@ -495,10 +523,10 @@ def _language(name: str) -> _Language:
         joints=words(name, "persons", "joints"),
         elided=_listed(held.get("elided", "")),
         particles=_listed(held.get("particles", "")),
-        since=since,
+        since=MappingProxyType(since),
         dates=frozenset(word for phrase in _dates(name, *_DATES) for word in phrase.split()),
         mine=words(name, "persons", "mine"),
-        left_out=_needed_words((*adverbs, *(begin[0] for begin in since))),
+        left_out=_needed_words(adverbs),
         past=_needed_words(not_now),
     )
 
@@ -530,6 +558,11 @@ def _forms(held: Mapping[str, str], *, spaceless: bool) -> Iterator[_Form]:
             words = frozenset[str]() if spaceless else _whole_words(parts)
             followed = zip(slots, literals[1:], (*slots[1:], ""), strict=True)
             longest = max(literals, key=len)
+            near, part = longest, _ANYWHERE
+            if instead is None and slots[-1] in "VP" and not literals[-1] and literals[-2]:
+                near, part = literals[-2], _AT_END
+            elif instead is None and slots[0] in "VP" and not literals[0] and literals[1]:
+                near, part = literals[1], _AT_BEGINNING
             yield _Form(
                 needed=longest[0] if spaceless else _longest(words),
                 place=next(places),
@@ -538,7 +571,8 @@ def _forms(held: Mapping[str, str], *, spaceless: bool) -> Iterator[_Form]:
                 ended=tuple(zip(slots[:-1], literals[1:-1], strict=True)),
                 last_slot=slots[-1],
                 last=literals[-1],
-                longest=longest,
+                near=near,
+                part=part,
                 words=words,
                 weight=sum(map(len, literals)),
                 link=next((link for slot, link, after in followed if slot + after == "NS"), None),
