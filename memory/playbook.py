@@ -138,16 +138,24 @@ class Playbook:
         return _rehashed({}, (), self.entries.values())
 
     @cached_property
+    def stating(self) -> Mapping[str, tuple[str, ...]]:
+        """Key of a relation -> ids of the bullets that state it, those that came last at the end.
+
+        Reading what texts state takes as long as indexing them; only who shows such a bullet asks.
+        """
+        return _restated({}, (), self.entries.values())
+
+    @cached_property
     def decay_groups(self) -> DecayGroups:
         """The ids of the bullets that decay alike."""
         return regrouped({}, (), self.entries.values())
 
     def inherit(self, parent: Playbook, changed: Collection[str] | None = None) -> None:
-        """Derive index, hash table and groups from `parent`'s, where it has them, instead of from nothing.
+        """Derive index, tables and groups from `parent`'s, where it has them, instead of from nothing.
 
         `changed` names all bullets that may differ; None: any may.
         """
-        derived = vars(parent).keys() & {"index", "hashes", "decay_groups"}
+        derived = vars(parent).keys() & {"index", "hashes", "stating", "decay_groups"}
         if not derived:
             return
         ids = {**parent.entries, **self.entries} if changed is None else changed
@@ -160,6 +168,11 @@ class Playbook:
             vars(self)["index"] = type(index).build(self.entries.values()) if index.scattered else index
         if "decay_groups" in derived:
             vars(self)["decay_groups"] = regrouped(parent.decay_groups, removed, added)
+        if "stating" in derived:
+            other = [pair for pair in pairs if _claim(pair[0]) != _claim(pair[1])]
+            gone = [old for old, _ in other if old is not None]
+            came = [new for _, new in other if new is not None]
+            vars(self)["stating"] = _restated(parent.stating, gone, came) if other else parent.stating
         if "hashes" in derived:
             other = [pair for pair in pairs if _text(pair[0]) != _text(pair[1])]
             removed = [old for old, _ in other if old is not None]
@@ -257,6 +270,19 @@ def _rehashed(
 
 def _text(bullet: Bullet | None) -> str | None:
     return None if bullet is None else bullet.content
+
+
+def _restated(
+    stating: Mapping[str, tuple[str, ...]], removed: Iterable[Bullet], added: Iterable[Bullet]
+) -> Mapping[str, tuple[str, ...]]:
+    from ace_graph.memory.search.index import restated
+
+    return restated(stating, removed, added)
+
+
+def _claim(bullet: Bullet | None) -> tuple[object, ...]:
+    """Return what tells which relation a bullet states."""
+    return () if bullet is None else (bullet.content, bullet.claim)
 
 
 def id_number(bullet_id: str) -> int:

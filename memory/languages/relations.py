@@ -77,10 +77,10 @@ class _Form(NamedTuple):
     """A form ready for use: a text begins with `first` and ends with `last`, between them are slots.
 
     `needed` is a word that each text in the form has, without spaces between words a character. `place` is
-    its place in the table. `relation` is empty for a frame, whose noun names it. `ended` are the slots but the
-    last one, each with the literal that ends it. `near` is the literal beside the value, where the value begins
-    or ends the text, else the longest one; `part` says where it is. `words` are the whole words of the
-    literals, `weight` is the number of their characters. `link` is what stands between a noun and its subject.
+    its place in the table. `relation` is empty for a frame, whose noun names it. `ended` are all slots but
+    the last one, each with the literal that ends it. `near` is the literal beside a value that begins or
+    ends the text, else the longest one; `part` says where it is. `words` are the whole words of the literals,
+    `weight` is the number of their characters. `link` is what stands between a noun and its subject.
     `instead` is the form of the text that is read in place of one that is turned round.
     """
 
@@ -206,7 +206,7 @@ def _readings(plain: str, *, turned: bool = True) -> Sequence[_Reading]:
 
 
 def _parts(lower: str, language: _Language) -> Sequence[str]:
-    """Return a text, its beginning and its end: where stands what is beside a value that begins or ends it."""
+    """Return a text, its beginning and its end: a value that begins or ends it is in there."""
     many = _MOST_VALUE * (2 if language.elided else 1)  # "l' école" is a word
     if language.spaceless or lower.count(" ") <= many:
         return lower, lower, lower

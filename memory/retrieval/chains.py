@@ -117,9 +117,9 @@ class _Lead(NamedTuple):
 class Chain:
     """The search for links in one index.
 
-    `held` returns the bullet of an id, None where there is none; `allowed` says whether a prompt may hold it.
-    With `by_names` lines lead on by names of several words alone. `one_value` as in
-    `current_values.of_one_relation`.
+    `held` returns the bullet of an id, None where there is none, `stating` the ids of those that state a
+    relation; `allowed` says whether a prompt may hold a bullet. With `by_names` lines lead on by names of
+    several words alone. `one_value` as in `current_values.of_one_relation`.
     """
 
     def __init__(
@@ -127,6 +127,7 @@ class Chain:
         query: Query,
         index: Index,
         held: Callable[[str], Bullet | None],
+        stating: Callable[[str], Sequence[str]],
         allowed: Callable[[Bullet], bool],
         *,
         by_names: bool = False,
@@ -135,6 +136,7 @@ class Chain:
         self._query = query
         self._index = index
         self._held = held
+        self._stating = stating
         self._allowed = allowed
         self._least_run = _NAME_WORDS if by_names else 1
         self._one_value = one_value
@@ -210,7 +212,7 @@ class Chain:
     def _stated(self, bullet: Bullet) -> list[Bullet]:
         """Return the newest bullet that states the same relation of one value, if another one does."""
         relation = stated_by(bullet)
-        keys = self._index.newest_stating(relation.key) if relation is not None else ()
+        keys = self._stating(relation.key) if relation is not None else ()
         bullets = filter(None, map(self._held, keys))
         stated = filter(self._allowed, bullets)
         newest = max(stated, key=age, default=bullet)

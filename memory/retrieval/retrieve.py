@@ -232,6 +232,10 @@ is asked for.
 """
 
 
+_NEWEST_STATING = 64
+"""So many bullets of one subject and relation are looked at: the value of today is among the last ones."""
+
+
 @dataclass(frozen=True)
 class EligibleBullets:
     """The bullets of a playbook and its base that a prompt may hold.
@@ -350,7 +354,7 @@ class EligibleBullets:
                 newest[key] = max(newest.get(key, item), item, key=lambda each: age(each.bullet))
         found: list[Retrievable] = []
         for item in newest.values():
-            for name in self._stating(item.bullet, self.index(of_base=item.hit.of_base)):
+            for name in self._stating(item.bullet, of_base=item.hit.of_base):
                 bullet = self.bullet(name, of_base=item.hit.of_base)
                 if bullet is None or bullet is item.bullet or self.is_weak(bullet):
                     continue
@@ -358,11 +362,16 @@ class EligibleBullets:
                     found.append(Retrievable(item.hit._replace(key=name), bullet))
         return found
 
-    def _stating(self, bullet: Bullet, index: Index) -> Iterable[str]:
+    def _stating(self, bullet: Bullet, *, of_base: bool) -> Sequence[str]:
         """Return the ids of the newest bullets that state its relation, where it holds one value."""
         relation = stated_by(bullet)
-        holds_one = relation is not None and (relation.holds_one or self.policy.one_value)
-        return index.newest_stating(relation.key) if relation is not None and holds_one else ()
+        if relation is None or not (relation.holds_one or self.policy.one_value):
+            return ()
+        return self.newest_stating(relation.key, of_base=of_base)
+
+    def newest_stating(self, relation: str, *, of_base: bool) -> Sequence[str]:
+        """Return the ids of the newest bullets that state a relation, by its key: those that came last."""
+        return self._source(of_base=of_base).stating.get(relation, ())[-_NEWEST_STATING:]
 
     def _second_try(self, hit: Hit, taken: Collection[str]) -> Bullet | None:
         """Return advice of the learner's own that is one failure behind, and failed once since it did well.
@@ -424,7 +433,7 @@ class EligibleBullets:
         known = {candidate.scored.bullet.id for candidate in core}
         found: list[Candidate] = []
         for candidate in core:
-            for key in self._stating(candidate.scored.bullet, self.index(of_base=candidate.base)):
+            for key in self._stating(candidate.scored.bullet, of_base=candidate.base):
                 bullet = None if key in known else self.bullet(key, of_base=candidate.base)
                 if bullet is not None and not self.is_weak(bullet):
                     known.add(key)
@@ -622,7 +631,8 @@ def _chain(
 
     held = partial(scope.voted, of_base=of_base)
     by_names, one_value = best < BY_A_WORD, scope.policy.one_value
-    chain = Chain(query, index, held, allowed, by_names=by_names, one_value=one_value)
+    stating = partial(scope.newest_stating, of_base=of_base)
+    chain = Chain(query, index, held, stating, allowed, by_names=by_names, one_value=one_value)
     links = chain.links([line.bullet for line in lines], take)
     retrieved[:] = [candidate for candidate in retrieved if candidate.scored.bullet.id not in lost]
     return links

@@ -235,8 +235,6 @@ _PRIOR_BULLETS = 100
 _NOMINATION_SHARE = 0.4
 _EPSILON = 1e-9
 _SPARE = 64
-_NEWEST_STATING = 64
-"""So many bullets of one subject and relation are looked at: the value of today is among the last ones."""
 _TOPIC = "topic:"
 _LENGTH = "H"
 _FEW_NUMBERS = 65_536
@@ -334,9 +332,8 @@ class Index:
 
     `core` are the ids of the bullets that are always candidates. `source` holds the terms of source words, as
     `postings` those of texts and labels. `turns` says which bullets came from a turn and which turns a
-    conversation has. `relations` lists the bullets that state a relation of a subject, by its key
-    (`languages.relations`). `own` is by number: how many different terms a bullet's text has. The parts are
-    never mutated. Two indexes of the same bullets are equal, whatever the numbers.
+    conversation has. `own` is by number: how many different terms a bullet's text has. The parts are never
+    mutated. Two indexes of the same bullets are equal, whatever the numbers.
     """
 
     postings: Postings = field(default_factory=Postings)
@@ -345,7 +342,6 @@ class Index:
     core: frozenset[str] = frozenset()
     source: Postings = field(default_factory=Postings)
     turns: BulletTurns = BulletTurns()
-    relations: Postings = field(default_factory=Postings)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Index) and self._compared == other._compared
@@ -353,7 +349,7 @@ class Index:
     @property
     def _compared(self) -> tuple[object, ...]:
         own = {key: self.own[number] for key, number in self.numbers.items()}
-        return own, self.postings, self.core, self.source, self.turns, self.relations
+        return own, self.postings, self.core, self.source, self.turns
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -414,10 +410,6 @@ class Index:
     def frequency(self, term: str) -> int:
         """Return how many bullets have the term."""
         return len(self.postings.of(term))
-
-    def newest_stating(self, relation: str) -> list[str]:
-        """Return the ids of the newest bullets that state a relation, by its key: those indexed last."""
-        return list(self.relations.of(relation))[-_NEWEST_STATING:]
 
     def covering(self, weights: Mapping[str, float], floor: float) -> dict[str, float]:
         """Return the bullets whose terms weigh at least `floor` together, with that weight.
@@ -489,7 +481,7 @@ class _Builder:
         self._source_lengths = index.source.lengths[:]
         self._core = set(index.core)
         self._turns = TurnsBuilder(index.turns)
-        self._postings, self._source, self._relations = _Lists(), _Lists(), _Lists()
+        self._postings, self._source = _Lists(), _Lists()
 
     def remove(self, bullet: Bullet) -> None:
         entry, number = _entry(bullet), self._numbers.pop(bullet.id)
@@ -497,7 +489,6 @@ class _Builder:
         self._postings.remove(number, entry.content)
         self._postings.remove(number, entry.labels)
         self._source.remove(number, entry.source)
-        self._relations.remove(number, entry.relations)
         self._core.discard(bullet.id)
         self._turns.remove(bullet.id)
 
@@ -513,8 +504,6 @@ class _Builder:
             self._postings.add(number, entry.labels)
         if entry.source:
             self._source.add(number, entry.source)
-        if entry.relations:
-            self._relations.add(number, entry.relations)
         if bullet.core:
             self._core.add(bullet.id)
         if bullet.turn_id is not None:
@@ -529,7 +518,6 @@ class _Builder:
             frozenset(self._core),
             self._source.onto(old.source, self._ids, self._source_lengths),
             self._turns.result(),
-            self._relations.onto(old.relations, self._ids, self._lengths),
         )
         if old.size:
             vars(new)["numbers"] = self._numbers
@@ -579,7 +567,6 @@ def _same_entry(a: Bullet, b: Bullet) -> bool:
         and a.tags == b.tags
         and a.keywords == b.keywords
         and a.context == b.context
-        and a.claim == b.claim
         and a.core == b.core
         and a.source_words == b.source_words
         and a.turn_id == b.turn_id
@@ -591,15 +578,13 @@ def _same_entry(a: Bullet, b: Bullet) -> bool:
 class _Entry(NamedTuple):
     """The terms of one bullet: of its text, as often as they occur there, `own` of them different.
 
-    `labels` are those of its labels only, `source` those of its source words only. `relations` is the key of
-    the relation that its text states, if it does.
+    `labels` are those of its labels only, `source` those of its source words only.
     """
 
     content: tuple[str, ...]
     own: int
     labels: Sequence[str]
     source: Sequence[str]
-    relations: Sequence[str]
 
 
 def _entry(bullet: Bullet) -> _Entry:
@@ -612,9 +597,8 @@ def _entry(bullet: Bullet) -> _Entry:
     labels = [term for term in found if term not in own]
     if bullet.topic:
         labels.append(topic_term(bullet.topic))
-    relation = stated_by(bullet)
     source = _source_terms(bullet.source_words, language, own.union(labels)) if bullet.source_words else ()
-    return _Entry(content, len(own), labels, source, () if relation is None else (relation.key,))
+    return _Entry(content, len(own), labels, source)
 
 
 @lru_cache(maxsize=16_384)  # the same bullets are shown again and again; 5 MB at most
@@ -627,6 +611,24 @@ def stated_by(bullet: Bullet) -> Relation | None:
     """Return the relation that a bullet states: by the forms of its text, else by its claim."""
     relation, claim = relation_of(bullet.content), bullet.claim
     return claimed(claim.relation, claim.subject, claim.value) if relation is None and claim else relation
+
+
+def restated(
+    stating: Mapping[str, tuple[str, ...]], removed: Iterable[Bullet], added: Iterable[Bullet]
+) -> Mapping[str, tuple[str, ...]]:
+    """Return the ids of the bullets that state a relation, by its key, without `removed` and with `added`."""
+    gone, new = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for lists, bullets in ((gone, removed), (new, added)):
+        for bullet in bullets:
+            relation = stated_by(bullet)
+            if relation is not None:
+                lists[relation.key].append(bullet.id)
+    result = dict(stating)
+    for key in gone.keys() | new.keys():
+        left = filterfalse(set(gone[key]).__contains__, result.pop(key, ()))
+        if ids := (*left, *new[key]):
+            result[key] = ids
+    return result
 
 
 def _source_terms(words: tuple[str, ...], language: str, known: Container[str]) -> tuple[str, ...]:

@@ -226,11 +226,25 @@ def test_5000_facts_of_one_subject_are_one_row() -> None:
     assert row == list(range(5_000))
 
 
-def test_a_changed_index_lists_the_relations_that_a_built_one_does() -> None:
+def test_a_changed_playbook_lists_the_relations_that_a_new_one_does() -> None:
     homes = [fact("a", "Ada lives in Berlin"), fact("b", "Ada moved to Rome"), fact("c", "Bob bakes bread")]
-    built = Playbook.of(homes).index
-    assert {key: set(ids) for key, ids in built.relations.items()} == {"home|ada": {"a", "b"}}
-    assert built.changed(homes[:1], ()).relations == Playbook.of(homes[1:]).index.relations
+    known = Playbook.of(homes)
+    assert known.stating == {"home|ada": ("a", "b")}
+    for changed in (homes[1:], homes[2:], [*homes, fact("d", "Ada moved to Oslo")], homes[:1]):
+        playbook = Playbook.of(changed)
+        playbook.inherit(known)
+        assert "stating" in vars(playbook), "it was carried over"
+        assert playbook.stating == Playbook.of(changed).stating
+
+
+def test_a_bullet_that_says_something_else_states_its_relation_no_more() -> None:
+    home = fact("a", "Ada lives in Berlin")
+    known = Playbook.of([home, fact("b", "Ada moved to Rome")])
+    assert known.stating
+    other = home.model_copy(update={"content": "Ada speaks French"})
+    playbook = Playbook.of([other, fact("b", "Ada moved to Rome")])
+    playbook.inherit(known)
+    assert playbook.stating == {"home|ada": ("b",), "language|ada": ("a",)}
 
 
 @pytest.mark.parametrize("values", [200, 800])
