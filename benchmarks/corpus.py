@@ -15,14 +15,15 @@ from typing import TypeVar
 
 from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.playbook import mint_id
-from benchmarks.words import CLAUSES, FIELDS, FRAMES, LEARNERS, QUESTIONS, SYLLABLES, VERBS, Field
+from benchmarks.words import CLAUSES, FACTS, FIELDS, FRAMES, LEARNERS, QUESTIONS, SYLLABLES, VERBS, Field
 
-__all__ = ["START", "bullets", "lessons", "questions"]
+__all__ = ["START", "bullets", "lessons", "questions", "with_facts"]
 
 START = datetime(2026, 1, 1, 8, tzinfo=UTC)
 """When the first bullet was learned."""
 
 T = TypeVar("T")
+_FACT_EVERY = 20
 _RARE_NAMES = 12_000
 _FLATTENED = 2.7
 """How much less frequent than Zipf's law says the first words are; 2.7 fits English."""
@@ -122,6 +123,16 @@ def _learned(number: int, text: str, field: Field, writer: _Writer) -> Bullet:
         created_at=at,
         updated_at=at,
     )
+
+
+def with_facts(count: int, seed: int) -> tuple[Bullet, ...]:
+    """Return bullets of which one in twenty is a fact about somebody, in one of seven languages."""
+    writer = _Writer(seed)
+    found = list(bullets(count, seed))
+    for n, place in enumerate(range(_FACT_EVERY - 1, count, _FACT_EVERY)):
+        fact = FACTS[n % len(FACTS)].format(writer.rare(), writer.rare())
+        found[place] = found[place].model_copy(update={"content": fact})
+    return tuple(found)
 
 
 def questions(count: int, seed: int = 2) -> tuple[str, ...]:

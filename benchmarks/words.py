@@ -5,7 +5,7 @@ Lists are ordered by how often their words occur, most frequent first.
 
 from __future__ import annotations
 
-__all__ = ["CLAUSES", "FIELDS", "FRAMES", "LEARNERS", "QUESTIONS", "SYLLABLES", "VERBS", "Field"]
+__all__ = ["CLAUSES", "FACTS", "FIELDS", "FRAMES", "LEARNERS", "QUESTIONS", "SYLLABLES", "VERBS", "Field"]
 
 from typing import NamedTuple
 
@@ -140,6 +140,17 @@ CLAUSES = (
     "if time is short, {verb} only the {quality} {thing}",
 )
 
+FACTS = (
+    "{} lives in {}",
+    "{} works for {}",
+    "{} wohnt in {}",
+    "{} habite à {}",
+    "{} vive en {}",
+    "{} woont in {}",
+    "{} живёт в {}",
+    "{}住在{}",
+)
+"""Who lives or works where, for two names."""
 LEARNERS = ("The learner", "The student", "The pupil", "The child", "The user")
 
 QUESTIONS = (
