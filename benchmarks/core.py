@@ -202,7 +202,7 @@ def _stored_form(plan: Plan, snapshots: dict[int, Snapshot], findings: Findings)
     over_json = ("new, with index", "and what they state", "known, with index")
     columns = ("bullets", "MB", *over_json, "json.loads", "read", "with index", "beside known")
     note = (
-        "The first three are over json.loads of the same text. `New`: of playbooks whose texts the process has "
+        "The first three are over json.loads of the same text. `New`: playbooks whose texts the process has "
         "not read before, one bullet in twenty a fact in one of seven languages, medians; `what they state` "
         "is read when a turn first shows a fact. The others are milliseconds of the processor, tenth "
         "percentiles, of a text that was read before. `Beside known`: another process changed it, index "
