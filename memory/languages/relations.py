@@ -29,8 +29,6 @@ _MOST_WORDS, _MOST_SPACELESS = 8, 24
 """A subject or a value has at most so many words, in a script without spaces so many characters."""
 _MOST_VALUE = 12
 """So many words a value has at most, with its article, its class and a mark."""
-_MOST_LITERAL = 40
-"""So many characters a literal of a form has at most."""
 _ANYWHERE, _AT_BEGINNING, _AT_END = range(3)
 """In which part of a text a literal is."""
 _NOUN_WORDS = 3
@@ -104,7 +102,7 @@ class _Language(NamedTuple):
     """The words of a language's table, ready for use.
 
     A text without a word of `left_out` has no adverb, one without a word of `past` no phrase of `not_now`.
-    `since` are phrases by their first word.
+    `since` are phrases by their first word. `longest` is the length of the longest literal beside a value.
     """
 
     forms: Sequence[_Form]
@@ -126,6 +124,7 @@ class _Language(NamedTuple):
     mine: frozenset[str]
     left_out: frozenset[str]
     past: frozenset[str]
+    longest: int
 
 
 @lru_cache(maxsize=8_192)
@@ -211,8 +210,8 @@ def _parts(lower: str, language: _Language) -> Sequence[str]:
     if language.spaceless or lower.count(" ") <= many:
         return lower, lower, lower
     behind, before = lower.split(" ", many), lower.rsplit(" ", many)
-    beginning, end = len(lower) - len(behind[-1]) + _MOST_LITERAL, len(before[0]) - _MOST_LITERAL
-    return lower, lower[:beginning], lower[max(0, end) :]
+    beginning, end = len(lower) - len(behind[-1]), len(before[0])
+    return lower, lower[: beginning + language.longest], lower[max(0, end - language.longest) :]
 
 
 def _turned_round(instead: str, slots: Mapping[str, str]) -> Iterator[_Reading]:
@@ -503,13 +502,14 @@ def _known_words() -> frozenset[str]:
 def _language(name: str) -> _Language:
     held = table(name, _TABLE)
     spaceless = name in SPACELESS
+    forms = tuple(_forms(held, spaceless=spaceless))
     adverbs, not_now = _listed(held["adverbs"]), sorted(_listed(held["not_now"]))
     since: dict[str, list[tuple[str, ...]]] = {}
     for phrase in _dates(name, "since", "from"):
         begin = tuple(phrase.split())
         since.setdefault(begin[0], []).append(begin)
     return _Language(
-        forms=tuple(_forms(held, spaceless=spaceless)),
+        forms=forms,
         nouns=MappingProxyType({noun: relation for relation, noun in _named(held["nouns"])}),
         spaceless=spaceless,
         named="named" in held,
@@ -528,6 +528,7 @@ def _language(name: str) -> _Language:
         mine=words(name, "persons", "mine"),
         left_out=_needed_words(adverbs),
         past=_needed_words(not_now),
+        longest=max(len(form.near) for form in forms),
     )
 
 
