@@ -33,3 +33,5 @@ from .memory.stores.store import Store as Store
 from .memory.turn import TurnRecord as TurnRecord
 from .playbooks.memories import memories as memories, remember as remember, search_memories as search_memories
 from .stores import open_store as open_store
+
+__all__: list[str]
