@@ -137,6 +137,11 @@ class Look:
         text = f"{value:,.{places}f}"
         return text.translate(_GERMAN_MARKS) if self.language == "de" else text
 
+    def signed(self, value: float) -> str:
+        """Return a whole number with its sign, as people write it."""
+        whole = round(value)
+        return f"{'+' if whole > 0 else '−' if whole else ''}{self.number(abs(whole))}"
+
     def clock(self, moment: datetime) -> str:
         """Return the time of day, with the zone's name where it is the server's."""
         return f"{self.local(moment):%H:%M}" + ("" if self.zone else f" {self.local(moment):%Z}")
