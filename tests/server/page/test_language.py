@@ -245,7 +245,7 @@ def test_a_refused_form_says_why_in_german(site: Site, names: dict[str, str], na
     assert reply.status_code == status
     said = _alert(reply.text)
     assert said.endswith(".")
-    assert said not in ("Das geht so, wie es jetzt ist, nicht.", "Etwas darin geht nicht."), (
+    assert said not in ("Das geht so, wie es gerade ist, nicht.", "Etwas davon ist nicht brauchbar."), (
         "it says what to do"
     )
     assert english_in(f"<p>{said}</p>") == []

@@ -81,7 +81,6 @@ def test_a_refused_form_keeps_what_was_typed_and_says_why(
         if f'action="{action}"' in each and 'role="alert"' in each
     )
     form = form.partition("</form>")[0]
-    assert ('lang="en"' in form.partition('role="alert"')[2]) == (language == "de")
     assert re.search(r'aria-invalid="true" aria-describedby="problem', form)
     for value in given.values():
         assert f">{value}<" in form or f'value="{value}"' in form, value[:40]
