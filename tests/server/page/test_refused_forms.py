@@ -88,6 +88,16 @@ def test_a_refused_form_keeps_what_was_typed_and_says_why(
     assert words_of_developers(form.partition('role="alert"')[2].partition("</div>")[0]) == []
 
 
+def test_a_refused_form_says_nothing_of_the_step_before(site: Site, names: dict[str, str]) -> None:
+    people = f"{site.url}/page/playbooks/{names['book']}/people"
+    headers = {"cookie": f"ace_session={token('ida')}", "origin": site.url, "accept": "text/html"}
+    headers["referer"] = f"{people}?said=shared"
+    typed = {"name": "ida", "relation": "viewer"}
+    reply = httpx.post(people, data=typed, headers=headers, timeout=PATIENT)
+    assert "This playbook can&#39;t be shared like this: this is yourself: name somebody else." in reply.text
+    assert "Shared." not in reply.text
+
+
 SUBMIT = """([action, fields]) => {
   const form = document.createElement("form");
   Object.assign(form, { method: "post", action });
