@@ -22,7 +22,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "ace_graph"
 PAGE = PACKAGE / "server" / "page"
 LANGUAGES = ("de",)
 SPEAKING = (
-    *("agent/evidence.py", "learning/batch_reflection.py", "learning/curator.py", "learning/dreaming.py"),
+    *("agent/evidence.py", "learning/batch_reflection.py", "learning/curator.py"),
+    *("learning/curate_reflections.py", "learning/dreaming.py"),
     *("learning/trajectory_feedback.py", "learning/turn_record.py", "memory/audit.py", "memory/delta"),
     *("memory/dream.py", "memory/sharing.py", "playbooks/consolidation.py", "playbooks/content.py"),
     *("playbooks/handle.py", "playbooks/proposing.py", "playbooks/sharing.py", "server/auth.py"),
@@ -41,7 +42,7 @@ PLACES_OF_SENTENCES = {
     "RequestRefused": 2,
     "_unauthorized": 1,
     **dict.fromkeys(("ChangeRefused", "InvalidGrant", "PlaybookChanged", "Refused"), 0),
-    **dict.fromkeys(("_kept_back", "_removed", "_replaced"), -1),
+    **dict.fromkeys(("OutdatedBullet", "_kept_back", "_removed", "_replaced"), -1),
 }
 """By the name of what is called: which of its arguments is a sentence."""
 NAMED_SENTENCES = frozenset({"quarantine_reason", "task", "why"})
