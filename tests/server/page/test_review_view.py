@@ -88,7 +88,7 @@ def test_a_dream_is_accepted_edited_and_refused(visit: Visit, site: Site, option
     for row, parts in zip(
         rows,
         (
-            ("Add:", PAGES, "answer 1 answer 2 answer 3", "loses: the name Invoice", "1 of 1 before, 1 after"),
+            ("Add:", PAGES, "answer 1 answer 2 answer 3", "the name Invoice", "1 of 1 before, 1 after"),
             ("Merge:", *PARAPHRASES, "they say the same"),
             ("Remove:", HARMFUL, "did more harm than good"),
         ),
