@@ -27,6 +27,7 @@ from starlette.responses import HTMLResponse
 from ace_graph.base.errors import ConfigurationError
 from ace_graph.learning.statements.statement import ATTRIBUTION
 from ace_graph.server.page.formulas import with_formulas
+from ace_graph.server.page.told import told
 
 STATIC_FILES = {
     "page.css": "text/css; charset=utf-8",
@@ -136,6 +137,11 @@ class Look:
         text = f"{value:,.{places}f}"
         return text.translate(_GERMAN_MARKS) if self.language == "de" else text
 
+    def signed(self, value: float) -> str:
+        """Return a whole number with its sign, as people write it."""
+        whole = round(value)
+        return f"{'+' if whole > 0 else '−' if whole else ''}{self.number(abs(whole))}"
+
     def clock(self, moment: datetime) -> str:
         """Return the time of day, with the zone's name where it is the server's."""
         return f"{self.local(moment):%H:%M}" + ("" if self.zone else f" {self.local(moment):%Z}")
@@ -173,6 +179,10 @@ class Renderer:
             language: _environment(ChoiceLoader(loaders), language) for language in LANGUAGES
         }
 
+    def refusal(self, request: Request, text: str) -> str:
+        """Return why something is not done, in the visitor's language where the page can say it."""
+        return refusal(Look.of(request, self._zone).language, text) or text
+
     def page(
         self, request: Request, template: str, values: Mapping[str, object], status: int = 200
     ) -> HTMLResponse:
@@ -203,6 +213,8 @@ def _environment(loader: BaseLoader, language: str) -> Environment:
     )
     environment.install_gettext_translations(_catalogue(language), newstyle=True)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # of the extension
     environment.filters["sentence"] = sentence
+    environment.filters["told"] = partial(_reason, language)
+    environment.filters["refusal"] = partial(refusal, language)
     environment.policies["ext.i18n.trimmed"] = True
     return environment
 
@@ -212,6 +224,17 @@ def _catalogue(language: str) -> gettext.NullTranslations:
         return gettext.NullTranslations()
     with (folder("locale") / CATALOGUES[language]).open("rb") as file:
         return gettext.GNUTranslations(file)
+
+
+def _reason(language: str, text: str) -> str:
+    """Return a reason or a record, in the page's language where the program gave it."""
+    return told(language, text) or text
+
+
+def refusal(language: str, text: str) -> str:
+    """Return why something is not done as a sentence, empty where the page can't say it in its language."""
+    said = told(language, text, refusal=True) or (text if language == "en" else "")
+    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?', '…')) else '.'}" if said else ""
 
 
 def _icon(prefix: str, name: str) -> Markup:

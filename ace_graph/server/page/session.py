@@ -87,6 +87,10 @@ class Visitor:
         }
         return page.renderer.page(self.request, template, {**known, **values}, status)
 
+    def refusal(self, text: str) -> str:
+        """Return why something is not done, in the visitor's language where the page can say it."""
+        return page_of(self.request).renderer.refusal(self.request, text)
+
     def lead_to(self, place: str, **said: object) -> Response:
         """Lead to a view of the page, or to its start, which says what was done."""
         prefix = prefix_of(self.request)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
@@ -112,15 +112,19 @@ async def chat_stream_again(
     return sse_response(turn, event_number(last_event_id) or 0)
 
 
-def sse_response(turn: LiveTurn, after: int = 0) -> StreamingResponse:
-    """Return a response that streams a turn's events after number `after`."""
-    return event_stream(_stream(turn, after))
+def sse_response(turn: LiveTurn, after: int = 0, refusal: Callable[[str], str] = str) -> StreamingResponse:
+    """Return a response that streams a turn's events after number `after`; `refusal` words its error."""
+    return event_stream(_stream(turn, after, refusal))
 
 
-async def _stream(turn: LiveTurn, after: int) -> AsyncGenerator[bytes]:
+async def _stream(turn: LiveTurn, after: int, refusal: Callable[[str], str]) -> AsyncGenerator[bytes]:
     async with aclosing(turn.follow(after, PING_SECONDS)) as events:
         async for event in events:
-            yield PING if event is None else encode_event(event.name, event.data, event.number)
+            if event is None:
+                yield PING
+                continue
+            said = {"error": refusal(str(event.data["error"]))} if event.name == "error" else {}
+            yield encode_event(event.name, {**event.data, **said}, event.number)
 
 
 ConversationId = Annotated[str, Path(pattern=CONVERSATION_ID, examples=["lesson-1"])]

@@ -62,7 +62,7 @@ def test_an_interval_reaches_from_its_low_to_its_high_end_around_the_line_for_no
         pytest.approx(48.5, abs=0.1),
         pytest.approx(71.6, abs=0.1),
     ]
-    assert told(svg)[:3] == ["-50 %", "0 %", "+50 %"]
+    assert told(svg)[:3] == ["−50 %", "0 %", "+50 %"]
 
 
 def test_one_day_stands_in_the_middle_and_a_year_fits() -> None:

@@ -96,3 +96,24 @@ def test_nothing_is_said_to_be_nothing(visit: Visit) -> None:
     assert "5/6" in new.page.locator(".line.assistant .text").inner_text()
     new.open("/runs")
     assert "tokens, at most" in (new.page.locator("svg.chart").get_attribute("aria-label") or "")
+
+
+@pytest.mark.parametrize(("width", "options"), [(390, PHONE), (1280, {})])
+def test_a_message_leaves_the_last_row_in_sight(
+    visit: Visit, site: Site, width: int, options: dict[str, str]
+) -> None:
+    learner = f"last-row-{width}"
+    site.plant(learner, *(bullet.content for bullet in bullets(40)))
+    visitor = visit(learner, viewport={"width": width, "height": 800}, **options)
+    for view, row in (("/memory", ".row"), ("/playbooks/default/history", ".versions > li")):
+        visitor.open(f"{view}?said=held&before=1&after=x")
+        visitor.page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+        last, message = (
+            visitor.page.locator(each).last.bounding_box() for each in (f"main {row}:visible", "#status")
+        )
+        assert last is not None
+        assert message is not None
+        assert last["y"] + last["height"] <= message["y"], view
+        undo = visitor.page.locator("#undo").bounding_box()
+        assert undo is not None
+        assert undo["x"] + undo["width"] <= width

@@ -68,6 +68,7 @@ def test_what_waits_and_what_failed_is_listed_and_tried_again(
     zac.click("#show-dead")
     assert zac.page.locator(".bullet-text").all_inner_texts() == ["What is 1/2 + 1/3?"]
     zac.click(".bullet-text a")
+    zac.click("text=What the program says")
     assert "the model said nothing" in zac.page.locator(".notice").inner_text()
     zac.page.go_back()
     zac.click("#retry-1")

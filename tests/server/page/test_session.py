@@ -251,7 +251,7 @@ def test_an_operator_helps_in_the_open(visit: Visit, site: Site) -> None:
     boss.click("#leave")
     assert boss.page.locator(".operating").count() == 0
     rae.open("/playbooks/default/history")
-    assert "operator:boss" in rae.page.locator("#version-2").inner_text()
+    assert "by boss as an operator" in rae.page.locator("#version-2").inner_text()
 
 
 def test_who_is_no_operator_opens_nobody(site: Site, visit: Visit) -> None:

@@ -158,7 +158,7 @@ async def send_temporary(visitor: VisitorDep, form: Annotated[MessageForm, Form(
 @routes.post("/temporary/stream", dependencies=[does("converse")])
 async def stream_temporary(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message of a temporary chat as server-sent events."""
-    return api.sse_response(await _begin_turn(visitor, form, temporary=True))
+    return api.sse_response(await _begin_turn(visitor, form, temporary=True), refusal=visitor.refusal)
 
 
 @routes.post("/send", dependencies=[does("converse")])
@@ -174,7 +174,7 @@ async def send(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Res
 @routes.post("/stream", dependencies=[does("converse")])
 async def stream(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message as server-sent events, as the API does."""
-    return api.sse_response(await _begin_turn(visitor, form))
+    return api.sse_response(await _begin_turn(visitor, form), refusal=visitor.refusal)
 
 
 @routes.get("/{conversation_id}")
