@@ -75,6 +75,12 @@ OPTIONAL = {
         "speaker",
         "spelled",
         "enclitics",
+        "lets",
+        "topic",
+        "raised",
+        "making",
+        "acts",
+        "sayings",
     },
     "relations.toml": {"articles", "classes", "elided", "favourites", "named", "particles", "turned"},
     "statements.toml": {

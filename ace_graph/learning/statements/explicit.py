@@ -37,6 +37,7 @@ from ace_graph.learning.statements.forms import (
     SLOTS,
     STATEMENTS,
     STYLE,
+    TASTES,
     Form,
     FormKind,
     Found,
@@ -187,15 +188,26 @@ def new_name(words: str) -> str | None:
 # Splits a sentence into clauses that each say one thing: "call me Mia and I have dyslexia" has two.
 #
 # A sentence is split at "and", "but" or a comma where the rest begins a statement of its own, always behind
-# a name, and before a reason that is sensitive ("short answers please because I have ADHD"). What goes on
-# without "I" ("I'm 12 and live in Rome") is completed with it. "Remember that my sister and I share a room"
+# a name, and before a reason that is sensitive ("short answers please because I have ADHD") or a taste ("...,
+# since I prefer trains"). A taste ends where another clause begins ("..., so what"). What goes on without "I"
+# ("I'm 12 and live in Rome") is completed with it. "Remember that my sister and I share a room"
 # stays whole, because "my sister" alone says nothing. What a clause asks for is decided below.
 #
 # A question that is joined to a statement or a request ("forget my name and what is 2+2?") is a part of its
 # own, with a question mark or without, and at times without a joint ("I prefer pictures how do I add 1/2").
 
 
-_JOINT = re.compile(r",? (?:and|but|then|also) |, | [-–—] ", re.IGNORECASE)
+_JOINT = re.compile(r",? (?:and|but|then|also|so|while|though|although) |, | [-–—] ", re.IGNORECASE)
+_TURNS = re.compile(
+    r",? so (?!that\b)|,? (?:and|but|while|though|although) (?:so |then |also )?i(?:'?m|'?d|'?ve)?\b"
+    r"|(?:, (?:(?:and|but|while|though|although|which) )?| [-–—] )"
+    r"(?:i(?:'?m|'?d|'?ve)?|we|he|she|they|there|it|the|this|my|our|next|now|currently|today|right now|maybe|perhaps"
+    r"|please|can|could|would)\b",
+    re.IGNORECASE,
+)
+"""How a clause of its own follows what somebody likes or prefers: ", so", ", and the window faces north"."""
+_TURN_WORDS = 3
+"""So many words at least has such a clause."""
 _REASON = re.compile(r",? (?:because|since|as) ", re.IGNORECASE)
 _BEGINS_REASON = re.compile(r"(?:because|since|as) (?=i\b)", re.IGNORECASE)
 _CLAUSE_JOINT = re.compile(f"{_REASON.pattern}|{_JOINT.pattern}", re.IGNORECASE)
@@ -264,13 +276,20 @@ def question_apart(sentence: Sentence) -> list[Sentence]:
     requests = FORGET.match(masked, skip(FILLER, masked)) is not None
     polite = requests and _POLITE.match(masked) is not None
     whole = sentence._replace(asks=False) if sentence.asks and polite else sentence
-    if _QUESTION.match(masked) and not polite:
+    asks = _QUESTION.match(masked) is not None and not polite
+    asked = None if asks else _asked_at(masked, surely=sentence.asks or requests)
+    if asked is not None:
+        (end, begin), first = asked, _behind_reason(masked, 0)
+        said = Sentence(text[first:end], masked[first:end])
+        return [said, Sentence(text[begin:], masked[begin:], sentence.asks, cut)]
+    reasons = (each for each in _REASON.finditer(masked) if whole.asks and _tastes_at(masked, each.end()))
+    told = next(reasons, None)
+    if told is None:
         return [whole]
-    asked = _asked_at(masked, surely=sentence.asks or requests)
-    if asked is None:
-        return [whole]
-    end, begin = asked
-    return [Sentence(text[:end], masked[:end]), Sentence(text[begin:], masked[begin:], sentence.asks, cut)]
+    # "What should I read, since I prefer poems?"
+    asking = Sentence(text[: told.start()], masked[: told.start()], asks=True)
+    stated = slice(told.end(), len(masked.rstrip("?？ ")))
+    return [asking, Sentence(text[stated], masked[stated], cut=cut)]
 
 
 def _asked_at(masked: str, *, surely: bool) -> tuple[int, int] | None:
@@ -278,7 +297,7 @@ def _asked_at(masked: str, *, surely: bool) -> tuple[int, int] | None:
 
     `surely`: a question follows, or what is before it is a request, so that its beginning is enough.
     """
-    first = skip(FILLER, masked)
+    first = _behind_reason(masked, skip(FILLER, masked))
     if LEAD.match(masked, first) is None:
         return (
             next(
@@ -301,6 +320,11 @@ def _asked_at(masked: str, *, surely: bool) -> tuple[int, int] | None:
             or (not mixes_up and (joint[0][0] == "," or not embeds) and _MAY_ASK.match(masked, joint.end()))
         ):
             return joint.span()
+    if surely and found is not None and found[0] in TASTES:  # "I prefer trains, so would you ...?"
+        turns = (each for each in _JOINT.finditer(masked, found[1].end()) if _turns(masked, each))
+        turn = next(turns, None)
+        if turn is not None:
+            return turn.span()
     if found is None or mixes_up or found[0].fact:
         return None
     for question in _UNJOINED.finditer(masked, found[1].end()):
@@ -314,9 +338,7 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
     text, masked = sentence.text, sentence.masked
     begin, rest, unsure, subject = skip(FILLER, masked), False, sentence.asks, ""
     found, found_at, told = None, -1, False
-    leading = _BEGINS_REASON.match(masked, begin)  # "because I have ADHD, I want short answers"
-    if leading is not None and states_sensitive(masked[leading.end() :], FIRST):
-        begin = leading.end()
+    begin = _behind_reason(masked, begin)
     for joint in _CLAUSE_JOINT.finditer(masked, begin):
         if found_at != begin:
             found, found_at = rule_of(masked, begin), begin
@@ -325,7 +347,10 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
         goes_on = (subject or (found is not None and found[0].slot in _GOES_ON)) and _goes_on(masked, behind)
         asked, reason = told or (found is not None and found[0].fact), _REASON.fullmatch(joint[0]) is not None
         parts = (reason or rest) and not asked and states_sensitive(masked[behind:], FIRST)
-        if not reason:
+        if reason:
+            parts = parts or (found is None and _tastes_at(masked, behind))
+        else:
+            parts = parts or (found is not None and found[0] in TASTES and _turns(masked, joint, found))
             parts = parts or named or bool(goes_on)
             parts = parts or _begins(masked, begin, found, joint.start(), behind, stated=bool(subject))
         if parts:
@@ -336,6 +361,29 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
             begin, rest, subject = behind, named, "I " if goes_on else ""
     last = Clause(subject + text[begin:], subject + masked[begin:], sentence.cut, rest, unsure, told)
     yield from _said(last)
+
+
+def _behind_reason(masked: str, begin: int) -> int:
+    """Where a sentence goes on behind "because" that says something: "since I prefer trains, ..."."""
+    leading = _BEGINS_REASON.match(masked, begin)
+    if leading is None:
+        return begin
+    behind = leading.end()
+    goes_on = "," in masked[behind:]  # "because I like cats" alone answers somebody
+    return behind if states_sensitive(masked[behind:], FIRST) or (goes_on and _tastes_at(masked, behind)) else begin
+
+
+def _tastes_at(masked: str, behind: int) -> bool:
+    """Whether a clause begins there that says what somebody likes or prefers."""
+    found = rule_of(masked, behind)
+    return found is not None and found[0] in TASTES
+
+
+def _turns(masked: str, joint: re.Match[str], found: Found | None = None) -> bool:
+    """Whether a joint behind a taste begins a clause of its own."""
+    if found is not None and found[1].end() > joint.start():
+        return False
+    return _TURNS.match(masked, joint.start()) is not None and len(masked[joint.end() :].split()) >= _TURN_WORDS
 
 
 def _said(clause: Clause) -> Iterator[Clause]:
@@ -502,10 +550,18 @@ def _standing(part: Sentence, source: str) -> Statement | None:
     ends = last.start + _behind_mark(part.masked[last.start :], language)
     slots = (slot_of(part.text[at:], language) for at in (begin, ends))
     known = (rule is not None and not rule[0].fact) or any(slot is not None for slot in slots)
-    if (known and condition is None) or is_sensitive(words, language):
+    if (known and condition is None) or _tells_private(words, condition or "", language):
         return None
     kept = keep(words, "preferences", "episodic", None, source)
     return Statement("keep", words, kept.model_copy(update={"context": condition}))
+
+
+def _tells_private(words: str, condition: str, language: str) -> bool:
+    """Whether an instruction tells something sensitive of who gives it: "when I ask about tablets" does not."""
+    told, named = words.replace(condition, " ", 1), ("own", "mine")
+    if any(holds_word(told, language, name) for name in named) and is_sensitive(told, language):
+        return True
+    return holds_word(condition, language, "mine") and is_sensitive(condition, language)
 
 
 def _withdrawn(part: Sentence, own: Own) -> Iterator[tuple[Bullet, str]]:
@@ -591,8 +647,11 @@ class _Reader:
                 continue
             request = forget_request(clause.text, clause.masked)
             requested = list(_requested(request, self._own, unsure=clause.unsure)) if request else []
-            yield from requested or self._denied(clause)
+            denials = [] if requested else list(self._denied(clause))
+            yield from requested or denials
             statement = None if requested else self._stated(clause, beside=beside, joined=joined)
+            if (denials or not self._own.compares) and statement is not None and _tastes_at(clause.masked, 0):
+                continue  # "I don't like cats" has made "I like cats" forgotten
             if statement is not None and (statement.asked or sentence[:2] in self._own_words):
                 beside = beside or (statement.asked and statement.operation is not None)
                 yield statement
@@ -745,10 +804,20 @@ _COMMAS = re.compile(r"[,，、;:] ?")
 _EDGES = " .!?;,:。！？，、"
 _FIRST_WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _SPELLED_WORD = re.compile(r"[\w'’]+")
-_SURE = frozenset(("do", "don't", "dont", "be", "never", "always", "only", "keep", "give", "let", "make"))
+_SURE = frozenset(
+    (
+        *("do", "don't", "dont", "be", "never", "always", "only", "keep", "give", "let", "make", "assume"),
+        *("point", "flag", "cite", "include", "mention", "explain", "avoid", "remind", "provide", "warn"),
+    )
+)
 """How an English instruction begins by words that the forms of verbs don't tell."""
-_TEXTS = ("marks", "opening", "greetings", "polite", "wish", "wants", "each", "here", "speaker")
-_CONDITIONS = ("when", "ever", "about")
+_OBJECTS = frozenset(("them", "him", "her"))
+"""Words for others that stand behind a verb that tells what to do."""
+_TEXTS = (
+    *("marks", "opening", "greetings", "polite", "wish", "wants", "each", "here", "speaker"),
+    *("lets", "topic", "raised", "sayings"),
+)
+_CONDITIONS = ("when", "ever", "about", "topic")
 _LANGUAGES = 3
 """A short sentence is read in so many languages."""
 _LEADS = 6
@@ -766,6 +835,7 @@ class _Told(NamedTuple):
     polite: bool = False
     wished: bool = False
     opened: bool = False
+    lets: bool = False
 
 
 def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
@@ -783,7 +853,10 @@ def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
 
 def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, str | None] | None:
     """Return the standing instruction that a sentence is in a language."""
-    condition, told_by_words = _condition(masked, language)
+    if _phrase(language, "sayings").search(masked) is not None:
+        return None
+    lasting = any(_phrase(language, name).search(masked) is not None for name in ("marks", "opening"))
+    condition, told_by_words = _condition(masked, language, lasting=lasting)
     rest = masked if condition is None else f"{masked[: condition.start]} {masked[condition.end :]}"
     rest = _spelled(rest, language)
     marks = _phrase(language, "marks")
@@ -799,8 +872,9 @@ def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, s
     if not told.main or not lasts or (sentence.asks and not (told.polite and _asks_for(told.main, language))):
         return None
     does = condition is not None and not (mark or told.opened or told_by_words)
-    if does and _phrase(language, "speaker").search(told.main) is None:
-        return None  # "whenever I call the function, return 0"
+    advises = told.opened and not (mark or condition or told.polite or _is_of_answers(told.main, language))
+    if (does or advises or told.lets) and not _names_speaker(told.main, language):
+        return None  # "whenever I call the function, return 0", "always cut away from you"
     if not _instructs(told, language, marked=mark is not None) or _only_forgets(told.main, language):
         return None
     if _ends_as_report(masked, language):
@@ -809,6 +883,19 @@ def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, s
         return sentence.text.strip(_EDGES), None
     when = sentence.text[condition.start : condition.end].strip(_EDGES)
     return sentence.text.strip(_EDGES), when[:MAX_CONTEXT_CHARS]
+
+
+def _is_of_answers(main: str, language: str) -> bool:
+    """Whether an instruction begins by what is done in an answer: "give", "show"; where no table tells, it is."""
+    stems = tuple(phrases_of(language, "acts"))
+    return not stems or any(word.startswith(stems) for word in _FIRST_WORD.findall(main)[:_BESIDE_VERB])
+
+
+def _names_speaker(main: str, language: str) -> bool:
+    """Whether an instruction names who gives it, or a sort of answer: "call me Max", "add examples"."""
+    kinds = frozenset(phrases_of(language, "kinds"))
+    named = _phrase(language, "speaker").search(main) is not None
+    return named or not kinds.isdisjoint(_FIRST_WORD.findall(main))
 
 
 def _behind_mark(masked: str, language: str) -> int:
@@ -870,13 +957,15 @@ def _is_about_each(main: str, language: str) -> bool:
     )
 
 
-def _condition(masked: str, language: str) -> tuple[Stretch | None, bool]:
+def _condition(masked: str, language: str, *, lasting: bool) -> tuple[Stretch | None, bool]:
     """Return the part of a sentence that says when it holds, and whether the words of a question can tell.
 
     They tell what is asked, or how it is answered, not what the speaker does: "whenever I make a mistake".
+    `lasting`: the sentence has a mark beside its condition.
     """
     asking, own = frozenset(phrases_of(language, "asking")), words(language, "persons", "own")
-    about, ever = phrases_of(language, "about"), phrases_of(language, "ever")
+    about, ever, topic = (phrases_of(language, name) for name in ("about", "ever", "topic"))
+    making, here = frozenset(phrases_of(language, "making")), frozenset(phrases_of(language, "here"))
     found, told_by_words = None, False
     commas = [match.span() for match in _COMMAS.finditer(masked)]
     begins, ends = (0, *(end for _, end in commas)), (*(start for start, _ in commas), len(masked))
@@ -886,7 +975,13 @@ def _condition(masked: str, language: str) -> tuple[Stretch | None, bool]:
             told = _FIRST_WORD.findall(said.replace("'", " "))
             asks = any(word in said for word in asking) if language in SPACELESS else bool(asking & {*told})
             asks = asks or opening[0] in about
-            if asks or (
+            if (lasting or opening[0] in ever) and here.isdisjoint(told):
+                raised = _phrase(language, "raised").search(said) is not None
+                asks = asks or raised or not making.isdisjoint(told)  # "when you write tests"
+            wants = _phrase(language, "wants").search(masked, opening.end(), end)
+            if wants is not None and opening[0] in topic and opening.start() == begin:
+                found, told_by_words = Stretch(begin, wants.start()), True
+            elif asks or (
                 opening[0] in ever and not own.isdisjoint(told[:1]) and not numerals(normalize(said))
             ):
                 please = _phrase(language, "polite").search(masked, opening.end(), end)  # without a comma
@@ -902,14 +997,15 @@ def _main(rest: str, language: str) -> _Told:
     """Return an instruction apart from what stands before it."""
     told = _Told(rest.strip(_EDGES))
     for _ in range(_LEADS):
-        for name in ("greetings", "polite", "wish", "opening"):
+        for name in ("greetings", "polite", "wish", "lets", "opening"):
             found = _phrase(language, name).match(told.main)
             if found is not None:
                 told = _Told(
                     told.main[found.end() :].strip(_EDGES),
-                    told.polite or name in ("polite", "wish"),
+                    told.polite or name in ("polite", "wish", "lets"),
                     told.wished or name == "wish",
                     told.opened or name == "opening",
+                    told.lets or name == "lets",
                 )
                 break
         else:
@@ -941,7 +1037,8 @@ def _instructs(told: _Told, language: str, *, marked: bool) -> bool:
         return True
     if is_imperative(main, language if marked or told.opened else None):
         behind = main.split()[1:2]  # "sagt er nein" is none
-        return not any(frozenset(behind) & words(language, "persons", name) for name in ("own", "others"))
+        persons = (words(language, "persons", name) - _OBJECTS for name in ("own", "others"))
+        return not any(frozenset(behind) & each for each in persons)
     first = _FIRST_WORD.match(main)
     known = first is not None and first[0].replace("’", "'") in _SURE and " " in main
     if known or (first is not None and _is_told_with_enclitic(first[0], language)):
@@ -1049,9 +1146,12 @@ _MARKS = " .,;:!?。！？，；：…"
 
 
 class _FormClause(NamedTuple):
+    """A clause, and where what it wishes for ends, if a condition follows that within it (0: at its end)."""
+
     sentence: Sentence
     place: Stretch
     language: str
+    wished_to: int = 0
 
     @property
     def words(self) -> str:
@@ -1063,8 +1163,10 @@ class _FormClause(NamedTuple):
 
     def doubt(self, form: Form | None = None, *, sensitive: bool = False) -> str | None:
         """Return why it is no fact that the learner states of themselves, None where it is one."""
-        behind = self.place.start + form.value if form is not None and form.kind == "wishes" else 0
-        return doubt(self.sentence, self.place, self.language, behind, sensitive=sensitive)
+        wish = None
+        if form is not None and form.kind == "wishes":
+            wish = Stretch(self.place.start + form.value, self.wished_to or self.place.end)
+        return doubt(self.sentence, self.place, self.language, wish, sensitive=sensitive)
 
     def without_lead(self) -> _FormClause:
         """Return it without "I mean" or "from now on" before what it states ("ich meine ich heiße Mara")."""
@@ -1076,9 +1178,17 @@ class _FormClause(NamedTuple):
 
     def with_condition(self, form: Form | None) -> _FormClause:
         """Return it with what stands behind its comma, where a wish needs that: "ich mag es, wenn du ..."."""
-        if form is None or form.kind != "wishes" or form_of(self.masked, self.language) is not None:
+        if form is None or form.kind != "wishes":
             return self
-        return self._replace(place=self.place._replace(end=len(self.sentence.masked.rstrip(_MARKS))))
+        masked, end = self.sentence.masked, self.place.end
+        if form_of(self.masked, self.language) is None:
+            return self._replace(place=self.place._replace(end=len(masked.rstrip(_MARKS))))
+        behind = masked[end:].lstrip(", ")
+        if _phrase(self.language, "when").match(behind.lower()) is None:
+            return self
+        tail, _, _ = behind.partition(",")  # "lieber den Zug, wenn es regnet, ..."
+        until = len(masked) - len(behind) + len(tail.rstrip(_MARKS))
+        return self._replace(place=self.place._replace(end=until), wished_to=end)
 
 
 @dataclass(frozen=True)

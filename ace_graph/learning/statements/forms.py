@@ -489,6 +489,8 @@ LIKES = _rule("likes")
 """What somebody likes, and not "I like this one"."""
 NAMED = _rule("named")
 """A name that is told by its capital letter alone: "I'm Tom"."""
+TASTES = (*(rule for rule in STATEMENTS if rule.section == "preferences"), LIKES)
+"""What somebody would rather have, likes or can't stand."""
 PLAIN_FACTS = (*map(_rule, ("age", "grade", "home")), NAMED, LIKES)
 FACT = _rule("fact")
 """A plain clause about the learner. In passing it is not kept: it may be about health, belief, origin."""
