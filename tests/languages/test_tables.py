@@ -81,6 +81,7 @@ OPTIONAL = {
         "making",
         "acts",
         "sayings",
+        "agent",
     },
     "relations.toml": {"articles", "classes", "elided", "favourites", "named", "particles", "turned"},
     "statements.toml": {
@@ -89,6 +90,7 @@ OPTIONAL = {
         "in_passing",
         "liked",
         "not_liked",
+        "not_wished",
         "meant",
         "named",
         "take_back",

@@ -208,8 +208,8 @@ _TURNS = re.compile(
 """How a clause of its own follows what somebody likes or prefers: ", so", ", and the window faces north"."""
 _TURN_WORDS = 3
 """So many words at least has such a clause."""
-_REASON = re.compile(r",? (?:because|since|as) ", re.IGNORECASE)
-_BEGINS_REASON = re.compile(r"(?:because|since|as) (?=i\b)", re.IGNORECASE)
+_REASON = re.compile(r",? (?:because|since|as|given that) ", re.IGNORECASE)
+_BEGINS_REASON = re.compile(r"(?:because|since|as|given that) (?=i\b)", re.IGNORECASE)
 _CLAUSE_JOINT = re.compile(f"{_REASON.pattern}|{_JOINT.pattern}", re.IGNORECASE)
 _QUESTION = pattern("question")
 """How a question of three words or more begins; a shorter one ("am I?") belongs to what is before it."""
@@ -502,6 +502,10 @@ def read_statements(
         if instruction is not None:
             found.append(instruction)
             continue
+        beside = None if unwanted else _standing_beside(part, source)
+        if beside is not None:
+            part, instruction = beside
+            found.append(instruction)
         for said in islice(reader.read(part), MAX_STATEMENTS):
             if isinstance(said, str):
                 taken_back, found = taken_back or said, [_taken_back(each) for each in found]
@@ -532,6 +536,24 @@ def read_statements(
     ]
     order = order_in(text) if any(_wish(each) is not None for each in found) else None
     return [_held_back(each, order) for each in found] if order is not None else found
+
+
+def _standing_beside(part: Sentence, source: str) -> tuple[Sentence, Statement] | None:
+    """What a sentence tells before a standing instruction that ends it, and that: "I'm new, so always ..."."""
+    if part.asks or part.cut or MASK in part.masked:
+        return None
+    language = spoken_language(part.masked)
+    if _phrase(language, *_TOGETHER[-1]).search(part.masked.lower()) is None:
+        return None
+    for joint in islice(_INSTRUCTS.finditer(part.masked), _TAILS):
+        head, begin = part.masked[: joint.start()], joint.end()
+        begin = skip(_phrase(language, "greetings"), part.masked.lower(), begin)
+        begin += len(part.masked[begin:]) - len(part.masked[begin:].lstrip(_EDGES))
+        why = doubt(Sentence(head, head), Stretch(0, len(head)), language, sensitive=False)
+        found = None if why is not None else _standing(Sentence(part.text[begin:], part.masked[begin:]), source)
+        if found is not None:
+            return Sentence(part.text[: joint.start()], head), found
+    return None
 
 
 def _standing(part: Sentence, source: str) -> Statement | None:
@@ -803,6 +825,10 @@ def _to_keep(
 _COMMAS = re.compile(r"[,，、;:] ?")
 _EDGES = " .!?;,:。！？，、"
 _FIRST_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_INSTRUCTS = re.compile(r"[,;:] | [-–—] | (?=(?:and|so|but|und|also) )")
+"""Where an instruction may begin in a sentence."""
+_TAILS = 4
+"""At so many of these places it is looked for."""
 _SPELLED_WORD = re.compile(r"[\w'’]+")
 _SURE = frozenset(
     (
@@ -818,6 +844,8 @@ _TEXTS = (
     *("lets", "topic", "raised", "sayings"),
 )
 _CONDITIONS = ("when", "ever", "about", "topic")
+_TOGETHER = (_CONDITIONS, ("marks", "opening"), ("wish", "opening"), ("marks", "opening", *_CONDITIONS))
+"""Texts whose phrases are looked for at once."""
 _LANGUAGES = 3
 """A short sentence is read in so many languages."""
 _LEADS = 6
@@ -853,10 +881,12 @@ def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
 
 def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, str | None] | None:
     """Return the standing instruction that a sentence is in a language."""
-    if _phrase(language, "sayings").search(masked) is not None:
+    lasting = _phrase(language, "marks", "opening").search(masked) is not None
+    if lasting and _phrase(language, "sayings").search(masked) is not None:
         return None
-    lasting = any(_phrase(language, name).search(masked) is not None for name in ("marks", "opening"))
     condition, told_by_words = _condition(masked, language, lasting=lasting)
+    if not lasting and condition is None and _phrase(language, "wish", "opening").search(masked) is None:
+        return None
     rest = masked if condition is None else f"{masked[: condition.start]} {masked[condition.end :]}"
     rest = _spelled(rest, language)
     marks = _phrase(language, "marks")
@@ -869,13 +899,16 @@ def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, s
         told = _main(behind, language)  # "no more tables, use lists from now on"
     lasts = mark is not None or told.opened or condition is not None
     lasts = lasts or (told.wished and _is_about_each(told.main, language))
-    if not told.main or not lasts or (sentence.asks and not (told.polite and _asks_for(told.main, language))):
+    if not told.main or not lasts:
+        return None
+    if sentence.asks and not (told.polite and (told.opened or _asks_for(told.main, language))):
         return None
     does = condition is not None and not (mark or told.opened or told_by_words)
-    advises = told.opened and not (mark or condition or told.polite or _is_of_answers(told.main, language))
+    advises = told.opened and not (mark or condition or told.wished or _is_of_answers(told.main, language))
     if (does or advises or told.lets) and not _names_speaker(told.main, language):
         return None  # "whenever I call the function, return 0", "always cut away from you"
-    if not _instructs(told, language, marked=mark is not None) or _only_forgets(told.main, language):
+    marked = mark is not None or (condition is not None and told_by_words)
+    if not _instructs(told, language, marked=marked) or _only_forgets(told.main, language):
         return None
     if _ends_as_report(masked, language):
         return None
@@ -887,8 +920,19 @@ def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, s
 
 def _is_of_answers(main: str, language: str) -> bool:
     """Whether an instruction begins by what is done in an answer: "give", "show"; where no table tells, it is."""
-    stems = tuple(phrases_of(language, "acts"))
-    return not stems or any(word.startswith(stems) for word in _FIRST_WORD.findall(main)[:_BESIDE_VERB])
+    whole, stems = _acts(language)
+    if not whole and not stems:
+        return True
+    begin = _FIRST_WORD.findall(main.replace("-", " "))[:_BESIDE_VERB]
+    return any(word in whole or word.startswith(stems) for word in begin)
+
+
+@cache
+def _acts(language: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The words by which an instruction on answers begins, and the beginnings of such words."""
+    listed = phrases_of(language, "acts")
+    stems = tuple(each[:-1] for each in listed if each.endswith("*"))
+    return frozenset(each for each in listed if not each.endswith("*")), stems
 
 
 def _names_speaker(main: str, language: str) -> bool:
@@ -963,9 +1007,9 @@ def _condition(masked: str, language: str, *, lasting: bool) -> tuple[Stretch | 
     They tell what is asked, or how it is answered, not what the speaker does: "whenever I make a mistake".
     `lasting`: the sentence has a mark beside its condition.
     """
-    asking, own = frozenset(phrases_of(language, "asking")), words(language, "persons", "own")
-    about, ever, topic = (phrases_of(language, name) for name in ("about", "ever", "topic"))
-    making, here = frozenset(phrases_of(language, "making")), frozenset(phrases_of(language, "here"))
+    asking = frozenset(phrases_of(language, "asking"))
+    about, ever, topic, when = (phrases_of(language, name) for name in ("about", "ever", "topic", "when"))
+    making, here, agent = (frozenset(phrases_of(language, name)) for name in ("making", "here", "agent"))
     found, told_by_words = None, False
     commas = [match.span() for match in _COMMAS.finditer(masked)]
     begins, ends = (0, *(end for _, end in commas)), (*(start for start, _ in commas), len(masked))
@@ -974,15 +1018,18 @@ def _condition(masked: str, language: str, *, lasting: bool) -> tuple[Stretch | 
             said = masked[opening.end() : end]
             told = _FIRST_WORD.findall(said.replace("'", " "))
             asks = any(word in said for word in asking) if language in SPACELESS else bool(asking & {*told})
-            asks = asks or opening[0] in about
-            if (lasting or opening[0] in ever) and here.isdisjoint(told):
-                raised = _phrase(language, "raised").search(said) is not None
-                asks = asks or raised or not making.isdisjoint(told)  # "when you write tests"
+            asks = (asks and here.isdisjoint(told[:2])) or opening[0] in about
+            if here.isdisjoint(told):
+                does = opening[0] in ever or not agent.isdisjoint(told[:1]) or (lasting and not agent)
+                asks = asks or (does and not making.isdisjoint(told))  # "when you write tests for me, ..."
+                lasts = lasting or opening[0] in ever
+                asks = asks or (lasts and _phrase(language, "raised").search(said) is not None)
             wants = _phrase(language, "wants").search(masked, opening.end(), end)
-            if wants is not None and opening[0] in topic and opening.start() == begin:
+            topical = opening[0] in topic or (lasting and opening[0] in when)
+            if wants is not None and topical and opening.start() == begin:
                 found, told_by_words = Stretch(begin, wants.start()), True
             elif asks or (
-                opening[0] in ever and not own.isdisjoint(told[:1]) and not numerals(normalize(said))
+                opening[0] in ever and not numerals(normalize(said))
             ):
                 please = _phrase(language, "polite").search(masked, opening.end(), end)  # without a comma
                 until = end if please is None or please.start() <= opening.end() + 1 else please.start()
@@ -1020,7 +1067,8 @@ def _main(rest: str, language: str) -> _Told:
         return told._replace(main=head.strip(_EDGES), opened=True)
     if inside is None or numerals(normalize(clause)):
         return told
-    beside_verb = language != FIRST and len(clause[: inside.start()].split()) <= _BESIDE_VERB
+    before = _phrase(language, "polite").sub(" ", clause[: inside.start()]).split()
+    beside_verb = language != FIRST and len(before) <= _BESIDE_VERB
     if not beside_verb and inside.end() < len(clause):
         return told
     bare = f"{told.main[: inside.start()].rstrip()} {told.main[inside.end() :].lstrip()}".strip(_EDGES)
@@ -1031,7 +1079,7 @@ def _instructs(told: _Told, language: str, *, marked: bool) -> bool:
     """Whether the words tell what to do, or what is wanted; behind a mark they are read in its language."""
     main = told.main
     others = words(language, "persons", "others")
-    if MASK in main[:1] or not others.isdisjoint(_FIRST_WORD.findall(main)[: 2 if told.polite else 1]):
+    if MASK in main[:1] or not (others - _OBJECTS).isdisjoint(_FIRST_WORD.findall(main)[: 2 if told.polite else 1]):
         return False  # "I want my brother to ...", "il faut ..."
     if _phrase(language, "wants").match(main) is not None:
         return True
@@ -1040,8 +1088,9 @@ def _instructs(told: _Told, language: str, *, marked: bool) -> bool:
         persons = (words(language, "persons", name) - _OBJECTS for name in ("own", "others"))
         return not any(frozenset(behind) & each for each in persons)
     first = _FIRST_WORD.match(main)
-    known = first is not None and first[0].replace("’", "'") in _SURE and " " in main
-    if known or (first is not None and _is_told_with_enclitic(first[0], language)):
+    begin = first[0].replace("’", "'") if first is not None else ""
+    whole, stems = (_SURE, ()) if language == FIRST or not marked else _acts(language)
+    if (" " in main and (begin in whole or begin.startswith(stems))) or (first is not None and _is_told_with_enclitic(first[0], language)):
         return True
     return told.polite
 
@@ -1116,7 +1165,7 @@ def patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern that is made of the tables."""
     for language in languages("standing"):
         yield from (_phrase(language, name) for name in _TEXTS)
-        yield _phrase(language, *_CONDITIONS)
+        yield from (_phrase(language, *names) for names in _TOGETHER)
     yield from (_denying(language) for language in languages("statements") if language != FIRST)
 
 
@@ -1268,6 +1317,8 @@ class _FormReader:
         )
         why = clause.doubt(form, sensitive=private)
         if why is not None and (why != NOT_THEMSELVES or (form is None and not shortened)):
+            return None
+        if form is not None and _ends_as_report(clause.sentence.masked.lower(), clause.language):
             return None
         words = clause.words
         if private:

@@ -61,6 +61,7 @@ _WORD = re.compile(r"\w+")
 _FIRST_WORD = re.compile(r"\s*\S*")
 _NAMED = re.compile(r"\{[^{}]*\}")
 _EDGES = " .!,;。！，"
+_SOME_WORDS = r"[^\s,]{1,30}(?: [^\s,]{1,30}){0,5}?"
 
 
 class Form(NamedTuple):
@@ -347,6 +348,9 @@ def _is_nothing(kind: FormKind, value: str, language: str) -> bool:
         first, *family = value.rstrip(_EDGES).split() or [""]
         alone = len(family) <= 1 and all(each[0].isupper() for each in family)
         return first not in first_names() or not alone
+    if kind == "wishes":
+        refused = phrases(language, "statements", "not_wished") if "not_wished" in table(language, "statements") else ()
+        return f"{value} ".casefold().startswith(tuple(f"{each} " for each in refused))
     if kind == "liked":
         return _first_word(value) in words(language, "statements", "not_liked")
     if kind not in SLOTS:
@@ -373,7 +377,7 @@ def _negations(language: str) -> frozenset[str]:
 def _pattern(language: str, lines: Sequence[str]) -> re.Pattern[str]:
     numbers = words(language, "statements", "numbers") if language != FIRST else frozenset[str]()
     number = rf"\d{{1,2}}|{any_of(numbers)}"
-    return form_pattern(lines, number=number, signs={"{": "", "}": ""})
+    return form_pattern(lines, number=number, signs={"{": "", "}": "", "~": _SOME_WORDS})
 
 
 @cache

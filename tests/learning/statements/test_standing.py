@@ -15,7 +15,6 @@ NOT_FOUND = [
     "Stop apologizing. What's the integral of x?",
     "Only recommend open-source tools. What can I use for monitoring?",
     "I'd like all prices in euros. What does a Tesla cost?",
-    "Cuando pregunte por recetas, da las cantidades en gramos. ¿Cómo hago pan?",
     "Antwoord vanaf nu altijd met voorbeelden. Wat is een vector?",
 ]
 """What may be about this question alone, and what no rule covers: left to the reflector."""
