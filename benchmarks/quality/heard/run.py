@@ -1,7 +1,7 @@
 """What learners say of themselves: speaks one half of the messages to a memory and writes RESULTS_HEARD.md.
 
 `wishes.toml` has standing instructions, and messages that only look like one; `asides.toml` has longer messages
-that say an instruction or a preference beside a question; `changes.toml` has dialogues in which a fact changes. Rules read them all. Facts that rules leave to a reflector are quoted by one that copies
+that say an instruction or a preference beside a question, and `later.toml` more of them; `changes.toml` has dialogues in which a fact changes. Rules read them all. Facts that rules leave to a reflector are quoted by one that copies
 every message which asks nothing, and says no more of it.
 """
 
@@ -219,9 +219,9 @@ def hear_wishes(part: Part) -> tuple[list[Heard], list[Heard]]:
     return asyncio.run(_hear(*read_wishes(part)))
 
 
-def hear_asides(part: Part) -> tuple[list[Heard], list[Heard], list[Heard]]:
+def hear_asides(part: Part, name: str = "asides") -> tuple[list[Heard], list[Heard], list[Heard]]:
     """Return what was heard beside questions: instructions, preferences, and messages that have neither."""
-    wishes, harmless = read_wishes(part, "asides")
+    wishes, harmless = read_wishes(part, name)
 
     async def heard() -> tuple[list[Heard], list[Heard], list[Heard]]:
         instructions, none = await _hear([each for each in wishes if each.kind == "instruction"], harmless)
@@ -248,6 +248,8 @@ def report(part: Part, embeddings: Embeddings | None = None) -> str:
     """Return the figures of one half in Markdown, and all that went wrong."""
     wishes, harmless = hear_wishes(part)
     instructions, preferences, without = hear_asides(part)
+    names = ("instructions, written later", "preferences, written later", "look like one, written later")
+    later = dict(zip(names, hear_asides(part, "later"), strict=True)) if part == "held-out" else {}
     by_rules, quoted = (hear_changes(part, quotes=each) for each in (False, True))
     rows = {
         "standing instructions": wishes,
@@ -255,6 +257,7 @@ def report(part: Part, embeddings: Embeddings | None = None) -> str:
         "standing instructions beside a question": instructions,
         "preferences beside a question": preferences,
         "messages with a question that look like one": without,
+        **later,
         "facts that change, by rules alone": by_rules,
         "facts that change, with a reflector that quotes": quoted,
     }
