@@ -1060,11 +1060,14 @@ def _main(rest: str, language: str) -> _Told:
     for please in _phrase(language, "polite").finditer(told.main):
         if please.start() and please.end() == len(told.main):
             told = told._replace(main=told.main[: please.start()].strip(_EDGES), polite=True)
+    apart = [each.strip() for each in told.main.split(",")[1:]]
     head, _, tail = told.main.rpartition(",")
     clause = told.main.partition(",")[0].rstrip()
     inside = None if told.opened else _phrase(language, "opening").search(clause)
     if not told.opened and head and _phrase(language, "opening").fullmatch(tail.strip()):
         return told._replace(main=head.strip(_EDGES), opened=True)
+    if not told.opened and any(_phrase(language, "opening").fullmatch(each) for each in apart):
+        return told._replace(opened=True)  # "I need metric units, always, because ..."
     if inside is None or numerals(normalize(clause)):
         return told
     before = _phrase(language, "polite").sub(" ", clause[: inside.start()]).split()
