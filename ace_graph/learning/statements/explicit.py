@@ -198,13 +198,7 @@ def new_name(words: str) -> str | None:
 
 
 _JOINT = re.compile(r",? (?:and|but|then|also|so|while|though|although) |, | [-–—] ", re.IGNORECASE)
-_TURNS = re.compile(
-    r",? so (?!that\b)|,? (?:and|but|while|though|although) (?:so |then |also )?i(?:'?m|'?d|'?ve)?\b"
-    r"|(?:, (?:(?:and|but|while|though|although|which) )?| [-–—] )"
-    r"(?:i(?:'?m|'?d|'?ve)?|we|he|she|they|there|it|the|this|my|our|next|now|currently|today|right now|maybe|perhaps"
-    r"|please|can|could|would)\b",
-    re.IGNORECASE,
-)
+_TURNS = pattern("turns")
 """How a clause of its own follows what somebody likes or prefers: ", so", ", and the window faces north"."""
 _TURN_WORDS = 3
 """So many words at least has such a clause."""
@@ -370,7 +364,11 @@ def _behind_reason(masked: str, begin: int) -> int:
         return begin
     behind = leading.end()
     goes_on = "," in masked[behind:]  # "because I like cats" alone answers somebody
-    return behind if states_sensitive(masked[behind:], FIRST) or (goes_on and _tastes_at(masked, behind)) else begin
+    return (
+        behind
+        if states_sensitive(masked[behind:], FIRST) or (goes_on and _tastes_at(masked, behind))
+        else begin
+    )
 
 
 def _tastes_at(masked: str, behind: int) -> bool:
@@ -383,7 +381,9 @@ def _turns(masked: str, joint: re.Match[str], found: Found | None = None) -> boo
     """Whether a joint behind a taste begins a clause of its own."""
     if found is not None and found[1].end() > joint.start():
         return False
-    return _TURNS.match(masked, joint.start()) is not None and len(masked[joint.end() :].split()) >= _TURN_WORDS
+    return (
+        _TURNS.match(masked, joint.start()) is not None and len(masked[joint.end() :].split()) >= _TURN_WORDS
+    )
 
 
 def _said(clause: Clause) -> Iterator[Clause]:
@@ -539,7 +539,7 @@ def read_statements(
 
 
 def _standing_beside(part: Sentence, source: str) -> tuple[Sentence, Statement] | None:
-    """What a sentence tells before a standing instruction that ends it, and that: "I'm new, so always ..."."""
+    """What a sentence tells before an instruction that ends it, and that: "I'm new here, so always ..."."""
     if part.asks or part.cut or MASK in part.masked:
         return None
     language = spoken_language(part.masked)
@@ -550,7 +550,9 @@ def _standing_beside(part: Sentence, source: str) -> tuple[Sentence, Statement] 
         begin = skip(_phrase(language, "greetings"), part.masked.lower(), begin)
         begin += len(part.masked[begin:]) - len(part.masked[begin:].lstrip(_EDGES))
         why = doubt(Sentence(head, head), Stretch(0, len(head)), language, sensitive=False)
-        found = None if why is not None else _standing(Sentence(part.text[begin:], part.masked[begin:]), source)
+        found = (
+            None if why is not None else _standing(Sentence(part.text[begin:], part.masked[begin:]), source)
+        )
         if found is not None:
             return Sentence(part.text[: joint.start()], head), found
     return None
@@ -579,7 +581,7 @@ def _standing(part: Sentence, source: str) -> Statement | None:
 
 
 def _tells_private(words: str, condition: str, language: str) -> bool:
-    """Whether an instruction tells something sensitive of who gives it: "when I ask about tablets" does not."""
+    """Whether an instruction tells something sensitive of who gives it; "when I ask about pills" does not."""
     told, named = words.replace(condition, " ", 1), ("own", "mine")
     if any(holds_word(told, language, name) for name in named) and is_sensitive(told, language):
         return True
@@ -825,7 +827,7 @@ def _to_keep(
 _COMMAS = re.compile(r"[,，、;:] ?")
 _EDGES = " .!?;,:。！？，、"
 _FIRST_WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_INSTRUCTS = re.compile(r"[,;:] | [-–—] | (?=(?:and|so|but|und|also) )")
+_INSTRUCTS = re.compile(r"[,;:] | [-–—] | (?=(?:and|so|but) )")
 """Where an instruction may begin in a sentence."""
 _TAILS = 4
 """At so many of these places it is looked for."""
@@ -905,7 +907,7 @@ def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, s
         return None
     does = condition is not None and not (mark or told.opened or told_by_words)
     advises = told.opened and not (mark or condition or told.wished or _is_of_answers(told.main, language))
-    if (does or advises or told.lets) and not _names_speaker(told.main, language):
+    if (does or advises or (told.lets and not told_by_words)) and not _names_speaker(told.main, language):
         return None  # "whenever I call the function, return 0", "always cut away from you"
     marked = mark is not None or (condition is not None and told_by_words)
     if not _instructs(told, language, marked=marked) or _only_forgets(told.main, language):
@@ -919,7 +921,7 @@ def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, s
 
 
 def _is_of_answers(main: str, language: str) -> bool:
-    """Whether an instruction begins by what is done in an answer: "give", "show"; where no table tells, it is."""
+    """Whether an instruction begins by what is done in an answer ("give"); without a table it does."""
     whole, stems = _acts(language)
     if not whole and not stems:
         return True
@@ -1021,16 +1023,18 @@ def _condition(masked: str, language: str, *, lasting: bool) -> tuple[Stretch | 
             asks = (asks and here.isdisjoint(told[:2])) or opening[0] in about
             if here.isdisjoint(told):
                 does = opening[0] in ever or not agent.isdisjoint(told[:1]) or (lasting and not agent)
-                asks = asks or (does and not making.isdisjoint(told))  # "when you write tests for me, ..."
+                asks = asks or (does and not making.isdisjoint(told))  # "when you write tests, ..."
+                helps = (
+                    not agent.isdisjoint(told[:1]) and _phrase(language, "speaker").search(said) is not None
+                )
+                asks = asks or helps  # "when you make worksheets for me, ..."
                 lasts = lasting or opening[0] in ever
                 asks = asks or (lasts and _phrase(language, "raised").search(said) is not None)
             wants = _phrase(language, "wants").search(masked, opening.end(), end)
             topical = opening[0] in topic or (lasting and opening[0] in when)
             if wants is not None and topical and opening.start() == begin:
                 found, told_by_words = Stretch(begin, wants.start()), True
-            elif asks or (
-                opening[0] in ever and not numerals(normalize(said))
-            ):
+            elif asks or (opening[0] in ever and not numerals(normalize(said))):
                 please = _phrase(language, "polite").search(masked, opening.end(), end)  # without a comma
                 until = end if please is None or please.start() <= opening.end() + 1 else please.start()
                 found = Stretch(opening.start(), until)  # the last one: "in bullet points when I ask for ..."
@@ -1082,7 +1086,9 @@ def _instructs(told: _Told, language: str, *, marked: bool) -> bool:
     """Whether the words tell what to do, or what is wanted; behind a mark they are read in its language."""
     main = told.main
     others = words(language, "persons", "others")
-    if MASK in main[:1] or not (others - _OBJECTS).isdisjoint(_FIRST_WORD.findall(main)[: 2 if told.polite else 1]):
+    if MASK in main[:1] or not (others - _OBJECTS).isdisjoint(
+        _FIRST_WORD.findall(main)[: 2 if told.polite else 1]
+    ):
         return False  # "I want my brother to ...", "il faut ..."
     if _phrase(language, "wants").match(main) is not None:
         return True
@@ -1093,7 +1099,9 @@ def _instructs(told: _Told, language: str, *, marked: bool) -> bool:
     first = _FIRST_WORD.match(main)
     begin = first[0].replace("’", "'") if first is not None else ""
     whole, stems = (_SURE, ()) if language == FIRST or not marked else _acts(language)
-    if (" " in main and (begin in whole or begin.startswith(stems))) or (first is not None and _is_told_with_enclitic(first[0], language)):
+    if (" " in main and (begin in whole or begin.startswith(stems))) or (
+        first is not None and _is_told_with_enclitic(first[0], language)
+    ):
         return True
     return told.polite
 

@@ -349,7 +349,11 @@ def _is_nothing(kind: FormKind, value: str, language: str) -> bool:
         alone = len(family) <= 1 and all(each[0].isupper() for each in family)
         return first not in first_names() or not alone
     if kind == "wishes":
-        refused = phrases(language, "statements", "not_wished") if "not_wished" in table(language, "statements") else ()
+        refused = (
+            phrases(language, "statements", "not_wished")
+            if "not_wished" in table(language, "statements")
+            else ()
+        )
         return f"{value} ".casefold().startswith(tuple(f"{each} " for each in refused))
     if kind == "liked":
         return _first_word(value) in words(language, "statements", "not_liked")

@@ -1,8 +1,9 @@
 """What learners say of themselves: speaks one half of the messages to a memory and writes RESULTS_HEARD.md.
 
-`wishes.toml` has standing instructions, and messages that only look like one; `asides.toml` has longer messages
-that say an instruction or a preference beside a question, and `later.toml` more of them; `changes.toml` has dialogues in which a fact changes. Rules read them all. Facts that rules leave to a reflector are quoted by one that copies
-every message which asks nothing, and says no more of it.
+`wishes.toml` has standing instructions, and messages that only look like one; `asides.toml` has longer ones,
+which say an instruction or a preference beside a question, `later.toml` more of them; `changes.toml` has
+dialogues in which a fact changes. Rules read them all. Facts that rules leave to a reflector are quoted by
+one that copies every message which asks nothing, and says no more of it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,17 @@ from ace_graph.testing import ScriptedModel
 from benchmarks.quality.duplicates.pairs import Part
 from benchmarks.quality.duplicates.tables import table
 
-__all__ = ["RESULTS", "Change", "Harmless", "Heard", "Wish", "hear_asides", "hear_changes", "hear_wishes", "report"]
+__all__ = [
+    "RESULTS",
+    "Change",
+    "Harmless",
+    "Heard",
+    "Wish",
+    "hear_asides",
+    "hear_changes",
+    "hear_wishes",
+    "report",
+]
 
 RESULTS = Path(__file__).parents[1] / "RESULTS_HEARD.md"
 _DATA = Path(__file__).parent / "data"
