@@ -1,7 +1,8 @@
 #!/bin/sh
 # Usage: dev/setup.sh run|dev [VENV]
 # Makes VENV (default .venv) ready: "run" is the package alone, "dev" also the tools that test and check it.
-# Versions are those of dev/constraints.txt. Uses uv where it is installed, venv and pip where not. Does nothing when nothing changed since the last time.
+# Versions are those of dev/constraints.txt. Installs with uv: the one on the PATH, or one that it puts into VENV; with
+# pip, which takes several times as long, where neither can be had. Does nothing when nothing changed since the last time.
 # Env: PYTHON (the interpreter to use), PIP_INDEX_URL, PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS, PIP_CERT and the proxy
 # variables, which uv is told about too.
 set -eu
@@ -44,46 +45,51 @@ requirements() { # what to install, as arguments for either installer
     printf '%s ' --constraint dev/constraints.txt --editable .
 }
 
-with_uv() {
+make_venv() { # with pip in it
+    new_enough "$venv/bin/python" || {
+        python=$(find_python venv) || fail "No Python 3.11 or newer that can make a virtual environment was found." \
+            "Install one (on Debian and Ubuntu also its python3-venv package), set PYTHON to it, or install uv."
+        "$python" -m venv --clear "$venv" || return 1
+    }
+    "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$venv/bin/python" -m ensurepip >/dev/null
+}
+
+pip_install() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
+
+with_uv() { # with_uv UV
     [ -z "${PIP_FIND_LINKS:-}" ] || export UV_FIND_LINKS="${UV_FIND_LINKS:-$(printf %s "$PIP_FIND_LINKS" | tr ' ' ',')}"
     [ -z "${PIP_INDEX_URL:-}" ] || export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$PIP_INDEX_URL}"
     [ -z "${PIP_EXTRA_INDEX_URL:-}" ] || export UV_INDEX="${UV_INDEX:-$PIP_EXTRA_INDEX_URL}"
     [ -z "${PIP_CERT:-}" ] || export SSL_CERT_FILE="${SSL_CERT_FILE:-$PIP_CERT}"
     if ! new_enough "$venv/bin/python"; then
-        uv venv --quiet --clear --python "$(find_python || echo '>=3.11')" "$venv" || return 1
+        "$1" venv --quiet --clear --python "$(find_python || echo '>=3.11')" "$venv" || return 1
     fi
     what=$(requirements) || return 1
     # shellcheck disable=SC2086 # several arguments, none with a space
-    uv pip install --quiet --python "$venv/bin/python" $what
+    "$1" pip install --quiet --python "$venv/bin/python" $what
 }
 
 with_pip() {
-    if ! new_enough "$venv/bin/python"; then
-        python=$(find_python venv) || fail "No Python 3.11 or newer that can make a virtual environment was found." \
-            "Install one (on Debian and Ubuntu also its python3-venv package), set PYTHON to it, or install uv."
-        "$python" -m venv --clear "$venv" || return 1
-    fi
-    "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$venv/bin/python" -m ensurepip >/dev/null || return 1
     what=$(requirements) || return 1
     # Where bytecode goes elsewhere, it is made of what is imported, and not of all that is installed.
     [ -z "${PYTHONPYCACHEPREFIX:-}" ] || what="$what --no-compile"
     # shellcheck disable=SC2086 # several arguments, none with a space
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check $what
+    pip_install $what
 }
 
 ! is_ready || exit 0
 started=$(date +%s)
 rm -f "$stamp"
-if command -v uv >/dev/null 2>&1; then
-    say "Setting up $venv with uv ..."
-    with_uv || { say "uv could not do it (see above); trying venv and pip ..."; installed_with_pip=1; }
-else
-    say "Setting up $venv with venv and pip (a minute or two, once) ..."
-    installed_with_pip=1
-fi
-if [ "${installed_with_pip:-0}" = 1 ]; then
-    with_pip || fail "The installation failed; the lines above say why. Behind a proxy or a mirror set HTTPS_PROXY," \
-        "PIP_INDEX_URL or PIP_FIND_LINKS, then run the same command again."
+say "Setting up $venv (a minute or less with uv, else three; once) ..."
+failed="The installation failed; the lines above say why. Behind a proxy or a mirror set HTTPS_PROXY, PIP_INDEX_URL or
+PIP_FIND_LINKS, then run the same command again."
+uv=$(command -v uv) || {
+    make_venv || fail "$failed"
+    ! pip_install --constraint dev/constraints.txt uv || uv="$venv/bin/uv"
+}
+if [ -z "$uv" ] || ! with_uv "$uv"; then
+    say "uv could not do it (see above); trying pip ..."
+    make_venv && with_pip || fail "$failed"
 fi
 printf '%s %s\n' "$purpose" "$(wanted)" >"$stamp"
 say "$venv is ready after $(($(date +%s) - started)) s ($("$venv/bin/python" --version))."

@@ -142,9 +142,6 @@ def team_key(name: str) -> str:
     return normal_form("NFC", normal_form("NFKD", name).casefold())
 
 
-# A caller who asks for somebody's playbook, and the check that a store makes in its own transaction.
-
-
 # What of a playbook leaves its owner: the bullets and the fields that others may see.
 #
 # Never the core (what is pinned, the profile, preferences, misconceptions), what the owner said about

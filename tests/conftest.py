@@ -15,6 +15,7 @@ pytest_plugins = [
     "tests.plugins.neo4j_wanted",
     "tests.plugins.no_skips",
     "tests.plugins.own_data",
+    "tests.plugins.own_logger",
     "tests.plugins.postgres_server",
     "tests.plugins.pgbouncer",  # imports the one above
     "tests.plugins.shared_data",

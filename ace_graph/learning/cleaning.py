@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from random import Random
 
 from ace_graph.base.clock import Sleep
@@ -17,6 +18,7 @@ from ace_graph.base.settings import Settings
 from ace_graph.learning.reflection import every_turn
 from ace_graph.memory.commit import Amend
 from ace_graph.memory.record_retention import START, Cleaned
+from ace_graph.memory.stores.base import pages
 from ace_graph.memory.stores.store import KeyedStore, Store
 from ace_graph.memory.trajectory import TrajectoryFilter, without_steps
 from ace_graph.memory.turn import TurnRecord
@@ -34,7 +36,6 @@ logger = logging.getLogger("ace_graph")
 RETENTION_DAYS = 30.0
 BATCH = 200
 PAUSE_SECONDS = 0.02
-_PAGE = 200
 
 
 @dataclass(frozen=True)
@@ -98,11 +99,8 @@ async def _playbook_ids(store: Store, owner: str | None) -> AsyncIterator[str]:
         async for playbook_id in learner_ids(store.playbooks):
             yield playbook_id
         return
-    after = ""
-    while page := await store.playbooks.entries(owner, _PAGE, after):
-        for entry in page:
-            yield entry.playbook_id
-        after = page[-1].name_key
+    async for entry in pages(partial(store.playbooks.entries, owner), lambda last: last.name_key):
+        yield entry.playbook_id
 
 
 async def learner_ids(store: KeyedStore, only: str | None = None) -> AsyncIterator[str]:
@@ -110,11 +108,8 @@ async def learner_ids(store: KeyedStore, only: str | None = None) -> AsyncIterat
     if only is not None:
         yield only
         return
-    after = ""
-    while page := await store.learners(_PAGE, after):
-        for found in page:
-            yield found.learner_id
-        after = page[-1].learner_id
+    async for found in pages(store.learners, lambda last: last.learner_id):
+        yield found.learner_id
 
 
 @dataclass(frozen=True)

@@ -132,16 +132,13 @@ class Pattern:
 
 
 @dataclass(frozen=True)
-class PatternRule:
-    """`matches` gets the steps in order that worked; a rule about failures, or with them, gets all.
+class PatternRule(Pattern):
+    """A lesson, and when it is found.
 
-    Of a sequence that failed as a whole only rules about failures teach.
+    `matches` gets the steps in order that worked; a rule about failures, or with them, gets all. Of a
+    sequence that failed as a whole only rules about failures teach.
     """
 
-    category: str
-    content: str
-    confidence: float
-    reasoning: str
     matches: Callable[[Sequence[ToolStep]], bool]
     about_failures: bool = False
     with_failures: bool = False
@@ -204,17 +201,9 @@ def _matcher(rule: _Rule) -> Matcher:
     return lambda steps: any(step.failed and step.kind in rule.failed for step in steps)
 
 
+_SAME = {"category", "content", "confidence", "reasoning", "about_failures", "with_failures"}
 PATTERN_RULES = tuple(
-    PatternRule(
-        rule.category,
-        rule.content,
-        rule.confidence,
-        rule.reasoning,
-        _matcher(rule),
-        rule.about_failures,
-        rule.with_failures,
-    )
-    for rule in _TABLE.rule
+    PatternRule(**rule.model_dump(include=_SAME), matches=_matcher(rule)) for rule in _TABLE.rule
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ace_graph.memory.catalogue import DEFAULT, PlaybookEntry, PlaybookRef
+from ace_graph.memory.stores.base import pages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -26,10 +27,10 @@ async def list_playbooks(
     return named if own is None else (own, *named)
 
 
-async def all_playbooks(store: Store, owner: str) -> AsyncIterator[PlaybookEntry]:
+def all_playbooks(store: Store, owner: str) -> AsyncIterator[PlaybookEntry]:
     """Yield all of an owner's playbooks, in the order of `list_playbooks`."""
-    page = await list_playbooks(store, owner)
-    while page:
-        for entry in page:
-            yield entry
-        page = await list_playbooks(store, owner, after=page[-1].name_key)
+
+    async def read(limit: int, after: str) -> tuple[PlaybookEntry, ...]:
+        return await list_playbooks(store, owner, limit=limit, after=after)
+
+    return pages(read, lambda last: last.name_key)

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import uuid4
 
 from ace_graph.base.clock import utc_now
@@ -38,6 +39,7 @@ from ace_graph.memory.sharing import (
     trust_of,
 )
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import pages
 from ace_graph.memory.stores.store import Store
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
 from ace_graph.playbooks.sharing import LOST_RIGHT, close_proposal, entitling, may_still_propose, who_may
@@ -57,7 +59,6 @@ EXPIRED = f"nobody decided about it within {EXPIRES_DAYS} days"
 _UNDECIDED = {"state": "pending", "decided_by": "", "decided_at": None}
 _TRIES = 5
 _NEW = "new"
-_OWN_READ = 200
 
 
 @dataclass(frozen=True)
@@ -389,10 +390,8 @@ async def own_proposals(store: Store, learner: str) -> tuple[Proposal, ...]:
 
     Also where the learner may not read the playbook any more. Who decided is left out.
     """
-    made, page = list[Proposal](), await store.proposals_by(learner, _OWN_READ)
-    while page:
-        made += page
-        page = await store.proposals_by(learner, _OWN_READ, page[-1].proposal_id)
+    own = pages(partial(store.proposals_by, learner), lambda last: last.proposal_id)
+    made = [proposal async for proposal in own]
     newest_first = sorted(made, key=_by_time, reverse=True)
     return tuple(proposal.model_copy(update={"decided_by": ""}) for proposal in newest_first)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from ace_graph.base.clock import utc_now
 from ace_graph.base.errors import InvalidGrant
@@ -22,7 +23,7 @@ from ace_graph.memory.sharing import Grant as Grant
 from ace_graph.memory.sharing import Proposal as Proposal
 from ace_graph.memory.sharing import Subject, checked_relation, checked_team, outgoing_text
 from ace_graph.memory.sharing import Trust as Trust
-from ace_graph.memory.stores.base import checked_learner_id
+from ace_graph.memory.stores.base import checked_learner_id, pages
 from ace_graph.memory.stores.store import PlaybookStore, Store
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
@@ -30,7 +31,6 @@ from ace_graph.playbooks.handle import PlaybookHandle, User, open_playbook
 LOST_RIGHT = "who proposed this may not propose any more"
 LEFT = "who proposed this has left the playbook"
 MAX_PENDING = 2_000
-_GRANTS_READ, _MEMBERS_READ = 1_000, 1_000
 
 
 @dataclass(frozen=True)
@@ -233,27 +233,17 @@ async def remove_from_team(
     """
     named, lost = store, Subject("team", checked_team(team))
     removed = await named.remove_members(team, members)
-    async for playbook_id in _shared_by(named, lost):
-        await close_proposals(named.playbooks, playbook_id, lost, by or "", utc_now(), members=members)
+    shared = pages(partial(named.playbooks.shared_with, (str(lost),)), lambda last: last[0].playbook_id)
+    async for entry, _ in shared:
+        key, now = entry.playbook_id, utc_now()
+        await close_proposals(named.playbooks, key, lost, by or "", now, members=members)
     audit_sharing("team_remove", by, team=team, members=", ".join(members))
     return removed
 
 
-async def _shared_by(store: Store, subject: Subject) -> AsyncIterator[str]:
-    page = await store.playbooks.shared_with((str(subject),))
-    while page:
-        for entry, _ in page:
-            yield entry.playbook_id
-        page = await store.playbooks.shared_with((str(subject),), after=page[-1][0].playbook_id)
-
-
-async def all_grants(named: PlaybookStore, playbook_id: str) -> AsyncIterator[Grant]:
+def all_grants(named: PlaybookStore, playbook_id: str) -> AsyncIterator[Grant]:
     """Yield the grants on a playbook."""
-    page = await named.grants(playbook_id, _GRANTS_READ)
-    while page:
-        for grant in page:
-            yield grant
-        page = await named.grants(playbook_id, _GRANTS_READ, str(page[-1].subject))
+    return pages(partial(named.grants, playbook_id), lambda last: str(last.subject))
 
 
 async def who_may(playbook: PlaybookHandle, needed: Right) -> list[str]:
@@ -271,10 +261,7 @@ async def who_may(playbook: PlaybookHandle, needed: Right) -> list[str]:
         if grant.subject.kind == "user":
             found.add(grant.subject.name)
             continue
-        page = await playbook.root.members(grant.subject.name, _MEMBERS_READ)
-        while page:
-            found.update(page)
-            page = await playbook.root.members(grant.subject.name, _MEMBERS_READ, page[-1])
+        found |= {member async for member in pages(partial(playbook.root.members, grant.subject.name), str)}
     return sorted(found - declined - {""})
 
 

@@ -16,11 +16,11 @@ from typing import Protocol, runtime_checkable
 
 from ace_graph.base.errors import AceError, CorruptPayload, NewerFormat
 from ace_graph.memory.serialization import load_effect, load_record, load_report
-from ace_graph.memory.stores.base import LearnerSummary
+from ace_graph.memory.stores.base import LearnerSummary, pages
 from ace_graph.memory.stores.snapshot_and_log import StoredBase, load_base
 from ace_graph.memory.stores.store import PlaybookStore, Store
 from ace_graph.memory.stores.whole import WholeMemory
-from ace_graph.stores.copy_store import CopyProblem, CopyProgress, Key, ignore, members_of, pages, store_of
+from ace_graph.stores.copy_store import CopyProblem, CopyProgress, Key, ignore, members_of, store_of
 
 _DAMAGED = (CorruptPayload, NewerFormat, ValueError, TypeError)
 """ValueError and TypeError come from a column, such as a date, that holds something else."""

@@ -10,7 +10,7 @@ in the source. The source is only read.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -26,14 +26,12 @@ from ace_graph.base.errors import (
 )
 from ace_graph.base.executors import Work
 from ace_graph.base.settings import Settings
-from ace_graph.memory.catalogue import PlaybookEntry
+from ace_graph.memory.stores.base import pages
 from ace_graph.memory.stores.store import KeyedStore, Store
 from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.stores import open_store
 
-T = TypeVar("T")
 Mode = Literal["copy", "dry run", "verify"]
-_PAGE = 500
 _OF_ONE_KEY = (CorruptPayload, NewerFormat, CommitContention, PlaybookExists)
 """Errors of one memory; others are those of the store and end the copy."""
 
@@ -247,14 +245,11 @@ async def _stamps(store: Store, learner: str | None) -> _Stamps:
 
 
 async def _stamps_of(store: Store, learner: str) -> _Stamps:
-    async def owned(limit: int, after: str) -> Sequence[PlaybookEntry]:
-        return await store.playbooks.entries(learner, limit, after)
-
     found = dict[Key, tuple[int, datetime]]()
     memory = await store.whole(learner)
     if memory is not None:
         found[Key("learner", learner)] = (memory.head.version.n, memory.updated_at)
-    async for entry in pages(owned, lambda last: last.name_key):
+    async for entry in pages(partial(store.playbooks.entries, learner), lambda last: last.name_key):
         found[Key("playbook", entry.playbook_id)] = (entry.version.n, entry.updated_at)
     if not found and not await store.teams_of(learner):
         raise ConfigurationError(f"nothing is stored about learner {learner} there: check --learner")
@@ -280,18 +275,7 @@ async def _copy_teams(source: Store, target: Store, learner: str | None, work: _
 
 def members_of(store: Store, team: str) -> AsyncIterator[str]:
     """Yield the members of a team, page by page."""
-    return pages(lambda limit, after: store.members(team, limit, after), str)
-
-
-async def pages(
-    read: Callable[[int, str], Awaitable[Sequence[T]]], place: Callable[[T], str]
-) -> AsyncIterator[T]:
-    """Yield all that a list has, page by page; `place` is where the next page begins."""
-    page = await read(_PAGE, "")
-    while page:
-        for item in page:
-            yield item
-        page = await read(_PAGE, place(page[-1]))
+    return pages(partial(store.members, team), str)
 
 
 # The job of doing the same to many items of one store, each by itself: learners, playbooks.

@@ -48,9 +48,12 @@ def reference_page(name: str, module: griffe.Object | griffe.Alias) -> str:
 
 
 def _public_names(module: griffe.Object | griffe.Alias) -> list[str]:
-    """The list of a package's face, and of another module the names that it defines."""
+    """The list of a package, or what its face imports from within; of another module the names it defines."""
     if module.exports:
         return sorted(set(map(str, module.exports)) & module.members.keys())
+    if module.is_init_module and "lazy_loader" in module.members:
+        names = ((name, each) for name, each in module.members.items() if isinstance(each, griffe.Alias))
+        return sorted(name for name, each in names if each.target_path.startswith("ace_graph."))
     own = (name for name, each in module.members.items() if not (each.is_alias or each.is_module))
     return sorted(name for name in own if not name.startswith("_"))
 

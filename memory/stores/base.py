@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 from uuid import uuid4
 
 from ace_graph.base.errors import InvalidContext
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from ace_graph.memory.snapshot import Label, Snapshot
     from ace_graph.memory.turn import TurnRecord
 
+T = TypeVar("T")
 MAX_LEARNER_ID_CHARS = 256
+PAGE = 500
+"""How many items of a list are read at once."""
 TIMEOUT = 9.0
 """Seconds that a call of a store waits: one that is down is noticed in less than ten."""
 
@@ -164,6 +168,17 @@ def other_schema(held: str, here: str) -> str:
         "with that version, run ace-graph playbook export --learner NAME --output FILE; with this one and "
         "a new store, ace-graph playbook import FILE --learner NAME"
     )
+
+
+async def pages(
+    read: Callable[[int, str], Awaitable[Sequence[T]]], place: Callable[[T], str]
+) -> AsyncIterator[T]:
+    """Yield all that a list of a store has, page by page; `place` is where the page after an item begins."""
+    page = await read(PAGE, "")
+    while page:
+        for item in page:
+            yield item
+        page = await read(PAGE, place(page[-1]))
 
 
 def random_token() -> str:

@@ -13,10 +13,9 @@ import pytest
 from ace_graph import playbooks
 from ace_graph.base import CommitTooOld, Retention
 from ace_graph.learning import clean_learners, trim_trajectories
-from ace_graph.learning import cleaning as clean_memory
 from ace_graph.memory import CleaningPlace, Evidence, Policy, Step, TurnReflection
 from ace_graph.memory.delta import Add, Delta, Reset
-from ace_graph.memory.stores import Store, Unsaved, commit_unsaved
+from ace_graph.memory.stores import Store, Unsaved, base, commit_unsaved
 from ace_graph.memory.stores.sql import SQLiteStore
 from ace_graph.playbooks import Change
 from ace_graph.testing.conformance import adding, record, rewriting, touching, write
@@ -62,7 +61,7 @@ async def _old_turns(store: Store, learner: str, many: int, days_ago: float = 40
 
 
 async def test_all_learners_are_cleaned_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clean_memory, "_PAGE", 2)
+    monkeypatch.setattr(base, "PAGE", 2)
     store, done, slept = SQLiteStore(), list[int](), list[float]()
     for number in range(5):
         await _old_turns(store, f"learner {number}", number)

@@ -148,12 +148,10 @@ def test_the_worker_cleans_without_being_asked(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(schedule, "FIRST_CHECK_SECONDS", 0.0)
     monkeypatch.setenv("ACE_MODEL", "offline")
     monkeypatch.chdir(tmp_path)
-    before = (list(logger.handlers), logger.level, logger.propagate)
     logger.addFilter(ends)
     try:
         worker(Call(store=url), concurrency=1)
         assert asyncio.run(store.sizes()).turns == 0
     finally:
         logger.removeFilter(ends)
-        logger.handlers, logger.level, logger.propagate = before
         asyncio.run(store.close())

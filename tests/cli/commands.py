@@ -6,12 +6,9 @@ Does not: hold a test.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
@@ -27,15 +24,6 @@ from tests.plugins.warm_python import WarmPython, cold_python
 
 PROGRAM = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
 Json = dict[str, Any]  # Any: what a command printed, whose shape the tests check
-
-
-@contextmanager
-def restored_logging() -> Generator[None]:
-    """Undo at the end what a command in this process sets for the project's logger."""
-    logger = logging.getLogger("ace_graph")
-    before = (list(logger.handlers), logger.level, logger.propagate)
-    yield
-    logger.handlers, logger.level, logger.propagate = before
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 
 from ace_graph.base import variable_names
 from tests.cli.backend import Backend
-from tests.cli.commands import Commands, restored_logging
+from tests.cli.commands import Commands
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython
@@ -31,8 +31,7 @@ def ace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_python: WarmPython
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     before = set(os.environ)
-    with restored_logging():
-        yield Commands(tmp_path, warm_python)
+    yield Commands(tmp_path, warm_python)
     for name in set(os.environ) - before:  # what a command took over from a .env
         del os.environ[name]
 

@@ -15,7 +15,7 @@ import pytest
 
 from ace_graph.testing import GeminiRequest, GeminiServer
 from tests.cli.adaptation_runs import Json, apprentice, results, start, write_rows
-from tests.cli.commands import Commands, restored_logging
+from tests.cli.commands import Commands
 from tests.plugins.heavy import some_heavy
 from tests.plugins.warm_python import WarmPython
 
@@ -73,7 +73,7 @@ def command(ace: Commands) -> tuple[str, ...]:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Json:
     """What the run gives when nothing disturbs it: in all 4 * 4 + 3 * 4 calls."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    with GeminiServer(apprentice) as server, pytest.MonkeyPatch.context() as patch, restored_logging():
+    with GeminiServer(apprentice) as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("GEMINI_API_KEY", "any")
         patch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
         Commands(folder).ok(*command_in(folder), folder / "run")

@@ -182,6 +182,12 @@ def test_every_public_name_is_in_the_reference(site: Site) -> None:
     assert missing == []
 
 
+def test_the_face_of_a_room_is_in_the_reference(site: Site) -> None:
+    page = (site.html / "reference" / "ace_graph.training.md").read_text(encoding="utf-8")
+    missing = [name for name in ("OfflineAdapter", "Sample") if f"\n## `{name}`\n" not in page]
+    assert missing == []
+
+
 def test_a_link_that_leads_nowhere_stops_the_build(site: Site, tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "index.md").write_text("# Page\n\n[there](nowhere.md)\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -80,15 +79,13 @@ async def test_every_response_has_a_request_id_and_keeps_the_clients() -> None:
 
 
 @pytest.fixture
-def json_log(capsys: pytest.CaptureFixture[str]) -> Iterator[pytest.CaptureFixture[str]]:
+def json_log(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
     """The server's handler, which writes to stderr."""
     logger = logging.getLogger("ace_graph")
-    before = (list(logger.handlers), logger.level, logger.propagate)
     install_logging("INFO", "json")
     for handler in logger.handlers:
         handler.addFilter(RequestIds())
-    yield capsys
-    logger.handlers, logger.level, logger.propagate = before
+    return capsys
 
 
 async def test_log_lines_are_json_with_the_requests_id_and_without_content(
@@ -119,15 +116,12 @@ async def test_an_unknown_path_or_method_is_answered_with_short_json() -> None:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in variable_names():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ACE_MEMORY_FILE", str(tmp_path / "ace.db"))
     monkeypatch.chdir(tmp_path)
-    logger = logging.getLogger("ace_graph")
-    before = (list(logger.handlers), logger.level, logger.propagate)
-    yield tmp_path
-    logger.handlers, logger.level, logger.propagate = before
+    return tmp_path
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])

@@ -214,8 +214,8 @@ class LearnTool:
         kept = [bullet for bullet in made if bullet.status == "active"]
         return LearnReply(
             trajectory_id=name,
-            stated=[BulletRow.of(bullet) for bullet in kept if bullet.id in stated],
-            learned=[BulletRow.of(bullet) for bullet in kept if bullet.id not in stated],
+            stated=[BulletRow.about(bullet) for bullet in kept if bullet.id in stated],
+            learned=[BulletRow.about(bullet) for bullet in kept if bullet.id not in stated],
             quarantined=[
                 HeldBack(id=bullet.id, content=bullet.content, why=bullet.quarantine_reason or "")
                 for bullet in made

@@ -101,7 +101,7 @@ class MemoryTools:
         finder = replace(self._memory.finder, budget_tokens=budget_tokens, max_bullets=max_bullets)
         base = await store.load(learner)
         found = await finder.find_in(learner, base, question)
-        rows = [BulletRow.of(scored.bullet) for scored in (*found.core, *found.retrieved)]
+        rows = [BulletRow.about(scored.bullet) for scored in (*found.core, *found.retrieved)]
         recall_id = self._memory.new_id()
         if rows and sender.may("record"):
             # Store which bullets the recall gave, for feedback on it, and that the retrieved ones were used
@@ -193,7 +193,7 @@ class MemoryTools:
             raise UsageError("give either words or a kind")
         else:
             found = await search_memories(store, sender.user, words, limit, scope=scope, agent=agent)
-        return MemoryRows(memories=[MemoryRow.model_validate(each) for each in found])
+        return MemoryRows(memories=[MemoryRow.of(each) for each in found])
 
     async def forget(self, call: Call, bullet_id: BulletId, playbook: PlaybookName = "default") -> Forgotten:
         """Remove one bullet. Its id is in what recall, playbook_show and playbook_search return."""

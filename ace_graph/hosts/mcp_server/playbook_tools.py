@@ -103,7 +103,7 @@ class PlaybookTools:
         """List the versions of a playbook, the newest first: who made each, when and why."""
         versions = await (await self._memory.playbook(call, playbook)).list_versions()
         shown, following = _page(versions, [str(each.n) for each in versions], cursor, limit)
-        rows = [VersionRow.of(each) for each in shown]
+        rows = [VersionRow.about(each) for each in shown]
         return VersionPage(playbook=playbook, versions=rows, next_cursor=following)
 
     async def playbook_audit(
@@ -114,15 +114,12 @@ class PlaybookTools:
         consolidates, now = sender.may("consolidate"), self._memory.clock()
         found = await audit(target, consolidates=consolidates, hides=hides, now=now)
         rows = [_finding_row(each) for each in found.findings[:limit]]
-        return AuditPage(
-            playbook=playbook, bullets=found.bullets, clean=found.clean, counts=found.counts, findings=rows
-        )
+        return AuditPage.of(found, playbook=playbook, findings=rows)
 
 
 def _finding_row(finding: Finding) -> FindingRow:
     goes = finding.act.bullet_id if isinstance(finding.act, Remove | Supersede) else None
-    told = {name: getattr(finding, name) for name in FindingRow.model_fields if name != "forget"}
-    return FindingRow.model_validate({**told, "forget": goes})
+    return FindingRow.of(finding, forget=goes)
 
 
 def _bullet_page(
@@ -133,7 +130,7 @@ def _bullet_page(
         playbook=playbook,
         version=held.version.n,
         total=len(bullets),
-        bullets=[BulletRow.of(bullet) for bullet in shown],
+        bullets=[BulletRow.about(bullet) for bullet in shown],
         next_cursor=following,
     )
 
@@ -152,13 +149,8 @@ def _page(
 
 def _row(entry: PlaybookEntry, learner: str) -> PlaybookRow:
     mine = entry.owner == learner
-    return PlaybookRow(
-        name=entry.name if mine or entry.owner is None else f"{entry.owner}/{entry.name}",
-        description=entry.description,
-        mine=mine,
-        version=str(entry.version.label),
-        updated_at=entry.updated_at,
-    )
+    name = entry.name if mine or entry.owner is None else f"{entry.owner}/{entry.name}"
+    return PlaybookRow.of(entry, name=name, mine=mine, version=str(entry.version.label))
 
 
 PLAYBOOK_URI = "playbook:///{name}"

@@ -6,7 +6,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field
 
-from ace_graph.base.frozen import Frozen
 from ace_graph.memory.audit import AuditKind, Severity
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bounded, Bullet, Day, Moment
 from ace_graph.memory.catalogue import MAX_NAME_CHARS, Scope
@@ -14,10 +13,18 @@ from ace_graph.memory.stores.base import StoredVersion
 from ace_graph.memory.turn import LearnedInto
 from ace_graph.memory.views import BulletKind, kind_of
 from ace_graph.memory.views import Kind as MemoryKind
-from ace_graph.server.schemas import Text
+from ace_graph.server.schemas import Body, Text
 
 
-class BulletRow(Frozen):
+class ToolOutput(Body):
+    """What a tool gives: like a reply over HTTP, with the fields' own names."""
+
+    model_config = ConfigDict(
+        alias_generator=None, json_schema_serialization_defaults_required=False, defer_build=True
+    )
+
+
+class BulletRow(ToolOutput):
     """One bullet: what is remembered, and how it did."""
 
     id: str
@@ -31,21 +38,11 @@ class BulletRow(Frozen):
     valid_until: Day | None = Field(description="The last one.")
 
     @classmethod
-    def of(cls, bullet: Bullet) -> Self:
-        return cls(
-            id=bullet.id,
-            content=bullet.content,
-            kind=kind_of(bullet),
-            section=bullet.section,
-            avoid=bullet.polarity == "anti_pattern",
-            helpful=bullet.helpful,
-            harmful=bullet.harmful,
-            valid_from=bullet.valid_from,
-            valid_until=bullet.valid_until,
-        )
+    def about(cls, bullet: Bullet) -> Self:
+        return cls.of(bullet, kind=kind_of(bullet), avoid=bullet.polarity == "anti_pattern")
 
 
-class Recalled(Frozen):
+class Recalled(ToolOutput):
     """What the memory holds for a question."""
 
     recall_id: str = Field(description="Pass it to feedback once the outcome is known.")
@@ -53,7 +50,7 @@ class Recalled(Frozen):
     bullets: list[BulletRow]
 
 
-class Remembered(Frozen):
+class Remembered(ToolOutput):
     """What became of a statement."""
 
     id: str
@@ -63,10 +60,8 @@ class Remembered(Frozen):
     playbook: str = Field(description="Which holds it: default is the learner's own memory.")
 
 
-class MemoryRow(Frozen):
+class MemoryRow(ToolOutput):
     """A memory, and the playbook that holds it: `default` is the own memory, else `owner/name`."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: str
     kind: MemoryKind
@@ -76,20 +71,20 @@ class MemoryRow(Frozen):
     playbook: str
 
 
-class MemoryRows(Frozen):
+class MemoryRows(ToolOutput):
     """The memories of a scope, playbook by playbook, the own memory first."""
 
     memories: list[MemoryRow]
 
 
-class Forgotten(Frozen):
+class Forgotten(ToolOutput):
     """The bullet that is gone, and the version after it."""
 
     id: str
     version: int
 
 
-class FeedbackKept(Frozen):
+class FeedbackKept(ToolOutput):
     """The bullets that the verdict counts for, and the work of learning again, if any is left."""
 
     credited: list[str]
@@ -97,7 +92,7 @@ class FeedbackKept(Frozen):
     version: int
 
 
-class HeldBack(Frozen):
+class HeldBack(ToolOutput):
     """One bullet that is in quarantine: no prompt holds it until a person releases it."""
 
     id: str
@@ -105,7 +100,7 @@ class HeldBack(Frozen):
     why: str
 
 
-class LearnReply(Frozen):
+class LearnReply(ToolOutput):
     """The trajectory of a conversation, and what was learned from it.
 
     `pending` is work that a worker (`ace-graph worker`) still has to do, `stated` what the learner's own
@@ -122,7 +117,7 @@ class LearnReply(Frozen):
     error: str | None = None
 
 
-class PlaybookRow(Frozen):
+class PlaybookRow(ToolOutput):
     """A playbook that the caller may read."""
 
     name: str = Field(description="What the other tools take as playbook.")
@@ -132,14 +127,14 @@ class PlaybookRow(Frozen):
     updated_at: Moment
 
 
-class PlaybookPage(Frozen):
+class PlaybookPage(ToolOutput):
     """A page of playbooks; `next_cursor` is null on the last one."""
 
     playbooks: list[PlaybookRow]
     next_cursor: str | None
 
 
-class BulletPage(Frozen):
+class BulletPage(ToolOutput):
     """A page of bullets; `next_cursor` is null on the last one, `total` counts all pages."""
 
     playbook: str
@@ -149,7 +144,7 @@ class BulletPage(Frozen):
     next_cursor: str | None
 
 
-class VersionRow(Frozen):
+class VersionRow(ToolOutput):
     """One version of a playbook: who made it, when and why."""
 
     version: int
@@ -159,17 +154,11 @@ class VersionRow(Frozen):
     reason: str
 
     @classmethod
-    def of(cls, stored: StoredVersion) -> Self:
-        return cls(
-            version=stored.n,
-            label=str(stored.label),
-            at=stored.at,
-            author=stored.author,
-            reason=stored.reason,
-        )
+    def about(cls, stored: StoredVersion) -> Self:
+        return cls.of(stored, version=stored.n, label=str(stored.label))
 
 
-class VersionPage(Frozen):
+class VersionPage(ToolOutput):
     """A page of versions, the newest first; `next_cursor` is null on the last one."""
 
     playbook: str
@@ -177,7 +166,7 @@ class VersionPage(Frozen):
     next_cursor: str | None
 
 
-class FindingRow(Frozen):
+class FindingRow(ToolOutput):
     """One thing that is rotten in a playbook, and what a person should do about it."""
 
     kind: AuditKind
@@ -189,7 +178,7 @@ class FindingRow(Frozen):
     forget: str | None = Field(description="The bullet that forget has to remove, if one is enough.")
 
 
-class AuditPage(Frozen):
+class AuditPage(ToolOutput):
     """The worst findings; `counts` are those of all."""
 
     playbook: str

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
-from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, WithJsonSchema, model_validator
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, model_validator
 
 from ace_graph import playbooks
 from ace_graph.agent.resources import find_embeddings
@@ -319,13 +319,10 @@ class Patch(RequestBody):
         return self
 
 
-ValidDay = Day | Literal["unknown"]
-_DAY_SCHEMA = WithJsonSchema(
-    {
-        "anyOf": [{"type": "string", "format": "date"}, {"type": "string", "const": "unknown"}],
-        "description": "The first or the last day on which it is true; unknown: it says no such day.",
-    }
-)
+ValidDay = Annotated[
+    Day | Literal["unknown"],
+    Field(description="The first or the last day on which it is true; unknown: it says no such day."),
+]
 
 
 class BulletPatch(Patch):
@@ -333,33 +330,16 @@ class BulletPatch(Patch):
 
     needs = "a new content, pinned, ttlDays, validFrom or validUntil"
 
-    content: Annotated[
-        Text | None,
-        Field(min_length=1, max_length=MAX_CONTENT_CHARS),
-        Bounded,
-        WithJsonSchema(
-            {"type": "string", "minLength": 1, "maxLength": MAX_CONTENT_CHARS, "description": "Its new text."}
-        ),
-    ] = None
-    pinned: Annotated[
-        bool | None,
-        WithJsonSchema({"type": "boolean", "description": "Part of every prompt, and never archived."}),
-    ] = None
-
-    ttl_days: Annotated[
-        TtlDays | None,
-        WithJsonSchema(
-            {
-                "type": "number",
-                "minimum": 0,
-                "maximum": 1_000_000,
-                "description": "Days without a change until no prompt holds it; 0: for good.",
-            }
-        ),
-    ] = None
-
-    valid_from: Annotated[ValidDay | None, _DAY_SCHEMA] = None
-    valid_until: Annotated[ValidDay | None, _DAY_SCHEMA] = None
+    content: (
+        Annotated[
+            Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="Its new text."), Bounded
+        ]
+        | Absent
+    ) = None
+    pinned: Annotated[bool, Field(description="Part of every prompt, and never archived.")] | Absent = None
+    ttl_days: TtlDays | Absent = None
+    valid_from: ValidDay | Absent = None
+    valid_until: ValidDay | Absent = None
 
     def operations(self, bullet: Bullet) -> list[Operation]:
         wanted: list[Operation] = []

@@ -84,9 +84,6 @@ def is_made(held: Row) -> bool:
     return names == [SCHEMA]
 
 
-# The connection.
-
-
 # Translates the driver's errors into those of this project; each message names the setting to check.
 #
 # No message contains a password, a statement or a stored value. The driver's own error is the cause
