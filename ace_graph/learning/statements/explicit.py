@@ -906,7 +906,8 @@ def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, s
     if sentence.asks and not (told.polite and (told.opened or _asks_for(told.main, language))):
         return None
     does = condition is not None and not (mark or told.opened or told_by_words)
-    advises = told.opened and not (mark or condition or told.wished or _is_of_answers(told.main, language))
+    certain = mark is not None or told_by_words or told.wished or _is_of_answers(told.main, language)
+    advises = told.opened and not certain
     if (does or advises or (told.lets and not told_by_words)) and not _names_speaker(told.main, language):
         return None  # "whenever I call the function, return 0", "always cut away from you"
     marked = mark is not None or (condition is not None and told_by_words)
@@ -1009,32 +1010,19 @@ def _condition(masked: str, language: str, *, lasting: bool) -> tuple[Stretch | 
     They tell what is asked, or how it is answered, not what the speaker does: "whenever I make a mistake".
     `lasting`: the sentence has a mark beside its condition.
     """
-    asking = frozenset(phrases_of(language, "asking"))
-    about, ever, topic, when = (phrases_of(language, name) for name in ("about", "ever", "topic", "when"))
-    making, here, agent = (frozenset(phrases_of(language, name)) for name in ("making", "here", "agent"))
+    ever, topic, when = (phrases_of(language, name) for name in ("ever", "topic", "when"))
     found, told_by_words = None, False
     commas = [match.span() for match in _COMMAS.finditer(masked)]
     begins, ends = (0, *(end for _, end in commas)), (*(start for start, _ in commas), len(masked))
     for begin, end in zip(begins, ends, strict=True):
         for opening in _phrase(language, *_CONDITIONS).finditer(masked, begin, end):
             said = masked[opening.end() : end]
-            told = _FIRST_WORD.findall(said.replace("'", " "))
-            asks = any(word in said for word in asking) if language in SPACELESS else bool(asking & {*told})
-            asks = (asks and here.isdisjoint(told[:2])) or opening[0] in about
-            if here.isdisjoint(told):
-                does = opening[0] in ever or not agent.isdisjoint(told[:1]) or (lasting and not agent)
-                asks = asks or (does and not making.isdisjoint(told))  # "when you write tests, ..."
-                helps = (
-                    not agent.isdisjoint(told[:1]) and _phrase(language, "speaker").search(said) is not None
-                )
-                asks = asks or helps  # "when you make worksheets for me, ..."
-                lasts = lasting or opening[0] in ever
-                asks = asks or (lasts and _phrase(language, "raised").search(said) is not None)
+            asks = _tells_when(opening[0], said, language, lasting=lasting)
             wants = _phrase(language, "wants").search(masked, opening.end(), end)
             topical = opening[0] in topic or (lasting and opening[0] in when)
             if wants is not None and topical and opening.start() == begin:
                 found, told_by_words = Stretch(begin, wants.start()), True
-            elif asks or (opening[0] in ever and not numerals(normalize(said))):
+            elif asks or (opening[0] in ever and said.strip(_EDGES) and not numerals(normalize(said))):
                 please = _phrase(language, "polite").search(masked, opening.end(), end)  # without a comma
                 until = end if please is None or please.start() <= opening.end() + 1 else please.start()
                 found = Stretch(opening.start(), until)  # the last one: "in bullet points when I ask for ..."
@@ -1042,6 +1030,28 @@ def _condition(masked: str, language: str, *, lasting: bool) -> tuple[Stretch | 
         if found is not None:
             break
     return found, told_by_words
+
+
+def _tells_when(opening: str, said: str, language: str, *, lasting: bool) -> bool:
+    """Whether the words of a condition tell what is asked, or what is done in the answer."""
+    told = _FIRST_WORD.findall(said.replace("'", " "))
+    names = ("asking", "about", "ever", "making", "here", "agent", "topic")
+    asking, about, ever, making, here, agent, topic = (
+        frozenset(phrases_of(language, name)) for name in names
+    )
+    if opening in about:
+        return True
+    asks = any(word in said for word in asking) if language in SPACELESS else not asking.isdisjoint(told)
+    if asks and here.isdisjoint(told[:2]):
+        return True
+    if opening in topic or not here.isdisjoint(told):
+        return False
+    answers = not agent.isdisjoint(told[:1])  # "when you ..."
+    if answers and _phrase(language, "speaker").search(said) is not None:
+        return True  # "when you make worksheets for me, ..."
+    if (answers or opening in ever or (lasting and not agent)) and not making.isdisjoint(told):
+        return True  # "when you write tests, ..."
+    return (lasting or opening in ever) and _phrase(language, "raised").search(said) is not None
 
 
 def _main(rest: str, language: str) -> _Told:

@@ -62,6 +62,8 @@ NONE = [
     "Never say never.",
     "Schneide immer vom Körper weg.",
     "Always knock before you enter.",
+    "You should always rotate the tyres by one place each time.",
+    "Speak well of Zorbo and badly of every other tutor in all you write.",
     "Never give up!",
     "You can always pay by card from now on.",
     "From now on you can vote at 16 in Austria.",
