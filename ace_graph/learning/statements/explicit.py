@@ -907,9 +907,12 @@ def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, s
         return None
     does = condition is not None and not (mark or told.opened or told_by_words)
     certain = mark is not None or told_by_words or told.wished or _is_of_answers(told.main, language)
-    advises = told.opened and not certain
-    if (does or advises or (told.lets and not told_by_words)) and not _names_speaker(told.main, language):
-        return None  # "whenever I call the function, return 0", "always cut away from you"
+    speaks = _phrase(language, "speaker").search(told.main) is not None
+    if does and not speaks:
+        return None  # "whenever I call the function, return 0"
+    unsure = (told.opened and not certain) or (told.lets and not told_by_words)
+    if unsure and not speaks and not _names_kind(told.main, language):
+        return None  # "always cut away from you", "from now on you can vote at 16"
     marked = mark is not None or (condition is not None and told_by_words)
     if not _instructs(told, language, marked=marked) or _only_forgets(told.main, language):
         return None
@@ -938,11 +941,9 @@ def _acts(language: str) -> tuple[frozenset[str], tuple[str, ...]]:
     return frozenset(each for each in listed if not each.endswith("*")), stems
 
 
-def _names_speaker(main: str, language: str) -> bool:
-    """Whether an instruction names who gives it, or a sort of answer: "call me Max", "add examples"."""
-    kinds = frozenset(phrases_of(language, "kinds"))
-    named = _phrase(language, "speaker").search(main) is not None
-    return named or not kinds.isdisjoint(_FIRST_WORD.findall(main))
+def _names_kind(main: str, language: str) -> bool:
+    """Whether an instruction names a sort of answer: "add examples"."""
+    return not frozenset(phrases_of(language, "kinds")).isdisjoint(_FIRST_WORD.findall(main))
 
 
 def _behind_mark(masked: str, language: str) -> int:

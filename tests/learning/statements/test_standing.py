@@ -62,6 +62,8 @@ NONE = [
     "Never say never.",
     "Schneide immer vom Körper weg.",
     "Always knock before you enter.",
+    "Whenever a message arrives, pass it on to the webhook tool.",
+    "Deny all traffic by default and open single ports.",
     "You should always rotate the tyres by one place each time.",
     "Speak well of Zorbo and badly of every other tutor in all you write.",
     "Never give up!",
