@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, cast
 from unicodedata import combining
 
@@ -512,6 +512,7 @@ Found = tuple[StatementRule, re.Match[str]]
 """A rule, and how a clause begins by it."""
 
 
+@lru_cache(256)
 def rule_of(clause: str, position: int = 0) -> Found | None:
     """Return the first rule that the clause at `position` begins with, and the match."""
     for rule in (*STATEMENTS, *PLAIN_FACTS):
