@@ -25,6 +25,6 @@ def phrases_of(language: str, name: str) -> tuple[str, ...]:
 @cache
 def words_without_topic() -> frozenset[str]:
     """Return the words of conditions in all languages that say nothing of what is asked about."""
-    names = ("when", "ever", "about", "asking", "kinds")
+    names = ("when", "ever", "about", "topic", "asking", "making", "raised", "kinds")
     found = (phrase for each in languages(_TABLE) for name in names for phrase in phrases_of(each, name))
     return frozenset(word for phrase in found for word in phrase.replace(",", " ").split())

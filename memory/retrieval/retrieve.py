@@ -555,7 +555,8 @@ def retrieve(
     taken = {candidate.scored.bullet.id for candidate in core}
     told_in_core = {key: newest for key, newest in told_in_core.items() if newest in taken}
     taken.update(told_in_core)
-    relevance = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
+    near = {key: like for key, like in (semantic or {}).items() if not waits.get(key)}
+    relevance = relevant(query, scope.indexes(), near, _SHORTLIST)
     usable = scope.retrievable(relevance.hits, taken)
     retrievable, told_by = fold(
         usable, scope.on, scope.of_their_relations(usable), one_value=policy.one_value

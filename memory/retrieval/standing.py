@@ -3,7 +3,7 @@
 One without a condition is in every prompt, the newest up to a number. One with a condition ("when I ask about
 dependencies", its `context`) is there where the question has a word of it, or is like it by meaning. A
 condition on the sort of answer ("when you compare things") can't be told by words: the instruction is shown,
-and says itself when it holds. What waits is found by relevance like any other bullet.
+and says itself when it holds. What waits is found by words like any other bullet, not by a little likeness.
 """
 
 from __future__ import annotations

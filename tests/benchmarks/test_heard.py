@@ -7,7 +7,15 @@ from collections import Counter
 import pytest
 
 from benchmarks.quality.duplicates.pairs import Part
-from benchmarks.quality.heard.run import Heard, hear_changes, hear_wishes, read_changes, read_wishes, report
+from benchmarks.quality.heard.run import (
+    Heard,
+    hear_asides,
+    hear_changes,
+    hear_wishes,
+    read_changes,
+    read_wishes,
+    report,
+)
 
 HALVES: tuple[Part, ...] = ("tuning", "held-out")
 
@@ -28,16 +36,37 @@ def test_each_half_has_half_of_the_messages_and_all_languages() -> None:
 
 
 def test_the_halves_share_no_message() -> None:
-    first, second = ({each.message for found in read_wishes(part) for each in found} for part in HALVES)
-    assert first.isdisjoint(second)
+    for name in ("wishes", "asides"):
+        first, second = (
+            {each.message for found in read_wishes(part, name) for each in found} for part in HALVES
+        )
+        assert first.isdisjoint(second)
     one, other = ({each.said[-1][1] for each in read_changes(part)} for part in HALVES)
     assert one.isdisjoint(other)
 
 
-@pytest.mark.parametrize(("part", "kept"), [("tuning", 17), ("held-out", 11)])
+@pytest.mark.parametrize(("part", "kept"), [("tuning", 18), ("held-out", 11)])
 def test_wishes_are_kept_and_what_looks_like_one_is_not(part: Part, kept: int) -> None:
     wishes, harmless = hear_wishes(part)
     assert right(wishes) >= kept
+    assert [each.text for each in harmless if each.wrong] == []
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "sizes", "least"),
+    [
+        ("tuning", "asides", (23, 20, 12), (20, 20)),
+        ("held-out", "asides", (17, 20, 8), (15, 18)),
+        ("held-out", "later", (12, 12, 6), (12, 12)),
+    ],
+)
+def test_what_is_said_beside_a_question_is_kept(
+    part: Part, name: str, sizes: tuple[int, int, int], least: tuple[int, int]
+) -> None:
+    instructions, preferences, harmless = hear_asides(part, name)
+    assert (len(instructions), len(preferences), len(harmless)) == sizes
+    assert right(instructions) >= least[0]
+    assert right(preferences) >= least[1]
     assert [each.text for each in harmless if each.wrong] == []
 
 
@@ -62,11 +91,16 @@ def test_the_report_names_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> No
     def wishes(part: Part) -> tuple[list[Heard], list[Heard]]:
         return [wrong], [Heard("Hello!", {}, frozenset({"nothing kept"}))]
 
+    def asides(part: Part, name: str = "asides") -> tuple[list[Heard], list[Heard], list[Heard]]:
+        return [], [wrong], []
+
     def changes(part: Part, *, quotes: bool) -> list[Heard]:
         return []
 
+    monkeypatch.setattr("benchmarks.quality.heard.run.hear_asides", asides)
     monkeypatch.setattr("benchmarks.quality.heard.run.hear_wishes", wishes)
     monkeypatch.setattr("benchmarks.quality.heard.run.hear_changes", changes)
     text = report("tuning")
     assert "| standing instructions | 0 of 1 | kept 0 of 1, shown 1 of 1 |" in text
+    assert "| preferences beside a question | 0 of 1 |" in text
     assert "- Call me Max.: kept: nothing" in text

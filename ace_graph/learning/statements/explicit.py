@@ -37,6 +37,7 @@ from ace_graph.learning.statements.forms import (
     SLOTS,
     STATEMENTS,
     STYLE,
+    TASTES,
     Form,
     FormKind,
     Found,
@@ -187,17 +188,22 @@ def new_name(words: str) -> str | None:
 # Splits a sentence into clauses that each say one thing: "call me Mia and I have dyslexia" has two.
 #
 # A sentence is split at "and", "but" or a comma where the rest begins a statement of its own, always behind
-# a name, and before a reason that is sensitive ("short answers please because I have ADHD"). What goes on
-# without "I" ("I'm 12 and live in Rome") is completed with it. "Remember that my sister and I share a room"
+# a name, and before a reason that is sensitive ("short answers please because I have ADHD") or a taste ("...,
+# since I prefer trains"). A taste ends where another clause begins ("..., so what"). What goes on without "I"
+# ("I'm 12 and live in Rome") is completed with it. "Remember that my sister and I share a room"
 # stays whole, because "my sister" alone says nothing. What a clause asks for is decided below.
 #
 # A question that is joined to a statement or a request ("forget my name and what is 2+2?") is a part of its
 # own, with a question mark or without, and at times without a joint ("I prefer pictures how do I add 1/2").
 
 
-_JOINT = re.compile(r",? (?:and|but|then|also) |, | [-–—] ", re.IGNORECASE)
-_REASON = re.compile(r",? (?:because|since|as) ", re.IGNORECASE)
-_BEGINS_REASON = re.compile(r"(?:because|since|as) (?=i\b)", re.IGNORECASE)
+_JOINT = re.compile(r",? (?:and|but|then|also|so|while|though|although) |, | [-–—] ", re.IGNORECASE)
+_TURNS = pattern("turns")
+"""How a clause of its own follows what somebody likes or prefers: ", so", ", and the window faces north"."""
+_TURN_WORDS = 3
+"""So many words at least has such a clause."""
+_REASON = re.compile(r",? (?:because|since|as|given that) ", re.IGNORECASE)
+_BEGINS_REASON = re.compile(r"(?:because|since|as|given that) (?=i\b)", re.IGNORECASE)
 _CLAUSE_JOINT = re.compile(f"{_REASON.pattern}|{_JOINT.pattern}", re.IGNORECASE)
 _QUESTION = pattern("question")
 """How a question of three words or more begins; a shorter one ("am I?") belongs to what is before it."""
@@ -264,13 +270,20 @@ def question_apart(sentence: Sentence) -> list[Sentence]:
     requests = FORGET.match(masked, skip(FILLER, masked)) is not None
     polite = requests and _POLITE.match(masked) is not None
     whole = sentence._replace(asks=False) if sentence.asks and polite else sentence
-    if _QUESTION.match(masked) and not polite:
+    asks = _QUESTION.match(masked) is not None and not polite
+    asked = None if asks else _asked_at(masked, surely=sentence.asks or requests)
+    if asked is not None:
+        (end, begin), first = asked, _behind_reason(masked, 0)
+        said = Sentence(text[first:end], masked[first:end])
+        return [said, Sentence(text[begin:], masked[begin:], sentence.asks, cut)]
+    reasons = (each for each in _REASON.finditer(masked) if whole.asks and _tastes_at(masked, each.end()))
+    told = next(reasons, None)
+    if told is None:
         return [whole]
-    asked = _asked_at(masked, surely=sentence.asks or requests)
-    if asked is None:
-        return [whole]
-    end, begin = asked
-    return [Sentence(text[:end], masked[:end]), Sentence(text[begin:], masked[begin:], sentence.asks, cut)]
+    # "What should I read, since I prefer poems?"
+    asking = Sentence(text[: told.start()], masked[: told.start()], asks=True)
+    stated = slice(told.end(), len(masked.rstrip("?？ ")))
+    return [asking, Sentence(text[stated], masked[stated], cut=cut)]
 
 
 def _asked_at(masked: str, *, surely: bool) -> tuple[int, int] | None:
@@ -278,7 +291,7 @@ def _asked_at(masked: str, *, surely: bool) -> tuple[int, int] | None:
 
     `surely`: a question follows, or what is before it is a request, so that its beginning is enough.
     """
-    first = skip(FILLER, masked)
+    first = _behind_reason(masked, skip(FILLER, masked))
     if LEAD.match(masked, first) is None:
         return (
             next(
@@ -301,6 +314,11 @@ def _asked_at(masked: str, *, surely: bool) -> tuple[int, int] | None:
             or (not mixes_up and (joint[0][0] == "," or not embeds) and _MAY_ASK.match(masked, joint.end()))
         ):
             return joint.span()
+    if surely and found is not None and found[0] in TASTES:  # "I prefer trains, so would you ...?"
+        turns = (each for each in _JOINT.finditer(masked, found[1].end()) if _turns(masked, each))
+        turn = next(turns, None)
+        if turn is not None:
+            return turn.span()
     if found is None or mixes_up or found[0].fact:
         return None
     for question in _UNJOINED.finditer(masked, found[1].end()):
@@ -314,9 +332,7 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
     text, masked = sentence.text, sentence.masked
     begin, rest, unsure, subject = skip(FILLER, masked), False, sentence.asks, ""
     found, found_at, told = None, -1, False
-    leading = _BEGINS_REASON.match(masked, begin)  # "because I have ADHD, I want short answers"
-    if leading is not None and states_sensitive(masked[leading.end() :], FIRST):
-        begin = leading.end()
+    begin = _behind_reason(masked, begin)
     for joint in _CLAUSE_JOINT.finditer(masked, begin):
         if found_at != begin:
             found, found_at = rule_of(masked, begin), begin
@@ -325,7 +341,10 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
         goes_on = (subject or (found is not None and found[0].slot in _GOES_ON)) and _goes_on(masked, behind)
         asked, reason = told or (found is not None and found[0].fact), _REASON.fullmatch(joint[0]) is not None
         parts = (reason or rest) and not asked and states_sensitive(masked[behind:], FIRST)
-        if not reason:
+        if reason:
+            parts = parts or (found is None and _tastes_at(masked, behind))
+        else:
+            parts = parts or (found is not None and found[0] in TASTES and _turns(masked, joint, found))
             parts = parts or named or bool(goes_on)
             parts = parts or _begins(masked, begin, found, joint.start(), behind, stated=bool(subject))
         if parts:
@@ -336,6 +355,35 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
             begin, rest, subject = behind, named, "I " if goes_on else ""
     last = Clause(subject + text[begin:], subject + masked[begin:], sentence.cut, rest, unsure, told)
     yield from _said(last)
+
+
+def _behind_reason(masked: str, begin: int) -> int:
+    """Where a sentence goes on behind "because" that says something: "since I prefer trains, ..."."""
+    leading = _BEGINS_REASON.match(masked, begin)
+    if leading is None:
+        return begin
+    behind = leading.end()
+    goes_on = "," in masked[behind:]  # "because I like cats" alone answers somebody
+    return (
+        behind
+        if states_sensitive(masked[behind:], FIRST) or (goes_on and _tastes_at(masked, behind))
+        else begin
+    )
+
+
+def _tastes_at(masked: str, behind: int) -> bool:
+    """Whether a clause begins there that says what somebody likes or prefers."""
+    found = rule_of(masked, behind)
+    return found is not None and found[0] in TASTES
+
+
+def _turns(masked: str, joint: re.Match[str], found: Found | None = None) -> bool:
+    """Whether a joint behind a taste begins a clause of its own."""
+    if found is not None and found[1].end() > joint.start():
+        return False
+    return (
+        _TURNS.match(masked, joint.start()) is not None and len(masked[joint.end() :].split()) >= _TURN_WORDS
+    )
 
 
 def _said(clause: Clause) -> Iterator[Clause]:
@@ -454,6 +502,10 @@ def read_statements(
         if instruction is not None:
             found.append(instruction)
             continue
+        beside = None if unwanted else _standing_beside(part, source)
+        if beside is not None:
+            part, instruction = beside
+            found.append(instruction)
         for said in islice(reader.read(part), MAX_STATEMENTS):
             if isinstance(said, str):
                 taken_back, found = taken_back or said, [_taken_back(each) for each in found]
@@ -486,6 +538,26 @@ def read_statements(
     return [_held_back(each, order) for each in found] if order is not None else found
 
 
+def _standing_beside(part: Sentence, source: str) -> tuple[Sentence, Statement] | None:
+    """What a sentence tells before an instruction that ends it, and that: "I'm new here, so always ..."."""
+    if part.asks or part.cut or MASK in part.masked:
+        return None
+    language = spoken_language(part.masked)
+    if _phrase(language, *_TOGETHER[-1]).search(part.masked.lower()) is None:
+        return None
+    for joint in islice(_INSTRUCTS.finditer(part.masked), _TAILS):
+        head, begin = part.masked[: joint.start()], joint.end()
+        begin = skip(_phrase(language, "greetings"), part.masked.lower(), begin)
+        begin += len(part.masked[begin:]) - len(part.masked[begin:].lstrip(_EDGES))
+        why = doubt(Sentence(head, head), Stretch(0, len(head)), language, sensitive=False)
+        found = (
+            None if why is not None else _standing(Sentence(part.text[begin:], part.masked[begin:]), source)
+        )
+        if found is not None:
+            return Sentence(part.text[: joint.start()], head), found
+    return None
+
+
 def _standing(part: Sentence, source: str) -> Statement | None:
     """The statement that a standing instruction is; None for what other rules read, and what is sensitive."""
     found = standing_instruction(part)
@@ -502,10 +574,18 @@ def _standing(part: Sentence, source: str) -> Statement | None:
     ends = last.start + _behind_mark(part.masked[last.start :], language)
     slots = (slot_of(part.text[at:], language) for at in (begin, ends))
     known = (rule is not None and not rule[0].fact) or any(slot is not None for slot in slots)
-    if (known and condition is None) or is_sensitive(words, language):
+    if (known and condition is None) or _tells_private(words, condition or "", language):
         return None
     kept = keep(words, "preferences", "episodic", None, source)
     return Statement("keep", words, kept.model_copy(update={"context": condition}))
+
+
+def _tells_private(words: str, condition: str, language: str) -> bool:
+    """Whether an instruction tells something sensitive of who gives it; "when I ask about pills" does not."""
+    told, named = words.replace(condition, " ", 1), ("own", "mine")
+    if any(holds_word(told, language, name) for name in named) and is_sensitive(told, language):
+        return True
+    return holds_word(condition, language, "mine") and is_sensitive(condition, language)
 
 
 def _withdrawn(part: Sentence, own: Own) -> Iterator[tuple[Bullet, str]]:
@@ -591,8 +671,11 @@ class _Reader:
                 continue
             request = forget_request(clause.text, clause.masked)
             requested = list(_requested(request, self._own, unsure=clause.unsure)) if request else []
-            yield from requested or self._denied(clause)
+            denials = [] if requested else list(self._denied(clause))
+            yield from requested or denials
             statement = None if requested else self._stated(clause, beside=beside, joined=joined)
+            if (denials or not self._own.compares) and statement is not None and _tastes_at(clause.masked, 0):
+                continue  # "I don't like cats" has made "I like cats" forgotten
             if statement is not None and (statement.asked or sentence[:2] in self._own_words):
                 beside = beside or (statement.asked and statement.operation is not None)
                 yield statement
@@ -744,11 +827,27 @@ def _to_keep(
 _COMMAS = re.compile(r"[,，、;:] ?")
 _EDGES = " .!?;,:。！？，、"
 _FIRST_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_INSTRUCTS = re.compile(r"[,;:] | [-–—] | (?=(?:and|so|but) )")
+"""Where an instruction may begin in a sentence."""
+_TAILS = 4
+"""At so many of these places it is looked for."""
 _SPELLED_WORD = re.compile(r"[\w'’]+")
-_SURE = frozenset(("do", "don't", "dont", "be", "never", "always", "only", "keep", "give", "let", "make"))
+_SURE = frozenset(
+    (
+        *("do", "don't", "dont", "be", "never", "always", "only", "keep", "give", "let", "make", "assume"),
+        *("point", "flag", "cite", "include", "mention", "explain", "avoid", "remind", "provide", "warn"),
+    )
+)
 """How an English instruction begins by words that the forms of verbs don't tell."""
-_TEXTS = ("marks", "opening", "greetings", "polite", "wish", "wants", "each", "here", "speaker")
-_CONDITIONS = ("when", "ever", "about")
+_OBJECTS = frozenset(("them", "him", "her"))
+"""Words for others that stand behind a verb that tells what to do."""
+_TEXTS = (
+    *("marks", "opening", "greetings", "polite", "wish", "wants", "each", "here", "speaker"),
+    *("lets", "topic", "raised", "sayings"),
+)
+_CONDITIONS = ("when", "ever", "about", "topic")
+_TOGETHER = (_CONDITIONS, ("marks", "opening"), ("wish", "opening"), ("marks", "opening", *_CONDITIONS))
+"""Texts whose phrases are looked for at once."""
 _LANGUAGES = 3
 """A short sentence is read in so many languages."""
 _LEADS = 6
@@ -766,6 +865,7 @@ class _Told(NamedTuple):
     polite: bool = False
     wished: bool = False
     opened: bool = False
+    lets: bool = False
 
 
 def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
@@ -783,7 +883,12 @@ def standing_instruction(sentence: Sentence) -> tuple[str, str | None] | None:
 
 def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, str | None] | None:
     """Return the standing instruction that a sentence is in a language."""
-    condition, told_by_words = _condition(masked, language)
+    lasting = _phrase(language, "marks", "opening").search(masked) is not None
+    if lasting and _phrase(language, "sayings").search(masked) is not None:
+        return None
+    condition, told_by_words = _condition(masked, language, lasting=lasting)
+    if not lasting and condition is None and _phrase(language, "wish", "opening").search(masked) is None:
+        return None
     rest = masked if condition is None else f"{masked[: condition.start]} {masked[condition.end :]}"
     rest = _spelled(rest, language)
     marks = _phrase(language, "marks")
@@ -796,12 +901,20 @@ def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, s
         told = _main(behind, language)  # "no more tables, use lists from now on"
     lasts = mark is not None or told.opened or condition is not None
     lasts = lasts or (told.wished and _is_about_each(told.main, language))
-    if not told.main or not lasts or (sentence.asks and not (told.polite and _asks_for(told.main, language))):
+    if not told.main or not lasts:
+        return None
+    if sentence.asks and not (told.polite and (told.opened or _asks_for(told.main, language))):
         return None
     does = condition is not None and not (mark or told.opened or told_by_words)
-    if does and _phrase(language, "speaker").search(told.main) is None:
+    certain = mark is not None or told_by_words or told.wished or _is_of_answers(told.main, language)
+    speaks = _phrase(language, "speaker").search(told.main) is not None
+    if does and not speaks:
         return None  # "whenever I call the function, return 0"
-    if not _instructs(told, language, marked=mark is not None) or _only_forgets(told.main, language):
+    unsure = (told.opened and not certain) or (told.lets and not told_by_words)
+    if unsure and not speaks and not _names_kind(told.main, language):
+        return None  # "always cut away from you", "from now on you can vote at 16"
+    marked = mark is not None or (condition is not None and told_by_words)
+    if not _instructs(told, language, marked=marked) or _only_forgets(told.main, language):
         return None
     if _ends_as_report(masked, language):
         return None
@@ -809,6 +922,28 @@ def _standing_in(sentence: Sentence, masked: str, language: str) -> tuple[str, s
         return sentence.text.strip(_EDGES), None
     when = sentence.text[condition.start : condition.end].strip(_EDGES)
     return sentence.text.strip(_EDGES), when[:MAX_CONTEXT_CHARS]
+
+
+def _is_of_answers(main: str, language: str) -> bool:
+    """Whether an instruction begins by what is done in an answer ("give"); without a table it does."""
+    whole, stems = _acts(language)
+    if not whole and not stems:
+        return True
+    begin = _FIRST_WORD.findall(main.replace("-", " "))[:_BESIDE_VERB]
+    return any(word in whole or word.startswith(stems) for word in begin)
+
+
+@cache
+def _acts(language: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The words by which an instruction on answers begins, and the beginnings of such words."""
+    listed = phrases_of(language, "acts")
+    stems = tuple(each[:-1] for each in listed if each.endswith("*"))
+    return frozenset(each for each in listed if not each.endswith("*")), stems
+
+
+def _names_kind(main: str, language: str) -> bool:
+    """Whether an instruction names a sort of answer: "add examples"."""
+    return not frozenset(phrases_of(language, "kinds")).isdisjoint(_FIRST_WORD.findall(main))
 
 
 def _behind_mark(masked: str, language: str) -> int:
@@ -870,25 +1005,25 @@ def _is_about_each(main: str, language: str) -> bool:
     )
 
 
-def _condition(masked: str, language: str) -> tuple[Stretch | None, bool]:
+def _condition(masked: str, language: str, *, lasting: bool) -> tuple[Stretch | None, bool]:
     """Return the part of a sentence that says when it holds, and whether the words of a question can tell.
 
     They tell what is asked, or how it is answered, not what the speaker does: "whenever I make a mistake".
+    `lasting`: the sentence has a mark beside its condition.
     """
-    asking, own = frozenset(phrases_of(language, "asking")), words(language, "persons", "own")
-    about, ever = phrases_of(language, "about"), phrases_of(language, "ever")
+    ever, topic, when = (phrases_of(language, name) for name in ("ever", "topic", "when"))
     found, told_by_words = None, False
     commas = [match.span() for match in _COMMAS.finditer(masked)]
     begins, ends = (0, *(end for _, end in commas)), (*(start for start, _ in commas), len(masked))
     for begin, end in zip(begins, ends, strict=True):
         for opening in _phrase(language, *_CONDITIONS).finditer(masked, begin, end):
             said = masked[opening.end() : end]
-            told = _FIRST_WORD.findall(said.replace("'", " "))
-            asks = any(word in said for word in asking) if language in SPACELESS else bool(asking & {*told})
-            asks = asks or opening[0] in about
-            if asks or (
-                opening[0] in ever and not own.isdisjoint(told[:1]) and not numerals(normalize(said))
-            ):
+            asks = _tells_when(opening[0], said, language, lasting=lasting)
+            wants = _phrase(language, "wants").search(masked, opening.end(), end)
+            topical = opening[0] in topic or (lasting and opening[0] in when)
+            if wants is not None and topical and opening.start() == begin:
+                found, told_by_words = Stretch(begin, wants.start()), True
+            elif asks or (opening[0] in ever and said.strip(_EDGES) and not numerals(normalize(said))):
                 please = _phrase(language, "polite").search(masked, opening.end(), end)  # without a comma
                 until = end if please is None or please.start() <= opening.end() + 1 else please.start()
                 found = Stretch(opening.start(), until)  # the last one: "in bullet points when I ask for ..."
@@ -898,18 +1033,41 @@ def _condition(masked: str, language: str) -> tuple[Stretch | None, bool]:
     return found, told_by_words
 
 
+def _tells_when(opening: str, said: str, language: str, *, lasting: bool) -> bool:
+    """Whether the words of a condition tell what is asked, or what is done in the answer."""
+    told = _FIRST_WORD.findall(said.replace("'", " "))
+    names = ("asking", "about", "ever", "making", "here", "agent", "topic")
+    asking, about, ever, making, here, agent, topic = (
+        frozenset(phrases_of(language, name)) for name in names
+    )
+    if opening in about:
+        return True
+    asks = any(word in said for word in asking) if language in SPACELESS else not asking.isdisjoint(told)
+    if asks and here.isdisjoint(told[:2]):
+        return True
+    if opening in topic or not here.isdisjoint(told):
+        return False
+    answers = not agent.isdisjoint(told[:1])  # "when you ..."
+    if answers and _phrase(language, "speaker").search(said) is not None:
+        return True  # "when you make worksheets for me, ..."
+    if (answers or opening in ever or (lasting and not agent)) and not making.isdisjoint(told):
+        return True  # "when you write tests, ..."
+    return (lasting or opening in ever) and _phrase(language, "raised").search(said) is not None
+
+
 def _main(rest: str, language: str) -> _Told:
     """Return an instruction apart from what stands before it."""
     told = _Told(rest.strip(_EDGES))
     for _ in range(_LEADS):
-        for name in ("greetings", "polite", "wish", "opening"):
+        for name in ("greetings", "polite", "wish", "lets", "opening"):
             found = _phrase(language, name).match(told.main)
             if found is not None:
                 told = _Told(
                     told.main[found.end() :].strip(_EDGES),
-                    told.polite or name in ("polite", "wish"),
+                    told.polite or name in ("polite", "wish", "lets"),
                     told.wished or name == "wish",
                     told.opened or name == "opening",
+                    told.lets or name == "lets",
                 )
                 break
         else:
@@ -917,14 +1075,18 @@ def _main(rest: str, language: str) -> _Told:
     for please in _phrase(language, "polite").finditer(told.main):
         if please.start() and please.end() == len(told.main):
             told = told._replace(main=told.main[: please.start()].strip(_EDGES), polite=True)
+    apart = [each.strip() for each in told.main.split(",")[1:]]
     head, _, tail = told.main.rpartition(",")
     clause = told.main.partition(",")[0].rstrip()
     inside = None if told.opened else _phrase(language, "opening").search(clause)
     if not told.opened and head and _phrase(language, "opening").fullmatch(tail.strip()):
         return told._replace(main=head.strip(_EDGES), opened=True)
+    if not told.opened and any(_phrase(language, "opening").fullmatch(each) for each in apart):
+        return told._replace(opened=True)  # "I need metric units, always, because ..."
     if inside is None or numerals(normalize(clause)):
         return told
-    beside_verb = language != FIRST and len(clause[: inside.start()].split()) <= _BESIDE_VERB
+    before = _phrase(language, "polite").sub(" ", clause[: inside.start()]).split()
+    beside_verb = language != FIRST and len(before) <= _BESIDE_VERB
     if not beside_verb and inside.end() < len(clause):
         return told
     bare = f"{told.main[: inside.start()].rstrip()} {told.main[inside.end() :].lstrip()}".strip(_EDGES)
@@ -935,16 +1097,22 @@ def _instructs(told: _Told, language: str, *, marked: bool) -> bool:
     """Whether the words tell what to do, or what is wanted; behind a mark they are read in its language."""
     main = told.main
     others = words(language, "persons", "others")
-    if MASK in main[:1] or not others.isdisjoint(_FIRST_WORD.findall(main)[: 2 if told.polite else 1]):
+    if MASK in main[:1] or not (others - _OBJECTS).isdisjoint(
+        _FIRST_WORD.findall(main)[: 2 if told.polite else 1]
+    ):
         return False  # "I want my brother to ...", "il faut ..."
     if _phrase(language, "wants").match(main) is not None:
         return True
     if is_imperative(main, language if marked or told.opened else None):
         behind = main.split()[1:2]  # "sagt er nein" is none
-        return not any(frozenset(behind) & words(language, "persons", name) for name in ("own", "others"))
+        persons = (words(language, "persons", name) - _OBJECTS for name in ("own", "others"))
+        return not any(frozenset(behind) & each for each in persons)
     first = _FIRST_WORD.match(main)
-    known = first is not None and first[0].replace("’", "'") in _SURE and " " in main
-    if known or (first is not None and _is_told_with_enclitic(first[0], language)):
+    begin = first[0].replace("’", "'") if first is not None else ""
+    whole, stems = (_SURE, ()) if language == FIRST or not marked else _acts(language)
+    if (" " in main and (begin in whole or begin.startswith(stems))) or (
+        first is not None and _is_told_with_enclitic(first[0], language)
+    ):
         return True
     return told.polite
 
@@ -1019,7 +1187,7 @@ def patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern that is made of the tables."""
     for language in languages("standing"):
         yield from (_phrase(language, name) for name in _TEXTS)
-        yield _phrase(language, *_CONDITIONS)
+        yield from (_phrase(language, *names) for names in _TOGETHER)
     yield from (_denying(language) for language in languages("statements") if language != FIRST)
 
 
@@ -1049,9 +1217,12 @@ _MARKS = " .,;:!?。！？，；：…"
 
 
 class _FormClause(NamedTuple):
+    """A clause, and where what it wishes for ends, if a condition follows that within it (0: at its end)."""
+
     sentence: Sentence
     place: Stretch
     language: str
+    wished_to: int = 0
 
     @property
     def words(self) -> str:
@@ -1063,8 +1234,10 @@ class _FormClause(NamedTuple):
 
     def doubt(self, form: Form | None = None, *, sensitive: bool = False) -> str | None:
         """Return why it is no fact that the learner states of themselves, None where it is one."""
-        behind = self.place.start + form.value if form is not None and form.kind == "wishes" else 0
-        return doubt(self.sentence, self.place, self.language, behind, sensitive=sensitive)
+        wish = None
+        if form is not None and form.kind == "wishes":
+            wish = Stretch(self.place.start + form.value, self.wished_to or self.place.end)
+        return doubt(self.sentence, self.place, self.language, wish, sensitive=sensitive)
 
     def without_lead(self) -> _FormClause:
         """Return it without "I mean" or "from now on" before what it states ("ich meine ich heiße Mara")."""
@@ -1076,9 +1249,17 @@ class _FormClause(NamedTuple):
 
     def with_condition(self, form: Form | None) -> _FormClause:
         """Return it with what stands behind its comma, where a wish needs that: "ich mag es, wenn du ..."."""
-        if form is None or form.kind != "wishes" or form_of(self.masked, self.language) is not None:
+        if form is None or form.kind != "wishes":
             return self
-        return self._replace(place=self.place._replace(end=len(self.sentence.masked.rstrip(_MARKS))))
+        masked, end = self.sentence.masked, self.place.end
+        if form_of(self.masked, self.language) is None:
+            return self._replace(place=self.place._replace(end=len(masked.rstrip(_MARKS))))
+        behind = masked[end:].lstrip(", ")
+        if _phrase(self.language, "when").match(behind.lower()) is None:
+            return self
+        tail, _, _ = behind.partition(",")  # "lieber den Zug, wenn es regnet, ..."
+        until = len(masked) - len(behind) + len(tail.rstrip(_MARKS))
+        return self._replace(place=self.place._replace(end=until), wished_to=end)
 
 
 @dataclass(frozen=True)
@@ -1158,6 +1339,8 @@ class _FormReader:
         )
         why = clause.doubt(form, sensitive=private)
         if why is not None and (why != NOT_THEMSELVES or (form is None and not shortened)):
+            return None
+        if form is not None and _ends_as_report(clause.sentence.masked.lower(), clause.language):
             return None
         words = clause.words
         if private:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, cast
 from unicodedata import combining
 
@@ -61,6 +61,7 @@ _WORD = re.compile(r"\w+")
 _FIRST_WORD = re.compile(r"\s*\S*")
 _NAMED = re.compile(r"\{[^{}]*\}")
 _EDGES = " .!,;。！，"
+_SOME_WORDS = r"[^\s,]{1,30}(?: [^\s,]{1,30}){0,5}?"
 
 
 class Form(NamedTuple):
@@ -347,6 +348,13 @@ def _is_nothing(kind: FormKind, value: str, language: str) -> bool:
         first, *family = value.rstrip(_EDGES).split() or [""]
         alone = len(family) <= 1 and all(each[0].isupper() for each in family)
         return first not in first_names() or not alone
+    if kind == "wishes":
+        refused = (
+            phrases(language, "statements", "not_wished")
+            if "not_wished" in table(language, "statements")
+            else ()
+        )
+        return f"{value} ".casefold().startswith(tuple(f"{each} " for each in refused))
     if kind == "liked":
         return _first_word(value) in words(language, "statements", "not_liked")
     if kind not in SLOTS:
@@ -373,7 +381,7 @@ def _negations(language: str) -> frozenset[str]:
 def _pattern(language: str, lines: Sequence[str]) -> re.Pattern[str]:
     numbers = words(language, "statements", "numbers") if language != FIRST else frozenset[str]()
     number = rf"\d{{1,2}}|{any_of(numbers)}"
-    return form_pattern(lines, number=number, signs={"{": "", "}": ""})
+    return form_pattern(lines, number=number, signs={"{": "", "}": "", "~": _SOME_WORDS})
 
 
 @cache
@@ -489,6 +497,8 @@ LIKES = _rule("likes")
 """What somebody likes, and not "I like this one"."""
 NAMED = _rule("named")
 """A name that is told by its capital letter alone: "I'm Tom"."""
+TASTES = (*(rule for rule in STATEMENTS if rule.section == "preferences"), LIKES)
+"""What somebody would rather have, likes or can't stand."""
 PLAIN_FACTS = (*map(_rule, ("age", "grade", "home")), NAMED, LIKES)
 FACT = _rule("fact")
 """A plain clause about the learner. In passing it is not kept: it may be about health, belief, origin."""
@@ -502,6 +512,7 @@ Found = tuple[StatementRule, re.Match[str]]
 """A rule, and how a clause begins by it."""
 
 
+@lru_cache(256)
 def rule_of(clause: str, position: int = 0) -> Found | None:
     """Return the first rule that the clause at `position` begins with, and the match."""
     for rule in (*STATEMENTS, *PLAIN_FACTS):

@@ -248,11 +248,12 @@ def clauses_of(masked: str, language: str) -> list[Stretch]:
 
 
 def doubt(
-    sentence: Sentence, clause: Stretch, language: str, behind: int = 0, *, sensitive: bool
+    sentence: Sentence, clause: Stretch, language: str, wish: Stretch | None = None, *, sensitive: bool
 ) -> str | None:
     """Return why the clause is no fact that the learner states about themselves, None where it is one.
 
-    Only `behind` that place an "if" supposes something: "I like it if you ..." is a wish.
+    Of a clause that wishes, an "if" supposes something before it and within `wish`, what is wished for, only:
+    "I like it if you ...".
     """
     masked = sentence.masked
     if _is_question(sentence, clause, language):
@@ -260,7 +261,8 @@ def doubt(
     if MASK in masked[clause.start : clause.end]:
         return HANDED_OVER
     marks = _marks(masked, language)
-    if any(each.role == "supposing" and each.start >= behind for each in marks):
+    supposing = [each.start for each in marks if each.role == "supposing"]
+    if any(wish is None or at < clause.start or wish.start <= at < wish.end for at in supposing):
         return SUPPOSED
     if _reported(marks, clause):
         return REPORTED

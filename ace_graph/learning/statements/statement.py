@@ -207,6 +207,11 @@ class Own:
         self._compared += 1
         return self._compared <= _MOST_DENIALS
 
+    @property
+    def compares(self) -> bool:
+        """Whether there were no more denials than are compared."""
+        return self._compared <= _MOST_DENIALS
+
     def words(self, bullet: Bullet) -> str:
         """Return what the learner said, without who says it."""
         return bullet.content.removeprefix(ATTRIBUTION)

@@ -1,8 +1,9 @@
 """What learners say of themselves: speaks one half of the messages to a memory and writes RESULTS_HEARD.md.
 
-`wishes.toml` has standing instructions, and messages that only look like one; `changes.toml` has dialogues in
-which a fact changes. Rules read them all. Facts that rules leave to a reflector are quoted by one that copies
-every message which asks nothing, and says no more of it.
+`wishes.toml` has standing instructions, and messages that only look like one; `asides.toml` has longer ones,
+which say an instruction or a preference beside a question, `later.toml` more of them; `changes.toml` has
+dialogues in which a fact changes. Rules read them all. Facts that rules leave to a reflector are quoted by
+one that copies every message which asks nothing, and says no more of it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,17 @@ from ace_graph.testing import ScriptedModel
 from benchmarks.quality.duplicates.pairs import Part
 from benchmarks.quality.duplicates.tables import table
 
-__all__ = ["RESULTS", "Change", "Harmless", "Heard", "Wish", "hear_changes", "hear_wishes", "report"]
+__all__ = [
+    "RESULTS",
+    "Change",
+    "Harmless",
+    "Heard",
+    "Wish",
+    "hear_asides",
+    "hear_changes",
+    "hear_wishes",
+    "report",
+]
 
 RESULTS = Path(__file__).parents[1] / "RESULTS_HEARD.md"
 _DATA = Path(__file__).parent / "data"
@@ -40,7 +51,7 @@ _PAST = "(was true"
 
 @dataclass(frozen=True)
 class Wish:
-    """A standing instruction: what is said, what is kept of it, and where a prompt holds it."""
+    """An instruction or a preference: what is said, what is kept of it, and where a prompt holds it."""
 
     language: str
     message: str
@@ -50,6 +61,8 @@ class Wish:
     without: str = ""
     gone: str = ""
     elsewhere: str = ""
+    when: str = ""
+    kind: str = "instruction"
 
 
 @dataclass(frozen=True)
@@ -84,9 +97,9 @@ class Heard:
     looked_at: frozenset[str] = frozenset()
 
 
-def read_wishes(part: Part) -> tuple[list[Wish], list[Harmless]]:
-    """Return the instructions of one half, and the messages that are none."""
-    text = tomllib.loads((_DATA / part / "wishes.toml").read_text("utf-8"))
+def read_wishes(part: Part, name: str = "wishes") -> tuple[list[Wish], list[Harmless]]:
+    """Return the instructions and preferences of one half, and the messages that are none."""
+    text = tomllib.loads((_DATA / part / f"{name}.toml").read_text("utf-8"))
     return [Wish(**each) for each in text["wish"]], [Harmless(**each) for each in text["harmless"]]
 
 
@@ -153,6 +166,10 @@ async def hear_wish(wish: Wish) -> Heard:
         new = " / ".join(each for each in known if each not in before)
         if wish.kept.lower() not in new.lower() or (wish.without and wish.without in new):
             wrong["kept"] = new or "nothing"
+        if wish.when:
+            looked_at.add("with its condition")
+            if wish.when.lower() not in new.lower():
+                wrong["with its condition"] = new or "nothing"
         prompt = await learner.say(wish.later)
         if wish.kept.lower() not in prompt.lower():
             wrong["shown"] = wish.later
@@ -210,12 +227,23 @@ def _holds(text: str, words: str) -> bool:
 
 def hear_wishes(part: Part) -> tuple[list[Heard], list[Heard]]:
     """Return what was heard of the instructions of one half, and of the messages that are none."""
+    return asyncio.run(_hear(*read_wishes(part)))
 
-    async def heard() -> tuple[list[Heard], list[Heard]]:
-        wishes, harmless = read_wishes(part)
-        return [await hear_wish(each) for each in wishes], [await hear_harmless(each) for each in harmless]
+
+def hear_asides(part: Part, name: str = "asides") -> tuple[list[Heard], list[Heard], list[Heard]]:
+    """Return what was heard beside questions: instructions, preferences, and messages that have neither."""
+    wishes, harmless = read_wishes(part, name)
+
+    async def heard() -> tuple[list[Heard], list[Heard], list[Heard]]:
+        instructions, none = await _hear([each for each in wishes if each.kind == "instruction"], harmless)
+        preferences, _ = await _hear([each for each in wishes if each.kind == "preference"], [])
+        return instructions, preferences, none
 
     return asyncio.run(heard())
+
+
+async def _hear(wishes: Iterable[Wish], harmless: Iterable[Harmless]) -> tuple[list[Heard], list[Heard]]:
+    return [await hear_wish(each) for each in wishes], [await hear_harmless(each) for each in harmless]
 
 
 def hear_changes(part: Part, *, quotes: bool) -> list[Heard]:
@@ -230,10 +258,17 @@ def hear_changes(part: Part, *, quotes: bool) -> list[Heard]:
 def report(part: Part, embeddings: Embeddings | None = None) -> str:
     """Return the figures of one half in Markdown, and all that went wrong."""
     wishes, harmless = hear_wishes(part)
+    instructions, preferences, without = hear_asides(part)
+    names = ("instructions, written later", "preferences, written later", "look like one, written later")
+    later = dict(zip(names, hear_asides(part, "later"), strict=True)) if part == "held-out" else {}
     by_rules, quoted = (hear_changes(part, quotes=each) for each in (False, True))
     rows = {
         "standing instructions": wishes,
         "messages that look like one": harmless,
+        "standing instructions beside a question": instructions,
+        "preferences beside a question": preferences,
+        "messages with a question that look like one": without,
+        **later,
         "facts that change, by rules alone": by_rules,
         "facts that change, with a reflector that quotes": quoted,
     }

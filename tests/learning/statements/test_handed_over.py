@@ -161,7 +161,7 @@ def test_the_mother_tongue_and_the_language_of_answers_are_two_things(native: st
 
 
 def test_of_many_denials_the_first_are_compared() -> None:
-    known = told("Remember that I like tea.", *["I don't like cheese."] * 2)
-    flood = "I don't like cheese. " * 40
+    known = told("Remember that I like tea.", *["I don't speak Thai."] * 2)
+    flood = "I don't speak Thai. " * 40
     assert told("Remember that I like tea.", f"I don't like tea. {flood}") == []
     assert told("Remember that I like tea.", f"{flood} I don't like tea.") == known == ["I like tea"]

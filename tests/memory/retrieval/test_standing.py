@@ -71,6 +71,7 @@ def test_meaning_opens_a_condition_too() -> None:
     near = ask(waits, "Which packages do I need?", semantic={"pre-00001": 0.6})
     far = ask(waits, "Which packages do I need?", semantic={"pre-00001": 0.4})
     assert [len(found.core) for found in (near, far)] == [1, 0]
+    assert far.retrieved == ()  # a little likeness brings no instruction that waits
 
 
 def test_of_many_the_newest_are_shown_and_pinned_ones_beside_them() -> None:
