@@ -71,12 +71,24 @@ _TOLD_WHY = {errors.ChangeRefused, errors.InvalidGrant}
 
 
 def validation_message(details: Iterable[_Detail]) -> str:
-    """Return one sentence about pydantic's errors: each field once."""
-    messages: dict[str, str] = {}
-    for detail in details:
-        where = _field_path(cast("Sequence[object]", detail["loc"]))
-        messages.setdefault(where, _requirement(detail))
-    return "; ".join(f"{where} {what}" for where, what in messages.items())[:_MOST_CHARS]
+    """Return one sentence about pydantic's errors: each field once.
+
+    Of a field of several types pydantic tells what each of them wants. That it may be null is left out: it
+    stands for a field that is absent.
+    """
+    found = [(cast("tuple[object, ...]", detail["loc"]), detail) for detail in details]
+    absent = {place[:-1] for place, detail in found if detail["type"] == "none_required"}
+    messages: dict[str, list[str]] = {}
+    for place, detail in found:
+        field = next((each for each in absent if place[: len(each)] == each), None)
+        if field is not None and detail["type"] == "none_required":
+            continue
+        parts = place if field is None else (*field, *place[len(field) + 1 :])
+        named = [part for part in parts if "[" not in str(part) or detail["type"] == "extra_forbidden"]
+        said = messages.setdefault(_field_path(named), [])
+        if (wanted := _requirement(detail)) not in said:
+            said.append(wanted)
+    return "; ".join(f"{where} {' or '.join(said)}" for where, said in messages.items())[:_MOST_CHARS]
 
 
 def _requirement(detail: _Detail) -> str:
