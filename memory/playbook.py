@@ -275,7 +275,7 @@ def _text(bullet: Bullet | None) -> str | None:
 def _restated(
     stating: Mapping[str, tuple[str, ...]], removed: Iterable[Bullet], added: Iterable[Bullet]
 ) -> Mapping[str, tuple[str, ...]]:
-    from ace_graph.memory.search.index import restated
+    from ace_graph.memory.retrieval.current_values import restated
 
     return restated(stating, removed, added)
 

@@ -24,9 +24,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.retrieval.current_values import age, is_fact, same_relation
+from ace_graph.memory.retrieval.current_values import age, is_fact, same_relation, stated_by
 from ace_graph.memory.retrieval.query import Query
-from ace_graph.memory.search.index import Index, stated_by
+from ace_graph.memory.search.index import Index
 from ace_graph.memory.search.tokenize import language_of, terms
 
 ROUNDS = 3

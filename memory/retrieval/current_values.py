@@ -8,19 +8,21 @@ nothing is dropped. Advice is not folded: evidence judges it, not its date.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache, lru_cache
+from itertools import filterfalse
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import DATED_SLOTS, GIVEN, PROFILE_SECTIONS, Bullet
 from ace_graph.memory.classify import infer_memory_type
-from ace_graph.memory.languages.relations import same_value
+from ace_graph.memory.languages.relations import Relation, claimed, relation_of, same_value
 from ace_graph.memory.languages.tables import stop_words
 from ace_graph.memory.playbook import id_number
 from ace_graph.memory.retrieval.gate import Retrievable
 from ace_graph.memory.retrieval.relevance import Hit
-from ace_graph.memory.search.index import PrefixFilter, in_order, stated_by
+from ace_graph.memory.search.index import PrefixFilter, in_order
 from ace_graph.memory.search.tokenize import language_of, terms
 from ace_graph.memory.similarity.claim import lexicon
 from ace_graph.memory.similarity.compare import compare
@@ -76,6 +78,30 @@ def fold(
         return list(usable), by
     kept = (told.get(place, item) for place, item in enumerate(usable))
     return [item for item in kept if item is not None], by
+
+
+def stated_by(bullet: Bullet) -> Relation | None:
+    """Return the relation that a bullet states: by the forms of its text, else by its claim."""
+    relation, claim = relation_of(bullet.content), bullet.claim
+    return claimed(claim.relation, claim.subject, claim.value) if relation is None and claim else relation
+
+
+def restated(
+    stating: Mapping[str, tuple[str, ...]], removed: Iterable[Bullet], added: Iterable[Bullet]
+) -> Mapping[str, tuple[str, ...]]:
+    """Return the ids of the bullets that state a relation, by its key, without `removed` and with `added`."""
+    gone, new = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for lists, bullets in ((gone, removed), (new, added)):
+        for bullet in bullets:
+            relation = stated_by(bullet)
+            if relation is not None:
+                lists[relation.key].append(bullet.id)
+    result = dict(stating)
+    for key in gone.keys() | new.keys():
+        left = filterfalse(set(gone[key]).__contains__, result.pop(key, ()))
+        if ids := (*left, *new[key]):
+            result[key] = ids
+    return result
 
 
 def of_one_relation(bullets: Sequence[tuple[Bullet, bool]], *, one_value: bool = False) -> list[list[int]]:

@@ -32,6 +32,7 @@ from ace_graph.memory.retrieval.current_values import (
     earlier_values,
     fold,
     of_one_relation,
+    stated_by,
     when_true,
     with_earlier,
 )
@@ -39,7 +40,7 @@ from ace_graph.memory.retrieval.gate import Cutoff, Retrievable, apply_cutoff
 from ace_graph.memory.retrieval.query import Query, parse_question
 from ace_graph.memory.retrieval.relevance import Hit, Relevance, relevant
 from ace_graph.memory.retrieval.standing import waiting
-from ace_graph.memory.search.index import Index, PrefixFilter, own_terms, stated_by
+from ace_graph.memory.search.index import Index, PrefixFilter, own_terms
 from ace_graph.memory.search.tokenize import estimate_tokens, terms
 from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.snapshot import Access

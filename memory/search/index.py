@@ -26,7 +26,6 @@ from typing import Literal, NamedTuple
 
 from ace_graph.base.copy_on_write import CopyOnWrite, copied
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.languages.relations import Relation, claimed, relation_of
 from ace_graph.memory.search.tokenize import compounds, language_and_terms, terms, vocabulary
 
 # Prefix filtering: which of some texts share all but a few of their terms with another one.
@@ -605,30 +604,6 @@ def _entry(bullet: Bullet) -> _Entry:
 def own_terms(text: str) -> tuple[str, ...]:
     """Return the terms of a text, each once, as `in_order`."""
     return in_order(set(terms(text)))
-
-
-def stated_by(bullet: Bullet) -> Relation | None:
-    """Return the relation that a bullet states: by the forms of its text, else by its claim."""
-    relation, claim = relation_of(bullet.content), bullet.claim
-    return claimed(claim.relation, claim.subject, claim.value) if relation is None and claim else relation
-
-
-def restated(
-    stating: Mapping[str, tuple[str, ...]], removed: Iterable[Bullet], added: Iterable[Bullet]
-) -> Mapping[str, tuple[str, ...]]:
-    """Return the ids of the bullets that state a relation, by its key, without `removed` and with `added`."""
-    gone, new = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
-    for lists, bullets in ((gone, removed), (new, added)):
-        for bullet in bullets:
-            relation = stated_by(bullet)
-            if relation is not None:
-                lists[relation.key].append(bullet.id)
-    result = dict(stating)
-    for key in gone.keys() | new.keys():
-        left = filterfalse(set(gone[key]).__contains__, result.pop(key, ()))
-        if ids := (*left, *new[key]):
-            result[key] = ids
-    return result
 
 
 def _source_terms(words: tuple[str, ...], language: str, known: Container[str]) -> tuple[str, ...]:
